@@ -1,0 +1,79 @@
+# Everything a person or a CI job runs. `make help` lists the targets.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+LOCKED := install --require-hashes --requirement
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+SOURCES := server adapters tests tools
+SEED ?= 1
+COUNT ?= 300
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check e2e conformance bench format stubs lock build clean
+
+help: ## Print this list
+	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
+	sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | \
+	while IFS="$$(printf '\t')" read -r name text; do printf "$$bold%-12s$$plain %s\n" "$$name" "$$text"; done
+
+run: $(VENV)/run.stamp ## Start server and extender adapter on the sample cluster, show a first decision, serve until Ctrl-C
+	@exec $(BIN)/mooring run
+
+test: $(VENV)/dev.stamp ## Run every test that needs nothing but Python
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not e2e and not bench" --ignore=tests/e2e $(ARGS)
+
+check: $(VENV)/dev.stamp ## Format, lint, types, layers, contract, stubs, Dockerfile: everything that can be checked without running
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy $(SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" lint-imports
+	$(BIN)/buf lint
+	$(BIN)/buf breaking --against protos/mooring.binpb
+	$(BIN)/python tools/generate_stubs.py --check
+	$(BIN)/hadolint Dockerfile
+
+e2e: $(VENV)/dev.stamp ## Build etcd, kube-apiserver and kube-scheduler, then test mooring with them (needs Go and Node)
+	$(BIN)/python tests/e2e/build.py
+	$(BIN)/python -m pytest tests/e2e $(ARGS)
+
+conformance: $(VENV)/dev.stamp ## Compare with kube-scheduler's own plugins on COUNT random cases from SEED (needs Go)
+	$(BIN)/python -m tests.conformance --seed $(SEED) --count $(COUNT)
+
+bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes
+	$(BIN)/python -m tests.bench
+
+format: $(VENV)/dev.stamp ## Format the code and repair what can be repaired
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+stubs: $(VENV)/dev.stamp ## Generate the Python stubs from protos/
+	$(BIN)/python tools/generate_stubs.py
+
+lock: $(VENV)/dev.stamp ## Resolve the dependencies again and write requirements/*.txt with hashes
+	$(COMPILE) pyproject.toml --output-file requirements/run.txt
+	$(COMPILE) --group build --constraint requirements/run.txt --output-file requirements/build.txt
+	$(COMPILE) --group dev --constraint requirements/run.txt --output-file requirements/dev.txt
+
+build: $(VENV)/dev.stamp ## Build the wheel and the source distribution into dist/
+	$(BIN)/python -m build --no-isolation --outdir dist
+
+clean: ## Remove what was built, the virtual environment included
+	rm -rf $(VENV) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .cache
+	find server adapters tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps make a second call immediate. The project itself is installed in editable form, so code needs no new install.
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed; name it with PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: requirements/run.txt requirements/build.txt pyproject.toml | $(BIN)/python
+	$(PIP) $(LOCKED) requirements/run.txt --requirement requirements/build.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
+	$(PIP) $(LOCKED) requirements/dev.txt
+	@touch $@

@@ -1,0 +1,3 @@
+"""mooring: on which node should this pod run, and why."""
+
+__version__ = "0.1.0"
