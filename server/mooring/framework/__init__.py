@@ -1,0 +1,90 @@
+"""What a plugin author imports: the scheduling framework's vocabulary.
+
+Everything a plugin needs is here, and nothing that pulls in a network library. The extension points
+are in ``interface``, the objects in ``objects``, the columns that vectorised plugins read in
+``node_table`` and ``pod_table``.
+"""
+
+from mooring.framework.args import FieldError
+from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
+from mooring.framework.cycle_state import CycleState
+from mooring.framework.handle import Binder, Clock, Handle, KubeVersion
+from mooring.framework.interface import (
+    POINTS,
+    BindPlugin,
+    FilterPlugin,
+    InvalidScoreError,
+    PermitPlugin,
+    Plugin,
+    PluginFactory,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    Scope,
+    ScorePlugin,
+    points_of,
+)
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.node_table import NodeTable
+from mooring.framework.normalize import MAX_NODE_SCORE, MIN_NODE_SCORE, Normalizer
+from mooring.framework.objects import Node, Pod, Taint, Toleration
+from mooring.framework.pod_table import PodTable
+from mooring.framework.state import ClusterState
+from mooring.framework.status import SUCCESS, Code, Status
+from mooring.framework.verdicts import Verdicts
+from mooring.framework.view import NodeView, Snapshot
+
+__all__ = [
+    "MAX_NODE_SCORE",
+    "MIN_NODE_SCORE",
+    "POINTS",
+    "SUCCESS",
+    "BindPlugin",
+    "Binder",
+    "Bools",
+    "Clock",
+    "ClusterState",
+    "Code",
+    "CycleState",
+    "FieldError",
+    "FilterPlugin",
+    "Handle",
+    "Int32s",
+    "Int64s",
+    "InvalidScoreError",
+    "KubeVersion",
+    "LabelColumn",
+    "Node",
+    "NodeInfo",
+    "NodeTable",
+    "NodeView",
+    "Normalizer",
+    "PermitPlugin",
+    "Plugin",
+    "PluginFactory",
+    "Pod",
+    "PodTable",
+    "PostBindPlugin",
+    "PostFilterPlugin",
+    "PreBindPlugin",
+    "PreEnqueuePlugin",
+    "PreFilterPlugin",
+    "PreFilterResult",
+    "PreScorePlugin",
+    "QueueSortPlugin",
+    "ReservePlugin",
+    "Scope",
+    "ScorePlugin",
+    "Snapshot",
+    "Status",
+    "Taint",
+    "Toleration",
+    "Verdicts",
+    "points_of",
+]

@@ -1,0 +1,94 @@
+"""Arrays that grow by replacement, and interned label values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+ABSENT = 0
+"""The id of "this node has no such label"."""
+
+
+def grown(array: npt.NDArray[Scalar], length: int) -> npt.NDArray[Scalar]:
+    """A copy of ``array`` with its last axis ``length`` long, the new part zero.
+
+    Arrays are never resized in place, so that a reader that holds the old one stays safe.
+    """
+    larger = np.zeros((*array.shape[:-1], length), array.dtype)
+    larger[..., : array.shape[-1]] = array
+    return larger
+
+
+class LabelColumn:
+    """The values of one label key over all nodes.
+
+    Attributes:
+        ids: int32[capacity], the interned value of each row; ``ABSENT`` where the node lacks the key.
+        values: The value of each id; index 0 stands for "absent".
+
+    The writer adds a value before it writes its id, so a reader that first copies ids finds all of them here.
+    """
+
+    __slots__ = ("_index", "ids", "values")
+
+    def __init__(self, capacity: int) -> None:
+        self.ids: Int32s = np.zeros(capacity, np.int32)
+        self.values: list[str] = [""]
+        self._index: dict[str, int] = {}
+
+    def id_of(self, value: str) -> int:
+        """The id of ``value``; ``ABSENT`` when no node ever had it."""
+        return self._index.get(value, ABSENT)
+
+    def put(self, row: int, value: str | None) -> None:
+        """For the writer: ``row`` now has ``value``, or not the key."""
+        if value is None:
+            self.ids[row] = ABSENT
+            return
+        number = self._index.get(value)
+        if number is None:
+            self.values.append(value)
+            number = self._index[value] = len(self.values) - 1
+        self.ids[row] = number
+
+    def grow(self, capacity: int) -> None:
+        """For the writer: make room for ``capacity`` rows."""
+        self.ids = grown(self.ids, capacity)
+
+    def copy(self) -> LabelColumn:
+        """An independent column with the same content."""
+        twin = LabelColumn(0)
+        twin.ids, twin.values, twin._index = self.ids.copy(), self.values.copy(), self._index.copy()
+        return twin
+
+    def is_in(self, rows: Int32s, values: Iterable[str]) -> Bools:
+        """bool[K]: the node of each row has one of ``values``."""
+        ids = self.ids[rows]
+        wanted = {self.id_of(value) for value in values} - {ABSENT}
+        if len(wanted) == 1:
+            return np.equal(ids, wanted.pop())
+        return self._lookup(ids, wanted)
+
+    def exists(self, rows: Int32s) -> Bools:
+        """bool[K]: the node of each row has the key."""
+        return np.not_equal(self.ids[rows], ABSENT)
+
+    def holds(self, rows: Int32s, test: Callable[[str], bool]) -> Bools:
+        """bool[K]: the key is there and its value passes ``test``, asked once per distinct value."""
+        ids = self.ids[rows]
+        present = np.unique(ids).tolist()
+        return self._lookup(ids, {number for number in present if number and test(self.values[number])})
+
+    def _lookup(self, ids: Int32s, wanted: set[int]) -> Bools:
+        table = np.zeros(len(self.values) + 1, np.bool_)
+        table[list(wanted)] = True
+        return table[ids]

@@ -1,0 +1,65 @@
+"""What plugins pass to themselves between the extension points of one decision."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Protocol, TypeVar, runtime_checkable
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Cloneable(Protocol):
+    """A mutable value in a CycleState: it knows how to copy itself for a what-if evaluation."""
+
+    def clone(self) -> Cloneable:
+        """A copy that shares nothing mutable with this value."""
+
+
+class CycleState:
+    """The notes of one pod's decision, by key.
+
+    A value is immutable or has ``clone()``. One CycleState belongs to one decision and one thread, so
+    it takes no lock; a plugin must never keep such notes on itself, because plugins are shared
+    between threads.
+
+    Mirrors ``framework/cycle_state.go``.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values: dict[Hashable, object] = {}
+
+    def write(self, key: Hashable, value: object) -> None:
+        """Store ``value``; an earlier one under ``key`` is replaced."""
+        self._values[key] = value
+
+    def read(self, key: Hashable, kind: type[T]) -> T:
+        """The value under ``key``.
+
+        Raises:
+            KeyError: Nothing was written under ``key``; the plugin's earlier point did not run.
+            TypeError: The value is not a ``kind``.
+        """
+        value = self._values[key]
+        if not isinstance(value, kind):
+            raise TypeError(f"cycle state {key!r} holds {type(value).__name__}, not {kind.__name__}")
+        return value
+
+    def get(self, key: Hashable, kind: type[T]) -> T | None:
+        """The value under ``key``, or None when nothing was written."""
+        return self.read(key, kind) if key in self._values else None
+
+    def delete(self, key: Hashable) -> None:
+        """Forget ``key``, if it is there."""
+        self._values.pop(key, None)
+
+    def clone(self) -> CycleState:
+        """A copy for a what-if evaluation: immutable values are shared, the others cloned."""
+        copy = CycleState()
+        copy._values = {
+            key: value.clone() if isinstance(value, Cloneable) else value
+            for key, value in self._values.items()
+        }
+        return copy

@@ -1,0 +1,77 @@
+"""What the runtime gives a plugin when it makes it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mooring.framework.objects import Pod
+from mooring.framework.status import Status
+from mooring.framework.view import Snapshot
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KubeVersion:
+    """The Kubernetes release whose behaviour is wanted, for example 1.36."""
+
+    major: int
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> KubeVersion:
+        """From ``1.36`` or ``v1.36.3``.
+
+        Raises:
+            ValueError: ``text`` is no version.
+        """
+        parts = text.removeprefix("v").split(".")
+        if len(parts) not in (2, 3) or not all(part.isdigit() for part in parts):
+            raise ValueError(f"{text!r} is not a Kubernetes version; write for example 1.36")
+        return cls(int(parts[0]), int(parts[1]))
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+class Binder(Protocol):
+    """Writes a pod's binding to where it counts: the API server, or the local state without one."""
+
+    def bind(self, pod: Pod, node_name: str) -> Status:
+        """Bind ``pod`` (by UID) to the node. Success also when it is bound there already."""
+        ...
+
+
+class Clock(Protocol):
+    """Time, so that tests can set it."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """The plugin's door to the rest. Plugins build no clients of their own.
+
+    Attributes:
+        snapshot: Gives the tables of the live state; safe from any thread. Within a cycle use the
+            NodeView that the point is called with, never this.
+        binder: Where bindings go.
+        clock: The time.
+        logger: A logger named after the plugin.
+        kube_version: The release whose behaviour is wanted.
+        feature_gates: Gates set by the operator; absent = the release's default.
+    """
+
+    snapshot: Callable[[], Snapshot]
+    binder: Binder
+    clock: Clock
+    logger: logging.Logger
+    kube_version: KubeVersion = KubeVersion(1, 36)
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)

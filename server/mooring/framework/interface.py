@@ -1,0 +1,256 @@
+"""The extension points: what a plugin may implement.
+
+A plugin class inherits from one or several of these. It is made once per profile by
+``Class(args, handle)`` and shared between threads: notes of one decision belong into the CycleState,
+never on ``self``. An exception becomes Code Error with the plugin's name on it.
+
+Mirrors ``k8s.io/kube-scheduler/framework`` (interface.go).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from mooring.framework.columns import Int64s
+from mooring.framework.cycle_state import CycleState
+from mooring.framework.handle import Handle
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.normalize import Normalizer
+from mooring.framework.objects import Pod
+from mooring.framework.status import Status
+from mooring.framework.verdicts import Verdicts
+from mooring.framework.view import NodeView
+
+ArgsT = TypeVar("ArgsT")
+
+
+class Scope(Enum):
+    """What a plugin's answer for one node depends on."""
+
+    NODE = "node"
+    """The pod and that node's own record: only changed nodes need a new answer."""
+
+    CLUSTER = "cluster"
+    """Anything: every change needs new answers everywhere."""
+
+
+class InvalidScoreError(Exception):
+    """A plugin's ``score`` gave something other than an int within int64; the message names the node."""
+
+
+class Plugin(ABC, Generic[ArgsT]):
+    """Base of all plugins.
+
+    Attributes:
+        name: The plugin's name in configurations, metrics and answers: PascalCase, no "Plugin" at the end.
+        Args: The class of its arguments, a frozen dataclass with snake_case fields and defaults, or None.
+            It may have ``validate() -> Iterable[FieldError]``.
+        scope: What its answers depend on; reuse beyond what is declared here never happens.
+    """
+
+    name: ClassVar[str]
+    Args: ClassVar[type[Any] | None] = None
+    scope: ClassVar[Scope] = Scope.CLUSTER
+
+    def __init__(self, args: ArgsT, handle: Handle) -> None:
+        self.args = args
+        self.handle = handle
+
+    def sign(self, pod: Pod) -> Hashable | None:
+        """What of ``pod`` the answers depend on: equal values, equal answers. None = never reuse."""
+        return None
+
+
+class PreEnqueuePlugin(Plugin[ArgsT]):
+    """Says whether a pod may be scheduled at all."""
+
+    @abstractmethod
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Success, or why the pod must wait."""
+
+
+class QueueSortPlugin(Plugin[ArgsT]):
+    """Orders the pods that wait. A profile has exactly one."""
+
+    @abstractmethod
+    def less(self, first: Pod, first_queued: float, second: Pod, second_queued: float) -> bool:
+        """True when ``first`` goes before ``second``; the floats are when each was queued, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterResult:
+    """A PreFilter's answer when only some nodes can do.
+
+    Attributes:
+        nodes: Their names; None = all.
+    """
+
+    nodes: frozenset[str] | None = None
+
+
+class PreFilterPlugin(Plugin[ArgsT]):
+    """Looks at the pod once, before the nodes.
+
+    A plugin that also has ``add_pod`` and ``remove_pod`` with the signature
+    ``(state, pod, other, node) -> Status`` keeps its notes right while a what-if evaluation adds or
+    removes the pod ``other`` on a node.
+    """
+
+    @abstractmethod
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
+        """Notes for ``filter`` in ``state``.
+
+        Returns:
+            Success or a PreFilterResult to go on; Skip when this plugin's Filter has nothing to do;
+            UnschedulableAndUnresolvable ends the decision at once, Unschedulable after the other
+            PreFilters; anything else is an error. Values written to ``state`` are immutable or have
+            ``clone()``.
+        """
+
+
+class FilterPlugin(Plugin[ArgsT]):
+    """Refuses nodes. Override exactly one of the two methods."""
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        """Success, or why ``node`` can't take ``pod``."""
+        raise TypeError(f"{type(self).__name__} has no per-node filter")
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        """The same for all of ``nodes`` at once."""
+        return Verdicts.of([self.filter(state, pod, node) for node in nodes.infos()])
+
+
+class PostFilterPlugin(Plugin[ArgsT]):
+    """Called when no node is feasible."""
+
+    @abstractmethod
+    def post_filter(self, state: CycleState, pod: Pod, statuses: Callable[[str], Status]) -> Status:
+        """Success when the pod will fit soon; Unschedulable to let the next plugin try."""
+
+
+class PreScorePlugin(Plugin[ArgsT]):
+    """Looks at the feasible nodes once, before they are scored."""
+
+    @abstractmethod
+    def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        """Success; Skip when this plugin's Score has nothing to add; anything else is an error."""
+
+
+class ScorePlugin(Plugin[ArgsT]):
+    """Ranks the feasible nodes. Override exactly one of the two score methods.
+
+    Attributes:
+        normalizer: The built-in way to bring raw scores to 0..100, or None: then override
+            ``normalize_score``, or return scores within 0..100.
+    """
+
+    normalizer: ClassVar[Normalizer | None] = None
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        """The raw score of ``node``: an int, more is better after normalising."""
+        raise TypeError(f"{type(self).__name__} has no per-node score")
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        """int64[K], the raw scores of all of ``nodes``."""
+        scores = np.empty(len(nodes), np.int64)
+        for position, node in enumerate(nodes.infos()):
+            scores[position] = checked_score(self.score(state, pod, node), node.name)
+        return scores
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
+        """int64[K] raw scores of the feasible nodes to 0..100. Must not modify ``scores``."""
+        return scores if self.normalizer is None else self.normalizer.apply(scores)
+
+
+def checked_score(score: object, node_name: str) -> int:
+    """``score`` when it is an int within int64.
+
+    Raises:
+        InvalidScoreError: It is anything else.
+    """
+    if isinstance(score, bool) or not isinstance(score, int | np.integer):
+        raise InvalidScoreError(f"score of node {node_name!r} is {_shortened(score)}, not an int")
+    if not -(2**63) <= score < 2**63:
+        raise InvalidScoreError(f"score of node {node_name!r} is {_shortened(score)}, outside int64")
+    return int(score)
+
+
+def _shortened(value: object) -> str:
+    text = f"{value.bit_length()} bits long" if isinstance(value, int) else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+class ReservePlugin(Plugin[ArgsT]):
+    """Keeps something for the pod between the choice of its node and its binding."""
+
+    @abstractmethod
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Success, or why it can't be kept."""
+
+    @abstractmethod
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Give it back. Also called when ``reserve`` never ran; must not fail."""
+
+
+class PermitPlugin(Plugin[ArgsT]):
+    """Last word before the binding: yes, no, or wait."""
+
+    @abstractmethod
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
+        """Success, a rejection, or Wait with the longest time to wait in seconds."""
+
+
+class PreBindPlugin(Plugin[ArgsT]):
+    """Does what must be done before the binding."""
+
+    @abstractmethod
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Success, or why the pod can't be bound."""
+
+
+class BindPlugin(Plugin[ArgsT]):
+    """Binds. The first that doesn't Skip decides."""
+
+    @abstractmethod
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Success when the pod is bound; Skip to leave it to the next plugin."""
+
+
+class PostBindPlugin(Plugin[ArgsT]):
+    """Told after a binding."""
+
+    @abstractmethod
+    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """The pod is bound to the node."""
+
+
+PluginFactory = Callable[[Any, Handle], Plugin[Any]]
+"""Makes a plugin from its args and the handle; a plugin class is one."""
+
+POINTS: dict[str, type[Plugin[Any]]] = {
+    "preEnqueue": PreEnqueuePlugin,
+    "queueSort": QueueSortPlugin,
+    "preFilter": PreFilterPlugin,
+    "filter": FilterPlugin,
+    "postFilter": PostFilterPlugin,
+    "preScore": PreScorePlugin,
+    "score": ScorePlugin,
+    "reserve": ReservePlugin,
+    "permit": PermitPlugin,
+    "preBind": PreBindPlugin,
+    "bind": BindPlugin,
+    "postBind": PostBindPlugin,
+}
+"""The extension points by their name in configurations, in the order of the cycle."""
+
+
+def points_of(plugin: type[Plugin[Any]] | Plugin[Any]) -> Sequence[str]:
+    """The names of the points that ``plugin`` implements, in the order of the cycle."""
+    kind = plugin if isinstance(plugin, type) else type(plugin)
+    return [name for name, point in POINTS.items() if issubclass(kind, point)]

@@ -1,0 +1,53 @@
+"""One node as a plugin's ``filter`` and ``score`` see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mooring.framework.objects import Node, Pod, Taint
+from mooring.framework.resources import CPU, MEMORY
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """An immutable record of a node, made from its row.
+
+    Attributes:
+        name: The node's name.
+        node: The object.
+        allocatable: What pods may take; CPU in thousandths, ``pods`` as a number, the rest in units.
+        requested: What the pods on it take, same units; ``pods`` counts them.
+        pods: The pods on it, assumed ones included.
+    """
+
+    name: str
+    node: Node
+    allocatable: Mapping[str, int]
+    requested: Mapping[str, int]
+    pods: tuple[Pod, ...]
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The node's labels."""
+        return self.node.metadata.labels
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """The node's annotations."""
+        return self.node.metadata.annotations
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """The node's taints."""
+        return self.node.spec.taints
+
+    @property
+    def cpu_millicores(self) -> int:
+        """Allocatable CPU in thousandths."""
+        return self.allocatable.get(CPU, 0)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Allocatable memory in bytes."""
+        return self.allocatable.get(MEMORY, 0)

@@ -1,0 +1,112 @@
+"""The cluster's nodes as columns: one row per node, one array per thing that scheduling reads.
+
+Plugins only read. The one writer (``mooring.cluster``) changes rows under ``lock`` and records them
+in the state's change log afterwards; a reader takes no lock, because the engine evaluates again the
+rows that changed while it read.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
+from mooring.framework.objects import Node, Taint
+from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+
+CPU_ROW, MEMORY_ROW, EPHEMERAL_STORAGE_ROW, PODS_ROW = range(4)
+"""Where the fixed resources stand on the first axis of ``allocatable`` and ``requested``."""
+
+
+@dataclass(slots=True)
+class ImageUse:
+    """An image name: its size and the rows of the nodes that have it.
+
+    Attributes:
+        size: Bytes, as the first node that listed the image said; upstream's cache does the same.
+        rows: The rows, in the order in which the nodes came.
+    """
+
+    size: int
+    rows: array[int] = field(default_factory=lambda: array("i"))
+
+
+@dataclass(slots=True)
+class NodeTable:
+    """All nodes, by row. A row keeps its number while its node exists; freed rows are used again.
+
+    Attributes:
+        lock: Held by the writer; taken by readers only to build a label column for the first time.
+        epoch: Changes whenever a row is assigned or freed; validates indices held by callers.
+        names: Name of each row, "" for a free one.
+        index: Row of each name.
+        nodes: The node of each row, None for a free one.
+        alive: bool[capacity], the row has a node.
+        resource_index: First-axis position of each resource name; the first four are fixed.
+        allocatable: int64[R, capacity]; CPU in thousandths, pods as the allowed number, the rest in
+            units.
+        requested: int64[R, capacity], what placed pods take, same units; ``requested[PODS_ROW]``
+            counts the pods.
+        non_zero_requested: int64[2, capacity], CPU and memory, containers without a request counted
+            with the defaults.
+        unschedulable: bool[capacity], ``spec.unschedulable``.
+        taint_set: int32[capacity], index into ``taint_sets``.
+        taint_sets: The distinct lists of taints; number 0 is the empty one.
+        ports: For (protocol, port): for each row that uses it, how many pods use it by host IP.
+        images: By image name.
+    """
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    epoch: int = 0
+    names: list[str] = field(default_factory=list)
+    index: dict[str, int] = field(default_factory=dict)
+    nodes: list[Node | None] = field(default_factory=list)
+    alive: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
+    resource_index: dict[str, int] = field(
+        default_factory=lambda: {
+            CPU: CPU_ROW,
+            MEMORY: MEMORY_ROW,
+            EPHEMERAL_STORAGE: EPHEMERAL_STORAGE_ROW,
+            PODS: PODS_ROW,
+        }
+    )
+    allocatable: Int64s = field(default_factory=lambda: np.zeros((4, 0), np.int64))
+    requested: Int64s = field(default_factory=lambda: np.zeros((4, 0), np.int64))
+    non_zero_requested: Int64s = field(default_factory=lambda: np.zeros((2, 0), np.int64))
+    unschedulable: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
+    taint_set: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
+    taint_sets: list[tuple[Taint, ...]] = field(default_factory=lambda: [()])
+    ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(default_factory=dict)
+    images: dict[str, ImageUse] = field(default_factory=dict)
+    label_columns: dict[str, LabelColumn] = field(default_factory=dict)
+
+    @property
+    def capacity(self) -> int:
+        """How many rows the columns have room for."""
+        return len(self.alive)
+
+    def __len__(self) -> int:
+        """How many nodes there are."""
+        return len(self.index)
+
+    def rows(self) -> Int32s:
+        """int32[N]: the rows of all nodes, in row order."""
+        return np.flatnonzero(self.alive).astype(np.int32)
+
+    def label(self, key: str) -> LabelColumn:
+        """The column of label ``key``; built when it is asked for the first time."""
+        column = self.label_columns.get(key)
+        if column is not None:
+            return column
+        with self.lock:
+            column = self.label_columns.get(key)
+            if column is None:
+                column = LabelColumn(self.capacity)
+                for row, node in enumerate(self.nodes):
+                    if node is not None and key in node.metadata.labels:
+                        column.put(row, node.metadata.labels[key])
+                self.label_columns[key] = column
+            return column

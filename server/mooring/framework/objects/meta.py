@@ -1,0 +1,73 @@
+"""What all Kubernetes objects share: metadata, label selectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import field
+
+
+class Object(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Base of the objects: immutable, attributes in snake_case, JSON keys as in the API.
+
+    Only the fields that scheduling reads are there; an absent field has its API default.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Lets plugin args hold API objects: the configuration loader decodes them as strictly as the rest."""
+        from pydantic_core import core_schema
+
+        def decode(value: object) -> object:
+            return value if isinstance(value, cls) else msgspec.convert(value, cls)
+
+        return core_schema.no_info_plain_validator_function(decode)
+
+
+class OwnerReference(Object, frozen=True):
+    """The object that made this one."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class ObjectMeta(Object, frozen=True):
+    """Who an object is. ``uid`` is its identity; names are used again, UIDs never."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class LabelSelectorRequirement(Object, frozen=True):
+    """One condition on labels; ``operator`` is In, NotIn, Exists or DoesNotExist."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Object, frozen=True):
+    """Conditions on labels, all of which must hold; an empty one matches everything."""
+
+    match_labels: dict[str, str] = field(default_factory=dict)
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class Condition(Object, frozen=True):
+    """An entry of ``status.conditions``."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""

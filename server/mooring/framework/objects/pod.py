@@ -1,0 +1,276 @@
+"""v1.Pod: the fields that scheduling reads."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from mooring.framework.objects.meta import Condition, LabelSelector, Object, ObjectMeta
+from mooring.framework.quantity import Quantity
+
+
+class ResourceRequirements(Object, frozen=True):
+    """What a container or a pod asks for, quantities by resource name."""
+
+    requests: dict[str, Quantity] = field(default_factory=dict)
+    limits: dict[str, Quantity] = field(default_factory=dict)
+
+
+class ContainerPort(Object, frozen=True):
+    """A port of a container; ``host_port`` 0 = none, ``protocol`` "" = TCP, ``host_ip`` "" = all."""
+
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = field(default="", name="hostIP")
+    protocol: str = ""
+
+
+class Container(Object, frozen=True):
+    """A container; ``restart_policy`` Always on an init container makes it a sidecar."""
+
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str | None = None
+
+
+class NodeSelectorRequirement(Object, frozen=True):
+    """A condition on a node's label or field; ``operator``: In, NotIn, Exists, DoesNotExist, Gt, Lt."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(Object, frozen=True):
+    """Conditions that must all hold; a term without any matches no node."""
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+class NodeSelector(Object, frozen=True):
+    """Terms of which one must hold."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class PreferredSchedulingTerm(Object, frozen=True):
+    """A term worth ``weight`` (1..100) on the nodes that match it."""
+
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(Object, frozen=True):
+    """Which nodes a pod needs and which it prefers."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
+
+
+class PodAffinityTerm(Object, frozen=True):
+    """Pods to be near to, or far from, within one value of the node label ``topology_key``."""
+
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    topology_key: str = ""
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTerm(Object, frozen=True):
+    """A pod affinity term worth ``weight`` (1..100)."""
+
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Object, frozen=True):
+    """Pod affinity or anti-affinity: needed and preferred terms."""
+
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
+
+
+class Affinity(Object, frozen=True):
+    """A pod's affinities."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Toleration(Object, frozen=True):
+    """A taint that the pod bears; ``operator`` "" = Equal, empty ``key`` or ``effect`` = all of them."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class TopologySpreadConstraint(Object, frozen=True):
+    """How evenly matching pods must lie over the values of a node label."""
+
+    max_skew: int = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] = ()
+
+
+class PersistentVolumeClaimVolumeSource(Object, frozen=True):
+    """A volume from a claim in the pod's namespace."""
+
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class GCEPersistentDiskVolumeSource(Object, frozen=True):
+    """A GCE disk."""
+
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AWSElasticBlockStoreVolumeSource(Object, frozen=True):
+    """An AWS EBS volume."""
+
+    volume_id: str = field(default="", name="volumeID")
+    read_only: bool = False
+
+
+class RBDVolumeSource(Object, frozen=True):
+    """A Ceph RBD image."""
+
+    monitors: tuple[str, ...] = ()
+    image: str = ""
+    pool: str = "rbd"
+    read_only: bool = False
+
+
+class ISCSIVolumeSource(Object, frozen=True):
+    """An iSCSI disk."""
+
+    target_portal: str = ""
+    iqn: str = ""
+    lun: int = 0
+    read_only: bool = False
+
+
+class CSIVolumeSource(Object, frozen=True):
+    """An inline CSI volume."""
+
+    driver: str = ""
+
+
+class ImageVolumeSource(Object, frozen=True):
+    """A volume made of an image."""
+
+    reference: str = ""
+
+
+class EphemeralVolumeSource(Object, frozen=True):
+    """A volume whose claim is made with the pod."""
+
+
+class Volume(Object, frozen=True):
+    """A pod's volume; kinds that scheduling never reads leave all sources None."""
+
+    name: str = ""
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    rbd: RBDVolumeSource | None = None
+    iscsi: ISCSIVolumeSource | None = None
+    csi: CSIVolumeSource | None = None
+    image: ImageVolumeSource | None = None
+
+
+class PodSchedulingGate(Object, frozen=True):
+    """A gate: the pod is not scheduled before it is removed."""
+
+    name: str = ""
+
+
+class PodResourceClaim(Object, frozen=True):
+    """A claim on devices."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodSchedulingGroup(Object, frozen=True):
+    """The pod group that the pod is scheduled with."""
+
+    pod_group_name: str | None = None
+
+
+class PodSpec(Object, frozen=True):
+    """What the pod asks for."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    node_name: str = ""
+    node_selector: dict[str, str] = field(default_factory=dict)
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    scheduler_name: str = "default-scheduler"
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    scheduling_group: PodSchedulingGroup | None = None
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str | None = None
+    overhead: dict[str, Quantity] = field(default_factory=dict)
+    resources: ResourceRequirements | None = None
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    host_network: bool = False
+
+
+class ContainerStatus(Object, frozen=True):
+    """What the kubelet says of a container's resources (in-place resize)."""
+
+    name: str = ""
+    allocated_resources: dict[str, Quantity] = field(default_factory=dict)
+    resources: ResourceRequirements | None = None
+
+
+class PodStatus(Object, frozen=True):
+    """How far the pod is."""
+
+    phase: str = ""
+    nominated_node_name: str = ""
+    start_time: str | None = None
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    allocated_resources: dict[str, Quantity] = field(default_factory=dict)
+    resources: ResourceRequirements | None = None
+    qos_class: str = ""
+
+
+class Pod(Object, frozen=True):
+    """A pod."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``, for people and logs; the identity is ``metadata.uid``."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def finished(self) -> bool:
+        """True when the pod has ended and holds nothing of its node any more."""
+        return self.status.phase in ("Succeeded", "Failed")

@@ -1,0 +1,86 @@
+"""The cluster's pods: who is where, what each takes, and which kinds of pods there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mooring.framework.objects import Pod
+from mooring.framework.resources import PodUsage
+
+UNPLACED = -1
+"""The row of a pod that is on no known node."""
+
+
+@dataclass(slots=True)
+class PodClass:
+    """Pods that no selector can tell apart: same namespace, same labels, same way of being deleted.
+
+    Attributes:
+        namespace: Their namespace.
+        labels: Their labels.
+        terminating: They are being deleted.
+        counts: How many of them each node row has; a selector is matched once per class, not per pod.
+    """
+
+    namespace: str
+    labels: dict[str, str]
+    terminating: bool
+    counts: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class PodRecord:
+    """One pod as the state knows it.
+
+    Attributes:
+        pod: The object; ``spec.node_name`` names its node when it has one, also while it is only assumed.
+        row: The row of its node, or ``UNPLACED``.
+        usage: What it takes from that node.
+        pod_class: Its class.
+        assumed: A decision placed it, and the cluster hasn't confirmed that yet.
+    """
+
+    pod: Pod
+    row: int
+    usage: PodUsage
+    pod_class: PodClass
+    assumed: bool = False
+
+
+@dataclass(slots=True)
+class PodTable:
+    """All pods that are not finished, by UID. Read-only for plugins.
+
+    Attributes:
+        records: By UID.
+        by_row: UIDs of the pods on each node row, in the order in which they came.
+        classes: The distinct kinds of placed pods.
+        with_affinity: UIDs of placed pods that carry pod affinity or anti-affinity terms.
+    """
+
+    records: dict[str, PodRecord] = field(default_factory=dict)
+    by_row: dict[int, dict[str, None]] = field(default_factory=dict)
+    classes: dict[tuple[str, frozenset[tuple[str, str]], bool], PodClass] = field(default_factory=dict)
+    with_affinity: set[str] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        """How many pods there are, placed or not."""
+        return len(self.records)
+
+    def get(self, uid: str) -> PodRecord | None:
+        """The pod with this UID."""
+        return self.records.get(uid)
+
+    def on_row(self, row: int) -> Iterator[Pod]:
+        """The pods on a node, in the order in which they came."""
+        for uid in tuple(self.by_row.get(row, ())):
+            record = self.records.get(uid)
+            if record is not None:
+                yield record.pod
+
+    def pending(self) -> Iterator[Pod]:
+        """The pods that no node was chosen for, in the order in which they came."""
+        for record in tuple(self.records.values()):
+            if not record.pod.spec.node_name:
+                yield record.pod

@@ -1,0 +1,60 @@
+"""Kubernetes quantities, exactly: ``100m``, ``1.5Gi``, ``2e3``.
+
+Mirrors ``k8s.io/apimachinery/pkg/api/resource`` (quantity.go): parsing rounds up to one billionth,
+values round up, and what is larger than int64 can hold counts as its largest value.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+Quantity = str | int | float
+"""A quantity as manifests spell it."""
+
+NANO = 1_000_000_000
+"""Billionths in one unit."""
+
+MAX_INT64 = 2**63 - 1
+
+_FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE])([+-]?\d{1,4})|([KMGTPE]i|[numkMGTPE]))?")
+_SCALES = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_MAX_EXPONENT = 400
+_MAX_DIGITS = 400
+
+
+class QuantityError(ValueError):
+    """A text is no quantity."""
+
+
+@lru_cache(maxsize=1 << 16)
+def parse_quantity(text: Quantity) -> int:
+    """The quantity in billionths of a unit, rounded away from zero, within int64 units.
+
+    Raises:
+        QuantityError: ``text`` is no quantity.
+    """
+    form = _FORM.fullmatch(str(text))
+    if form is None or not (form[2] or form[3]):
+        raise QuantityError(f"{str(text)[:80]!r} is not a quantity; write for example 500m, 1.5 or 2Gi")
+    sign, whole, fraction, _, exponent, suffix = form.groups(default="")
+    if len(whole) + len(fraction) > _MAX_DIGITS:
+        raise QuantityError(f"a quantity of {len(whole) + len(fraction)} digits; use at most {_MAX_DIGITS}")
+    digits = int(whole + fraction)
+    power = 9 - len(fraction) + (int(exponent) if exponent else _SCALES.get(suffix, 0))
+    digits <<= _BINARY.get(suffix, 0)
+    power = min(power, _MAX_EXPONENT)
+    nanos = digits * int(10**power) if power >= 0 else -(-digits // int(10**-power))
+    nanos = min(nanos, MAX_INT64 * NANO)
+    return -nanos if sign == "-" else nanos
+
+
+def units(nanos: int) -> int:
+    """``nanos`` in whole units, rounded up (upstream's ``Value``)."""
+    return -(-nanos // NANO)
+
+
+def millis(nanos: int) -> int:
+    """``nanos`` in thousandths, rounded up, at most int64 (upstream's ``MilliValue``)."""
+    return min(-(-nanos // 1_000_000), MAX_INT64)

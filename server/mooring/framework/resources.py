@@ -1,0 +1,258 @@
+"""What a pod asks of a node, and what a node offers, as integers.
+
+Mirrors ``k8s.io/component-helpers/resource/helpers.go`` and ``PodInfo.CalculateResource`` in
+``pkg/scheduler/framework/types.go``. Amounts are summed exactly and rounded up once, at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mooring.framework.objects import Container, Pod, ResourceRequirements
+from mooring.framework.quantity import MAX_INT64, Quantity, QuantityError, millis, parse_quantity, units
+
+CPU = "cpu"
+MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+PODS = "pods"
+
+DEFAULT_MILLI_CPU = 100
+"""Thousandths of a CPU that a container without a CPU request counts with when nodes are scored."""
+
+DEFAULT_MEMORY = 200 * 1024 * 1024
+"""Bytes that a container without a memory request counts with when nodes are scored."""
+
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's way to say "every address of the node"
+"""The host IP that stands for all addresses of a node."""
+
+Amounts = dict[str, int]
+"""Billionths of a unit by resource name."""
+
+_QUALIFIED_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_MAX_DNS_NAME = 253
+
+
+class ResourceError(ValueError):
+    """A quantity of an object can't be used.
+
+    Attributes:
+        path: The field's path within the object.
+    """
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port on the node that a pod takes; ``host_ip`` "0.0.0.0" = on every address."""
+
+    protocol: str
+    port: int
+    host_ip: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodUsage:
+    """What one pod takes from its node. Equal pods share one such record.
+
+    Attributes:
+        requests: CPU in thousandths, the others in units, by name; what the filters count.
+        non_zero_cpu: Thousandths of a CPU, containers without a request counted at 100.
+        non_zero_memory: Bytes, containers without a request counted at 200 MiB.
+        host_ports: The host ports it takes.
+    """
+
+    requests: tuple[tuple[str, int], ...]
+    non_zero_cpu: int
+    non_zero_memory: int
+    host_ports: tuple[HostPort, ...]
+
+    def request(self, resource: str) -> int:
+        """The request for ``resource``, 0 when there is none."""
+        return dict(self.requests).get(resource, 0)
+
+
+def is_native_resource(name: str) -> bool:
+    """True for names without a domain, or in Kubernetes' own."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def is_extended_resource(name: str) -> bool:
+    """True for a well-formed name in somebody else's domain (``example.com/gpu``)."""
+    if is_native_resource(name) or name.startswith("requests."):
+        return False
+    prefix, _, rest = f"requests.{name}".partition("/")
+    return (
+        len(prefix) <= _MAX_DNS_NAME
+        and _DNS_NAME.fullmatch(prefix) is not None
+        and _QUALIFIED_NAME.fullmatch(rest) is not None
+    )
+
+
+def is_scalar_resource(name: str) -> bool:
+    """True for resources that nodes count beside CPU, memory, ephemeral storage and pods."""
+    return (
+        is_extended_resource(name)
+        or name.startswith(("hugepages-", "attachable-volumes-"))
+        or "kubernetes.io/" in name
+    )
+
+
+def counted_amounts(amounts: Mapping[str, int]) -> dict[str, int]:
+    """``amounts`` (billionths) as the scheduler counts them: CPU in thousandths, the others in units.
+
+    Names that the scheduler doesn't count are left out.
+    """
+    counted = {}
+    for name, nanos in amounts.items():
+        if name == CPU:
+            counted[name] = millis(nanos)
+        elif name in (MEMORY, EPHEMERAL_STORAGE, PODS) or is_scalar_resource(name):
+            counted[name] = units(nanos)
+    return counted
+
+
+def parse_amounts(quantities: Mapping[str, Quantity], path: str) -> Amounts:
+    """``quantities`` in billionths.
+
+    Raises:
+        ResourceError: One is malformed or negative; its path is ``path[name]``.
+    """
+    amounts = {}
+    for name, text in quantities.items():
+        try:
+            nanos = parse_quantity(text)
+        except QuantityError as error:
+            raise ResourceError(f"{path}[{name}]", str(error)) from None
+        if nanos < 0:
+            raise ResourceError(f"{path}[{name}]", f"{text!r} is negative; it must be 0 or more")
+        amounts[name] = nanos
+    return amounts
+
+
+def allocatable(quantities: Mapping[str, Quantity]) -> dict[str, int]:
+    """A node's allocatable as the scheduler counts it.
+
+    Raises:
+        ResourceError: A quantity is malformed or negative.
+    """
+    return counted_amounts(parse_amounts(quantities, "status.allocatable"))
+
+
+def pod_usage(pod: Pod) -> PodUsage:
+    """What ``pod`` takes from its node.
+
+    Raises:
+        ResourceError: A quantity is malformed or negative, with the field's path.
+    """
+    requests = _pod_requests(pod, {})
+    missing = {CPU: DEFAULT_MILLI_CPU * 1_000_000, MEMORY: DEFAULT_MEMORY * 1_000_000_000}
+    if _has_pod_level_requests(pod.spec.resources):
+        missing = {name: nanos for name, nanos in missing.items() if name not in requests}
+    non_zero = _pod_requests(pod, missing) if missing else requests
+    counted = counted_amounts(requests)
+    counted.pop(PODS, None)
+    return PodUsage(
+        requests=tuple((name, min(amount, MAX_INT64)) for name, amount in counted.items()),
+        non_zero_cpu=millis(non_zero.get(CPU, 0)),
+        non_zero_memory=min(units(non_zero.get(MEMORY, 0)), MAX_INT64),
+        host_ports=host_ports(pod),
+    )
+
+
+def host_ports(pod: Pod) -> tuple[HostPort, ...]:
+    """The host ports of containers and sidecars (``GetHostPorts`` in pkg/scheduler/util/utils.go)."""
+    sidecars = (c for c in pod.spec.init_containers if c.restart_policy == "Always")
+    return tuple(
+        HostPort(port.protocol or "TCP", port.host_port, port.host_ip or ANY_ADDRESS)
+        for container in (*sidecars, *pod.spec.containers)
+        for port in container.ports
+        if port.host_port > 0
+    )
+
+
+def _pod_requests(pod: Pod, missing: Amounts) -> Amounts:
+    totals = _container_requests(pod, missing)
+    if _has_pod_level_requests(pod.spec.resources):
+        totals |= _pod_level_requests(pod, pod.spec.resources)
+    _add(totals, parse_amounts(pod.spec.overhead, "spec.overhead"))
+    return totals
+
+
+def _container_requests(pod: Pod, missing: Amounts) -> Amounts:
+    totals: Amounts = {}
+    for index, container in enumerate(pod.spec.containers):
+        _add(totals, missing | _effective_requests(pod, container, f"spec.containers[{index}]"))
+    sidecars: Amounts = {}
+    peak: Amounts = {}
+    for index, container in enumerate(pod.spec.init_containers):
+        path = f"spec.initContainers[{index}].resources.requests"
+        if container.restart_policy == "Always":
+            requests = missing | _effective_requests(pod, container, f"spec.initContainers[{index}]")
+            _add(totals, requests)
+            _add(sidecars, requests)
+            _raise_to(peak, sidecars)
+        else:
+            requests = missing | parse_amounts(container.resources.requests, path)
+            _add(requests, sidecars)
+            _raise_to(peak, requests)
+    _raise_to(totals, peak)
+    return totals
+
+
+def _effective_requests(pod: Pod, container: Container, path: str) -> Amounts:
+    """A container's requests; while it is being resized, the most of what was asked, given and allocated."""
+    spec = parse_amounts(container.resources.requests, f"{path}.resources.requests")
+    for statuses in (pod.status.init_container_statuses, pod.status.container_statuses):
+        for status in statuses:
+            if status.name == container.name and status.resources is not None:
+                where = f"status of container {container.name!r}"
+                return _resizing(pod, spec, status.resources, status.allocated_resources, where)
+    return spec
+
+
+def _resizing(
+    pod: Pod, spec: Amounts, actuated: ResourceRequirements, allocated: Mapping[str, Quantity], path: str
+) -> Amounts:
+    amounts = {} if _resize_infeasible(pod) else dict(spec)
+    _raise_to(amounts, parse_amounts(actuated.requests, f"{path}.resources.requests"))
+    _raise_to(amounts, parse_amounts(allocated, f"{path}.allocatedResources"))
+    return amounts
+
+
+def _resize_infeasible(pod: Pod) -> bool:
+    pending = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
+    return pending is not None and pending.reason == "Infeasible"
+
+
+def _is_pod_level_resource(name: str) -> bool:
+    return name in (CPU, MEMORY) or name.startswith("hugepages-")
+
+
+def _has_pod_level_requests(resources: ResourceRequirements | None) -> bool:
+    return resources is not None and any(map(_is_pod_level_resource, resources.requests))
+
+
+def _pod_level_requests(pod: Pod, resources: ResourceRequirements | None) -> Amounts:
+    if resources is None:
+        return {}
+    spec = parse_amounts(resources.requests, "spec.resources.requests")
+    amounts = spec
+    if pod.status.resources is not None:
+        amounts = _resizing(pod, spec, pod.status.resources, pod.status.allocated_resources, "status")
+    return {name: amounts.get(name, 0) for name in spec if _is_pod_level_resource(name)}
+
+
+def _add(totals: Amounts, amounts: Mapping[str, int]) -> None:
+    for name, nanos in amounts.items():
+        totals[name] = totals.get(name, 0) + nanos
+
+
+def _raise_to(totals: Amounts, amounts: Mapping[str, int]) -> None:
+    for name, nanos in amounts.items():
+        totals[name] = max(totals.get(name, 0), nanos)

@@ -1,0 +1,102 @@
+"""The verdict of a plugin: a code, the reasons, and who said it.
+
+Mirrors ``k8s.io/kube-scheduler/framework`` (interface.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+
+class Code(IntEnum):
+    """What a plugin says, in the scheduling framework's order; ``label`` is how answers spell it."""
+
+    SUCCESS = 0
+    ERROR = 1
+    UNSCHEDULABLE = 2
+    UNSCHEDULABLE_AND_UNRESOLVABLE = 3
+    WAIT = 4
+    SKIP = 5
+    PENDING = 6
+
+    @property
+    def label(self) -> str:
+        """The framework's own spelling, for example ``UnschedulableAndUnresolvable``."""
+        return _LABELS[self]
+
+
+_LABELS = {
+    Code.SUCCESS: "Success",
+    Code.ERROR: "Error",
+    Code.UNSCHEDULABLE: "Unschedulable",
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: "UnschedulableAndUnresolvable",
+    Code.WAIT: "Wait",
+    Code.SKIP: "Skip",
+    Code.PENDING: "Pending",
+}
+
+_REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A plugin's answer. "No" is such a value, never an exception.
+
+    Attributes:
+        code: The verdict.
+        reasons: Texts for people, in the order in which they were found; empty for Success.
+        plugin: The plugin that said it; filled in by the runtime, "" for Success.
+    """
+
+    code: Code = Code.SUCCESS
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+
+    @classmethod
+    def unschedulable(cls, *reasons: str) -> Status:
+        """The node is refused as things stand; removing pods from it may help."""
+        return cls(Code.UNSCHEDULABLE, reasons)
+
+    @classmethod
+    def unresolvable(cls, *reasons: str) -> Status:
+        """The node is refused, and removing pods from it can't help."""
+        return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
+
+    @classmethod
+    def error(cls, *reasons: str) -> Status:
+        """Something unexpected happened: the decision fails."""
+        return cls(Code.ERROR, reasons)
+
+    @classmethod
+    def skip(cls, *reasons: str) -> Status:
+        """From PreFilter or PreScore: this plugin has nothing to do for this pod."""
+        return cls(Code.SKIP, reasons)
+
+    @property
+    def ok(self) -> bool:
+        """True for Success."""
+        return self.code is Code.SUCCESS
+
+    @property
+    def rejected(self) -> bool:
+        """True for Unschedulable, UnschedulableAndUnresolvable and Pending."""
+        return self.code in _REJECTIONS
+
+    @property
+    def message(self) -> str:
+        """The reasons as one line."""
+        return ", ".join(self.reasons)
+
+    def by(self, plugin: str) -> Status:
+        """This status, said by ``plugin``; unchanged when it already names one or is Success."""
+        return self if self.plugin or self.ok else replace(self, plugin=plugin)
+
+
+SUCCESS = Status()
+
+
+def merge_reasons(statuses: Iterable[Status]) -> tuple[str, ...]:
+    """All reasons of ``statuses``, in order."""
+    return tuple(reason for status in statuses for reason in status.reasons)

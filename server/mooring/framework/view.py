@@ -1,0 +1,97 @@
+"""The nodes that a plugin is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mooring.framework.columns import Int32s, Int64s, LabelColumn
+from mooring.framework.node_info import NodeInfo
+from mooring.framework.node_table import NodeTable
+from mooring.framework.pod_table import PodTable
+
+
+class NodesChangedError(Exception):
+    """A node that was asked about is gone; the engine catches this and begins again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The tables that one evaluation reads."""
+
+    nodes: NodeTable
+    pods: PodTable
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """Some rows of the tables: the still feasible nodes for Filter, the feasible ones for Score.
+
+    Attributes:
+        snapshot: The tables.
+        rows: int32[K], the nodes' rows; answers have the same length and order.
+    """
+
+    snapshot: Snapshot
+    rows: Int32s
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def table(self) -> NodeTable:
+        """The node columns."""
+        return self.snapshot.nodes
+
+    @property
+    def names(self) -> list[str]:
+        """The nodes' names."""
+        names = self.table.names
+        return [names[row] for row in self.rows.tolist()]
+
+    def subset(self, rows: Int32s) -> NodeView:
+        """The same tables, other rows."""
+        return NodeView(self.snapshot, rows)
+
+    def allocatable(self, resource: str) -> Int64s:
+        """int64[K]: what each node offers of ``resource``; 0 when no node ever had it."""
+        return self._column(self.table.allocatable, resource)
+
+    def requested(self, resource: str) -> Int64s:
+        """int64[K]: what the pods on each node take of ``resource``."""
+        return self._column(self.table.requested, resource)
+
+    def label(self, key: str) -> LabelColumn:
+        """The column of a label key."""
+        return self.table.label(key)
+
+    def infos(self) -> Iterator[NodeInfo]:
+        """A record per node, made as it is asked for."""
+        for row in self.rows.tolist():
+            yield self.info(row)
+
+    def info(self, row: int) -> NodeInfo:
+        """The record of one row."""
+        table = self.table
+        node = table.nodes[row]
+        if node is None:
+            raise NodesChangedError
+        amounts = list(table.resource_index.items())
+        allocatable, requested = table.allocatable, table.requested
+        width = len(allocatable)
+        return NodeInfo(
+            name=table.names[row],
+            node=node,
+            allocatable={name: int(allocatable[at, row]) for name, at in amounts if at < width},
+            requested={name: int(requested[at, row]) for name, at in amounts if at < len(requested)},
+            pods=tuple(self.snapshot.pods.on_row(row)),
+        )
+
+    def _column(self, columns: Int64s, resource: str) -> Int64s:
+        at = self.table.resource_index.get(resource)
+        if at is None or at >= len(columns):
+            return np.zeros(len(self.rows), np.int64)
+        column: Int64s = columns[at, self.rows]
+        return column
