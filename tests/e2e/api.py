@@ -1,0 +1,112 @@
+"""A small client for kube-apiserver: JSON over TLS with a bearer token, standard library only."""
+
+import json
+import ssl
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from .process import wait_until
+
+Manifest: TypeAlias = dict[str, Any]
+
+
+class ApiError(Exception):
+    """An answer of the API server other than 2xx."""
+
+    def __init__(self, method: str, path: str, status: int, body: str) -> None:
+        super().__init__(f"{method} {path}: HTTP {status}: {body}")
+        self.status = status
+
+
+class Api:
+    """Calls to one API server. Safe for use by several threads: every call has a connection of its own."""
+
+    def __init__(self, address: str, ca_file: Path, token: str) -> None:
+        self.address = address
+        self._token = token
+        context = ssl.create_default_context(cafile=str(ca_file))
+        self._opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+        )
+
+    def call(self, method: str, path: str, body: Manifest | None = None) -> Manifest:
+        """One request. Raises ApiError for an HTTP error, URLError when nobody listens."""
+        request = urllib.request.Request(
+            self.address + path,
+            data=None if body is None else json.dumps(body).encode(),
+            method=method,
+            headers={"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"},
+        )
+        try:
+            with self._opener.open(request, timeout=30) as response:
+                answer: Manifest | str = json.loads(response.read() or b"{}")
+        except urllib.error.HTTPError as error:
+            with error:
+                raise ApiError(method, path, error.code, error.read().decode(errors="replace")) from None
+        if not isinstance(answer, dict):
+            raise ApiError(method, path, 200, repr(answer))
+        return answer
+
+    def is_ready(self) -> bool:
+        """Whether the server is up and has made the namespace that pods go to."""
+        try:
+            self.call("GET", "/api/v1/namespaces/default")
+        except (ApiError, OSError):
+            return False
+        return True
+
+    def items(self, path: str) -> list[Manifest]:
+        """The objects of a list, each with the kind and apiVersion that lists leave out."""
+        answer = self.call("GET", path)
+        kind = str(answer["kind"]).removesuffix("List")
+        return [{"apiVersion": answer["apiVersion"], "kind": kind, **item} for item in answer["items"]]
+
+    def nodes(self) -> list[Manifest]:
+        return self.items("/api/v1/nodes")
+
+    def pods(self) -> list[Manifest]:
+        return self.items("/api/v1/namespaces/default/pods")
+
+    def create(self, manifest: Manifest) -> Manifest:
+        """Creates a node or a pod of the namespace `default`."""
+        path = "/api/v1/nodes" if manifest["kind"] == "Node" else "/api/v1/namespaces/default/pods"
+        return self.call("POST", path, manifest)
+
+    def pod(self, name: str) -> Manifest:
+        return self.call("GET", f"/api/v1/namespaces/default/pods/{name}")
+
+    def node_of(self, name: str) -> str | None:
+        """The node that the pod is bound to, None while there is none."""
+        node: str | None = self.pod(name)["spec"].get("nodeName")
+        return node
+
+    def wait_bound(self, name: str) -> str:
+        """Waits until the pod is bound and returns its node."""
+        return wait_until(lambda: self.node_of(name), f"pod {name} to be bound")
+
+    def wait_failed_scheduling(self, name: str, text: str) -> str:
+        """Waits for a FailedScheduling event of the pod whose message holds `text`; returns that message."""
+
+        def probe() -> str | None:
+            messages = self.failed_scheduling(name)
+            return next((message for message in messages if text in message), None)
+
+        try:
+            return wait_until(probe, f"a FailedScheduling event of pod {name} with {text!r}")
+        except TimeoutError as error:
+            raise AssertionError(f"{error}; its events: {self.failed_scheduling(name)}") from None
+
+    def failed_scheduling(self, name: str) -> list[str]:
+        """The messages of the pod's FailedScheduling events so far."""
+        events = self.items(f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.name={name}")
+        return [event["message"] for event in events if event["reason"] == "FailedScheduling"]
+
+    def clear(self) -> None:
+        """Removes every pod, event and node, so that tests may share one control plane."""
+        now = "?gracePeriodSeconds=0"
+        self.call("DELETE", f"/api/v1/namespaces/default/pods{now}")
+        self.call("DELETE", f"/api/v1/nodes{now}")
+        self.call("DELETE", "/api/v1/namespaces/default/events")
+        wait_until(lambda: not self.pods() and not self.nodes(), "pods and nodes to be gone")

@@ -1,0 +1,35 @@
+"""Processes that the end-to-end tests share: one control plane for all, emptied before each test."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from .build import BIN, PROGRAMS
+from .control_plane import ControlPlane
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the marker of these tests known."""
+    config.addinivalue_line("markers", "e2e: needs the real programs that tests/e2e/build.py builds")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def binaries() -> None:
+    """The programs must have been built: a missing one fails the run rather than skipping it."""
+    missing = [program.name for program in PROGRAMS if not (BIN / program.name).exists()]
+    if missing:
+        pytest.fail(f"{', '.join(missing)} not built: run `python tests/e2e/build.py` first", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def shared_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """etcd and kube-apiserver, running; use `control_plane` in tests."""
+    with ControlPlane(tmp_path_factory.mktemp("control-plane")) as running:
+        yield running
+
+
+@pytest.fixture
+def control_plane(shared_control_plane: ControlPlane) -> ControlPlane:
+    """The shared control plane without any node, pod or event, and without a scheduler."""
+    shared_control_plane.api.clear()
+    return shared_control_plane

@@ -1,0 +1,204 @@
+"""etcd, kube-apiserver and kube-scheduler on free loopback ports, in a directory of the test's own."""
+
+import json
+import secrets
+import shutil
+import ssl
+import subprocess
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from .api import Api
+from .build import BIN
+from .process import Process, free_port
+
+USERS = ("admin", "kube-scheduler", "mooring")
+_AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {"level": "Metadata", "resources": [{"group": "", "resources": ["pods/binding"]}]},
+        {"level": "None"},
+    ],
+}
+
+
+class ControlPlane:
+    """A real control plane. Nodes and pods are plain API objects; nothing runs on them.
+
+    Each user of `USERS` has a kubeconfig and a token of its own, all with every right, so that the audit log
+    tells who did what. A context manager; `scheduler` starts kube-scheduler beside it.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._tokens = {user: secrets.token_hex(16) for user in USERS}
+        self._etcd_address = f"http://127.0.0.1:{free_port()}"
+        self._port = free_port()
+        self.address = f"https://127.0.0.1:{self._port}"
+        self._running: list[Process] = []
+
+    def __enter__(self) -> Self:
+        try:
+            self._write_inputs()
+            self._start_etcd()
+            self._start_apiserver()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends what was started, the last first."""
+        while self._running:
+            self._running.pop().stop()
+
+    def kubeconfig(self, user: str) -> Path:
+        """The kubeconfig file of one of `USERS`."""
+        return self.directory / f"{user}.kubeconfig"
+
+    def bindings(self) -> list[tuple[str, str]]:
+        """(user, pod name) of every Binding that the API server accepted so far, in order."""
+        lines = (self.directory / "audit.log").read_text().splitlines()
+        events = [json.loads(line) for line in lines]
+        return [
+            (event["user"]["username"], event["objectRef"]["name"])
+            for event in events
+            if event["responseStatus"]["code"] == 201
+        ]
+
+    def scheduler(self, config: dict[str, Any], name: str = "kube-scheduler") -> Process:
+        """Starts an unmodified kube-scheduler with `config`, connection and lease added; ready on return."""
+        config_file = self.write_scheduler_config(config, name)
+        port = free_port()
+        process = Process(
+            name,
+            [
+                str(BIN / "kube-scheduler"),
+                f"--config={config_file}",
+                f"--secure-port={port}",
+                "--bind-address=127.0.0.1",
+                f"--cert-dir={self.directory / name}",
+                "--authentication-skip-lookup=true",
+                "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics",
+                "-v=3",
+            ],
+            self.directory / f"{name}.log",
+        )
+        process.wait_ready(lambda: _answers(f"https://127.0.0.1:{port}/readyz"), "/readyz")
+        return process
+
+    def write_scheduler_config(self, config: dict[str, Any], name: str) -> Path:
+        """Writes a KubeSchedulerConfiguration that talks to this API server and takes no lease."""
+        connection = {"kubeconfig": str(self.kubeconfig("kube-scheduler")), "qps": 1000, "burst": 1000}
+        whole = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "clientConnection": connection,
+            "leaderElection": {"leaderElect": False},
+            **config,
+        }
+        target = self.directory / f"{name}.json"
+        target.write_text(json.dumps(whole, indent=2))
+        return target
+
+    def _write_inputs(self) -> None:
+        openssl = shutil.which("openssl")
+        if openssl is None:
+            raise RuntimeError("openssl is needed to make the key of kube-apiserver's service accounts")
+        key = self.directory / "service-account.key"
+        subprocess.run([openssl, "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
+        rows = [f'{token},{user},{user},"system:masters"' for user, token in self._tokens.items()]
+        (self.directory / "tokens.csv").write_text("\n".join(rows) + "\n")
+        (self.directory / "audit-policy.json").write_text(json.dumps(_AUDIT_POLICY))
+        for user in USERS:
+            self.kubeconfig(user).write_text(json.dumps(self._kubeconfig_of(user), indent=2))
+
+    def _kubeconfig_of(self, user: str) -> dict[str, Any]:
+        cluster = {"server": self.address, "certificate-authority": str(self._ca_file)}
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "e2e", "cluster": cluster}],
+            "users": [{"name": user, "user": {"token": self._tokens[user]}}],
+            "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": user}}],
+            "current-context": "e2e",
+        }
+
+    @property
+    def _ca_file(self) -> Path:
+        """kube-apiserver's own self-signed certificate, which it makes at its first start."""
+        return self.directory / "apiserver" / "apiserver.crt"
+
+    def _start_etcd(self) -> None:
+        peer = f"http://127.0.0.1:{free_port()}"
+        process = Process(
+            "etcd",
+            [
+                str(BIN / "etcd"),
+                f"--data-dir={self.directory / 'etcd'}",
+                f"--listen-client-urls={self._etcd_address}",
+                f"--advertise-client-urls={self._etcd_address}",
+                f"--listen-peer-urls={peer}",
+                f"--initial-advertise-peer-urls={peer}",
+                f"--initial-cluster=default={peer}",
+                "--unsafe-no-fsync",
+            ],
+            self.directory / "etcd.log",
+        )
+        self._running.append(process)
+        process.wait_ready(lambda: _answers(f"{self._etcd_address}/health"), "/health")
+
+    def _start_apiserver(self) -> None:
+        key = self.directory / "service-account.key"
+        process = Process(
+            "kube-apiserver",
+            [
+                str(BIN / "kube-apiserver"),
+                f"--etcd-servers={self._etcd_address}",
+                "--bind-address=127.0.0.1",
+                "--advertise-address=127.0.0.1",
+                f"--secure-port={self._port}",
+                f"--cert-dir={self.directory / 'apiserver'}",
+                f"--token-auth-file={self.directory / 'tokens.csv'}",
+                "--anonymous-auth=false",
+                "--service-account-issuer=https://kubernetes.default.svc",
+                f"--service-account-key-file={key}",
+                f"--service-account-signing-key-file={key}",
+                # Without a controller-manager nobody makes service accounts or takes off the not-ready taint.
+                "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+                "--service-cluster-ip-range=10.0.0.0/24",
+                "--endpoint-reconciler-type=none",
+                f"--audit-policy-file={self.directory / 'audit-policy.json'}",
+                f"--audit-log-path={self.directory / 'audit.log'}",
+                "--audit-log-mode=blocking",
+            ],
+            self.directory / "kube-apiserver.log",
+        )
+        self._running.append(process)
+        process.wait_ready(self._ca_file.exists, "its certificate")
+        self.api = Api(self.address, self._ca_file, self._tokens["admin"])
+        process.wait_ready(self.api.is_ready, "the namespace default")
+
+
+def _answers(url: str) -> bool:
+    """Whether a health address answers 200. Its certificate is new at each start, so it is not checked."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+    )
+    try:
+        with opener.open(url, timeout=5) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False

@@ -1,0 +1,111 @@
+"""One child process with a log file: started on a clean environment, waited for, ended by its own id."""
+
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+_POLL_SECONDS = 0.05
+
+T = TypeVar("T")
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This environment without proxy variables, which kube-scheduler's extender client would honour."""
+    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    return {**kept, **(extra or {})}
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nobody listened on a moment ago."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def wait_until(probe: Callable[[], T | None], what: str, seconds: float = START_SECONDS) -> T:
+    """Calls `probe` until it returns something other than None or False, and returns that.
+
+    The limit only bounds how long a broken run hangs. Raises TimeoutError naming `what`.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        found = probe()
+        if found is not None and found is not False:
+            return found
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited {seconds:.0f} s for {what}")
+        time.sleep(_POLL_SECONDS)
+
+
+class Process:
+    """A running program whose output goes to `log`. As a context manager it is stopped at the end."""
+
+    def __init__(
+        self, name: str, command: Sequence[str], log: Path, extra_env: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.log = log
+        with log.open("ab") as output:
+            self._child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment(extra_env),
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def check_alive(self) -> None:
+        """Raises RuntimeError with the end of the log when the process has ended."""
+        if self._child.poll() is not None:
+            tail = self.output()[-4000:]
+            raise RuntimeError(f"{self.name} ended with exit code {self._child.returncode}:\n{tail}")
+
+    def output(self) -> str:
+        """What the process has written so far."""
+        return self.log.read_text(errors="replace")
+
+    def wait_ready(self, probe: Callable[[], T | None], what: str) -> T:
+        """`wait_until`, ended early when the process dies; stops the process when it fails."""
+
+        def alive() -> T | None:
+            self.check_alive()
+            return probe()
+
+        try:
+            return wait_until(alive, f"{self.name}: {what}")
+        except BaseException:
+            self.stop()
+            raise
+
+    def wait_line(self, pattern: str) -> re.Match[str]:
+        """Waits for a line of output that matches `pattern` from its start."""
+        compiled = re.compile(pattern, re.MULTILINE)
+        return self.wait_ready(lambda: compiled.search(self.output()), f"a line {pattern!r}")
+
+    def stop(self) -> int:
+        """Sends SIGTERM, waits, kills only if that was in vain. Returns the exit code; repeats do nothing."""
+        if self._child.poll() is None:
+            self._child.terminate()
+            try:
+                self._child.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                self._child.wait()
+        return self._child.returncode
