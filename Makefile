@@ -23,13 +23,13 @@ run: $(VENV)/run.stamp ## Start server and extender adapter on the sample cluste
 	@exec $(BIN)/mooring run
 
 test: $(VENV)/dev.stamp ## Run every test that needs nothing but Python
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not e2e and not bench" --ignore=tests/e2e $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not e2e and not bench" --ignore=tests/e2e $(ARGS)
 
 check: $(VENV)/dev.stamp ## Format, lint, types, layers, contract, stubs, Dockerfile: everything that can be checked without running
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy $(SOURCES)
-	PATH="$(CURDIR)/$(BIN):$$PATH" lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/buf lint
 	$(BIN)/buf breaking --against protos/mooring.binpb
 	$(BIN)/python tools/generate_stubs.py --check

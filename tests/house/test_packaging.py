@@ -1,0 +1,152 @@
+"""The image's build steps run in clean virtual environments; what they install is what users get."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+import mooring
+
+ROOT = Path(__file__).parents[2]
+JUNK = ("__pycache__", ".pyc", ".so", "tests", "requirements", ".ci")
+
+# One worker builds, once, for all tests of this file.
+pytestmark = pytest.mark.xdist_group("packaging")
+
+
+@dataclass(frozen=True)
+class Image:
+    """What the build stage leaves: the virtual environment that the image carries, and the wheel in it."""
+
+    environment: Path
+    wheel: Path
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        program, *arguments = command
+        return subprocess.run(
+            [self.environment / "bin" / program, *arguments],
+            cwd=self.environment,
+            env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def build_stage() -> list[tuple[str, str]]:
+    """The instructions of the Dockerfile's first stage, continuation lines joined."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    stages = [number for number, line in enumerate(lines) if line.startswith("FROM ")]
+    return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines[1 : stages[1]])]
+
+
+def copy(words: list[str], target: Path) -> None:
+    *sources, destination = words
+    for source in map(ROOT.joinpath, sources):
+        if source.is_dir():
+            shutil.copytree(source, target / destination, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target / destination)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
+    base = tmp_path_factory.mktemp("image")
+    source, opt = base / "src", base / "opt"
+    source.mkdir()
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for instruction, rest in build_stage():
+        if instruction == "COPY":
+            copy(shlex.split(rest), source)
+        elif instruction == "RUN":
+            command = rest.replace("/opt/", f"{opt}/")
+            done = subprocess.run(
+                ["sh", "-ec", command], cwd=source, env=os.environ | {"PATH": path}, capture_output=True, text=True,
+                check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return Image(environment=opt / "mooring", wheel=next((source / "dist").glob("*.whl")))
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the source distribution, and the wheel that was built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    done = subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def names_in_wheel(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("mooring", "version"), id="mooring"),
+        pytest.param(("mooring-extender", "--help"), id="mooring-extender"),
+    ],
+)
+def test_both_scripts_run_from_the_image(image: Image, command: tuple[str, ...]) -> None:
+    done = image.run(*command)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+def test_the_image_carries_this_version(image: Image) -> None:
+    assert mooring.__version__ in image.run("mooring", "version").stdout
+
+
+def test_the_image_carries_no_development_tools(image: Image) -> None:
+    done = image.run("python", "-c", "import pytest")
+    assert "No module named 'pytest'" in done.stderr
+
+
+def test_the_image_runs_without_being_root_and_starts_the_server() -> None:
+    last_stage = (ROOT / "Dockerfile").read_text().rpartition("FROM ")[2].splitlines()
+    assert "USER 65532:65532" in last_stage
+    assert 'CMD ["mooring", "serve"]' in last_stage
+
+
+def test_the_wheel_holds_types_and_contract(image: Image) -> None:
+    names = names_in_wheel(image.wheel)
+    contract = {
+        f"mooring/protos/{file.relative_to(ROOT / 'protos')}" for file in ROOT.glob("protos/**/*.proto")
+    }
+    assert contract
+    assert contract | {"mooring/py.typed", "mooring_extender/py.typed"} <= names
+
+
+def test_the_wheel_holds_nothing_else(image: Image) -> None:
+    tops = {PurePosixPath(name).parts[0] for name in names_in_wheel(image.wheel)}
+    assert tops == {"mooring", "mooring_extender", f"mooring-{mooring.__version__}.dist-info"}
+    assert not [name for name in names_in_wheel(image.wheel) if name.endswith(JUNK[:3])]
+
+
+def test_the_source_distribution_makes_the_same_wheel(image: Image, distributions: Path) -> None:
+    wheel = next(distributions.glob("*.whl"))
+    assert names_in_wheel(wheel) == names_in_wheel(image.wheel)
+
+
+def test_the_source_distribution_holds_no_junk(distributions: Path) -> None:
+    with tarfile.open(next(distributions.glob("*.tar.gz"))) as archive:
+        inside = [
+            PurePosixPath(name).relative_to(PurePosixPath(name).parts[0]) for name in archive.getnames()
+        ]
+    assert not [name for name in inside if name.parts and name.parts[0] in JUNK]
+    assert not [name for name in inside if name.name.endswith(JUNK[:3])]
