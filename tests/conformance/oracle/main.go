@@ -1,0 +1,104 @@
+// Command oracle answers scenarios with the plugin code of the real kube-scheduler.
+//
+// It reads one scenario as JSON per line on stdin and writes one JSON line per scenario, in the same order:
+// {"id": ..., "document": {...}}, or {"id": ..., "error": "..."} for a scenario that cannot be decided.
+// The document is the one that `mooring explain -o json` prints.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+)
+
+type answer struct {
+	ID       json.RawMessage `json:"id"`
+	Document *document       `json:"document,omitempty"`
+	Error    string          `json:"error,omitempty"`
+}
+
+func main() {
+	workers := flag.Int("workers", runtime.NumCPU(), "scenarios decided at the same time")
+	klog.InitFlags(nil)
+	flag.Parse()
+	metrics.Register()
+	debug.SetGCPercent(400)
+	if err := serve(os.Stdin, os.Stdout, *workers); err != nil {
+		fmt.Fprintln(os.Stderr, "oracle:", err)
+		os.Exit(1)
+	}
+}
+
+// serve keeps the order of the answers equal to the order of the questions: each line gets a channel of its own,
+// and the channels are drained first in, first out.
+func serve(in io.Reader, out io.Writer, workers int) error {
+	pending := make(chan chan answer, 4*workers)
+	readErr := make(chan error, 1)
+	go func() {
+		defer close(pending)
+		slots := make(chan struct{}, workers)
+		lines := bufio.NewReaderSize(in, 1<<20)
+		for {
+			line, err := lines.ReadBytes('\n')
+			if len(line) > 1 {
+				result := make(chan answer, 1)
+				pending <- result
+				slots <- struct{}{}
+				go func() {
+					result <- decideLine(line)
+					<-slots
+				}()
+			}
+			if err == io.EOF {
+				readErr <- nil
+				return
+			}
+			if err != nil {
+				readErr <- err
+				return
+			}
+		}
+	}()
+	buffered := bufio.NewWriterSize(out, 1<<20)
+	encoder := json.NewEncoder(buffered)
+	encoder.SetEscapeHTML(false)
+	for result := range pending {
+		if err := encoder.Encode(<-result); err != nil {
+			return err
+		}
+		if len(pending) == 0 {
+			if err := buffered.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return <-readErr
+}
+
+func decideLine(line []byte) (result answer) {
+	defer func() {
+		if r := recover(); r != nil {
+			result.Document = nil
+			result.Error = fmt.Sprintf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	scenario, err := parseScenario(line)
+	if scenario != nil {
+		result.ID = scenario.ID
+	}
+	if err == nil {
+		result.Document, err = decide(scenario)
+	}
+	if err != nil {
+		result.Error = err.Error()
+	}
+	return result
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	configscheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	configvalidation "k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+)
+
+const defaultConfig = `{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}`
+
+// metricsRecorder is shared: a framework without one would start a flushing goroutine for each scenario.
+var metricsRecorder = metrics.NewMetricsAsyncRecorder(1000, time.Hour, make(chan struct{}))
+
+// pluginHost is a framework together with its plugin instances, which the framework itself does not hand out.
+type pluginHost struct {
+	framework.Framework
+	plugins map[string]fwk.Plugin
+	// enabled is the effective list of plugins per extension point, with weights, in the order they run.
+	enabled *config.Plugins
+}
+
+func loadConfig(raw []byte) (*config.KubeSchedulerConfiguration, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		raw = []byte(defaultConfig)
+	}
+	obj, _, err := configscheme.Codecs.UniversalDecoder().Decode(raw, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	cfg, ok := obj.(*config.KubeSchedulerConfiguration)
+	if !ok {
+		return nil, fmt.Errorf("want a KubeSchedulerConfiguration, got %T", obj)
+	}
+	if errs := configvalidation.ValidateKubeSchedulerConfiguration(cfg); errs != nil {
+		return nil, errs
+	}
+	return cfg, nil
+}
+
+// pickProfile takes the profile asked for, else the one that the pod names, else the only one.
+func pickProfile(cfg *config.KubeSchedulerConfiguration, asked string, pod *v1.Pod) (*config.KubeSchedulerProfile, error) {
+	wanted := asked
+	if wanted == "" {
+		wanted = pod.Spec.SchedulerName
+	}
+	i := slices.IndexFunc(cfg.Profiles, func(p config.KubeSchedulerProfile) bool { return p.SchedulerName == wanted })
+	if i < 0 && asked == "" && len(cfg.Profiles) == 1 {
+		i = 0
+	}
+	if i < 0 {
+		return nil, fmt.Errorf("no profile %q", wanted)
+	}
+	return &cfg.Profiles[i], nil
+}
+
+func newPluginHost(ctx context.Context, c *cluster, profile *config.KubeSchedulerProfile, pods []*v1.Pod) (*pluginHost, error) {
+	host := &pluginHost{plugins: map[string]fwk.Plugin{}}
+	registry := plugins.NewInTreeRegistry()
+	for name, factory := range registry {
+		registry[name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+			plugin, err := factory(ctx, args, handle)
+			host.plugins[name] = plugin
+			return plugin, err
+		}
+	}
+	draManager, err := newDRAManager(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	host.Framework, err = frameworkruntime.NewFramework(ctx, registry, profile,
+		frameworkruntime.WithClientSet(c.client),
+		frameworkruntime.WithInformerFactory(c.factory),
+		frameworkruntime.WithSnapshotSharedLister(c.snapshot),
+		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(c.factory.Storage().V1().CSINodes().Lister())),
+		frameworkruntime.WithSharedDRAManager(draManager),
+		frameworkruntime.WithEventRecorder(&events.FakeRecorder{}),
+		frameworkruntime.WithParallelism(1),
+		frameworkruntime.WithMetricsRecorder(metricsRecorder),
+		frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
+		frameworkruntime.WithPodsInPreBind(frameworkruntime.NewPodsInPreBindMap()),
+		frameworkruntime.WithPodGroupManager(c.cache),
+	)
+	if err != nil {
+		return nil, err
+	}
+	host.enabled = host.ListPlugins()
+	return host, host.nominate(ctx, c, pods)
+}
+
+func newDRAManager(ctx context.Context, c *cluster) (fwk.SharedDRAManager, error) {
+	if !utilfeature.DefaultFeatureGate.Enabled(features.DynamicResourceAllocation) {
+		return nil, nil
+	}
+	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), c.factory.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: c.factory.Resource().V1().ResourceSlices(), KubeClient: c.client})
+	if err != nil {
+		return nil, err
+	}
+	return dynamicresources.NewDRAManager(ctx, claims, slices, c.factory), nil
+}
+
+// nominate tells the framework of pending pods that hold a nomination for a node.
+func (h *pluginHost) nominate(ctx context.Context, c *cluster, pods []*v1.Pod) error {
+	queue := internalqueue.NewSchedulingQueue(h.QueueSortFunc(), c.factory)
+	for _, pod := range pods {
+		if pod.Spec.NodeName != "" || pod.Status.NominatedNodeName == "" {
+			continue
+		}
+		info, err := framework.NewPodInfo(pod)
+		if err != nil {
+			return err
+		}
+		queue.AddNominatedPod(klog.FromContext(ctx), info, nil)
+	}
+	h.SetPodNominator(queue)
+	return nil
+}

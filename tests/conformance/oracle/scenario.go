@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	podutil "k8s.io/kubernetes/pkg/api/pod"
+	"k8s.io/kubernetes/pkg/apis/core"
+	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
+
+	_ "k8s.io/kubernetes/pkg/apis/apps/install"
+	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	_ "k8s.io/kubernetes/pkg/apis/policy/install"
+	_ "k8s.io/kubernetes/pkg/apis/resource/install"
+	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
+	_ "k8s.io/kubernetes/pkg/apis/storage/install"
+)
+
+// rawScenario is one input line. Config null is the default configuration; profile null follows the pod.
+type rawScenario struct {
+	ID          json.RawMessage   `json:"id"`
+	Objects     []json.RawMessage `json:"objects"`
+	Pod         json.RawMessage   `json:"pod"`
+	Config      json.RawMessage   `json:"config"`
+	Profile     string            `json:"profile"`
+	AlwaysScore bool              `json:"always_score"`
+	// Unchecked skips the validation of the objects, which else must be such as the API server would store.
+	Unchecked bool `json:"unchecked"`
+}
+
+type scenario struct {
+	rawScenario
+	pod     *v1.Pod
+	nodes   []*v1.Node
+	pods    []*v1.Pod
+	objects []runtime.Object
+}
+
+// strictDecoder refuses unknown and repeated fields, so that a slip of the generator cannot pass as an absent field.
+var strictDecoder = serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+
+func parseScenario(line []byte) (*scenario, error) {
+	s := &scenario{}
+	if err := json.Unmarshal(line, &s.rawScenario); err != nil {
+		return nil, fmt.Errorf("scenario: %w", err)
+	}
+	obj, err := parseObject(s.Pod, !s.Unchecked)
+	if err != nil {
+		return s, fmt.Errorf("pod: %w", err)
+	}
+	pod, ok := obj.(*v1.Pod)
+	if !ok {
+		return s, fmt.Errorf("pod: want a Pod, got %T", obj)
+	}
+	s.pod = pod
+	for i, raw := range s.Objects {
+		obj, err := parseObject(raw, !s.Unchecked)
+		if err != nil {
+			return s, fmt.Errorf("objects[%d]: %w", i, err)
+		}
+		switch typed := obj.(type) {
+		case *v1.Node:
+			s.nodes = append(s.nodes, typed)
+		case *v1.Pod:
+			s.pods = append(s.pods, typed)
+		default:
+			s.objects = append(s.objects, obj)
+		}
+	}
+	return s, nil
+}
+
+// parseObject decodes a manifest, defaults it as the API server does, and gives it a namespace and a UID if it has none.
+func parseObject(raw []byte, checked bool) (runtime.Object, error) {
+	obj, _, err := strictDecoder.Decode(raw, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	legacyscheme.Scheme.Default(obj)
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	if pod, ok := obj.(*v1.Pod); ok && pod.Namespace == "" {
+		pod.Namespace = v1.NamespaceDefault
+	}
+	if accessor.GetUID() == "" {
+		accessor.SetUID(types.UID(accessor.GetNamespace() + "/" + accessor.GetName()))
+	}
+	if checked {
+		return obj, validate(obj)
+	}
+	return obj, nil
+}
+
+// validate applies the API server's rules to pods and nodes, the kinds that scenarios vary freely.
+func validate(obj runtime.Object) error {
+	var errs field.ErrorList
+	switch typed := obj.(type) {
+	case *v1.Pod:
+		var pod core.Pod
+		if err := legacyscheme.Scheme.Convert(typed.DeepCopy(), &pod, nil); err != nil {
+			return err
+		}
+		// Everything that any cluster could have stored is allowed: the gates' old-object options are taken from the pod itself.
+		options := podutil.GetValidationOptionsFromPodSpecAndMeta(&pod.Spec, &pod.Spec, &pod.ObjectMeta, &pod.ObjectMeta)
+		options.ResourceIsPod = true
+		errs = corevalidation.ValidatePodSpec(&pod.Spec, &pod.ObjectMeta, field.NewPath("spec"), options)
+	case *v1.Node:
+		var node core.Node
+		if err := legacyscheme.Scheme.Convert(typed.DeepCopy(), &node, nil); err != nil {
+			return err
+		}
+		errs = corevalidation.ValidateNode(&node)
+	}
+	return errs.ToAggregate()
+}
