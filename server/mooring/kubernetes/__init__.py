@@ -1,0 +1,1 @@
+"""Generated messages of the trimmed Kubernetes API, for decoding protobuf input."""

@@ -1,0 +1,1 @@
+"""Generated messages of protos/mooring/kubernetes/v1."""

@@ -1,0 +1,1 @@
+"""Generated messages and stubs of the public contract, protos/mooring/v1."""
