@@ -8,6 +8,7 @@ import pytest
 
 import mooring.framework
 
+# msgspec imports typing_extensions where it is installed.
 OUTSIDE = """
 import sys
 before = set(sys.modules)
@@ -18,17 +19,21 @@ print(*sorted(new - set(sys.stdlib_module_names)))
 
 
 @pytest.mark.parametrize(
-    ("module", "expected"),
+    ("module", "allowed"),
     [
         pytest.param("mooring", {"mooring"}, id="the package alone"),
-        pytest.param("mooring.framework", {"mooring", "msgspec", "numpy"}, id="a plugin author's import"),
+        pytest.param(
+            "mooring.framework",
+            {"mooring", "msgspec", "numpy", "typing_extensions"},
+            id="a plugin author's import",
+        ),
     ],
 )
-def test_an_import_stays_light(module: str, expected: set[str]) -> None:
+def test_an_import_brings_no_more_than(module: str, allowed: set[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", OUTSIDE.format(module=module)], capture_output=True, text=True, check=True
     )
-    assert set(done.stdout.split()) == expected
+    assert set(done.stdout.split()) <= allowed
 
 
 def test_the_framework_exports_what_it_defines() -> None:

@@ -69,9 +69,13 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
         elif instruction == "RUN":
             command = rest.replace("/opt/", f"{opt}/")
             done = subprocess.run(
-                ["sh", "-ec", command], cwd=source, env=os.environ | {"PATH": path}, capture_output=True, text=True,
+                ["sh", "-ec", command],
+                cwd=source,
+                env=os.environ | {"PATH": path},
+                capture_output=True,
+                text=True,
                 check=False,
-            )  # fmt: skip
+            )
             assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return Image(environment=opt / "mooring", wheel=next((source / "dist").glob("*.whl")))
 

@@ -1,4 +1,4 @@
-"""Rules for every file that is kept: no machine or registry named, links that lead somewhere, modest sizes."""
+"""Rules for every file: no machine and no registry named, links that lead somewhere, modest sizes."""
 
 import ast
 import re
