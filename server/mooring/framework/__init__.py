@@ -8,7 +8,7 @@ are in ``interface``, the objects in ``objects``, the columns that vectorised pl
 from mooring.framework.args import FieldError
 from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
 from mooring.framework.cycle_state import CycleState
-from mooring.framework.handle import Binder, Clock, Handle, KubeVersion
+from mooring.framework.handle import Binder, BindOutcome, Clock, Handle, KubeVersion
 from mooring.framework.interface import (
     POINTS,
     BindPlugin,
@@ -45,6 +45,7 @@ __all__ = [
     "MIN_NODE_SCORE",
     "POINTS",
     "SUCCESS",
+    "BindOutcome",
     "BindPlugin",
     "Binder",
     "Bools",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol
 
 from mooring.framework.objects import Pod
-from mooring.framework.status import Status
 from mooring.framework.view import Snapshot
 
 
@@ -35,11 +35,28 @@ class KubeVersion:
         return f"{self.major}.{self.minor}"
 
 
+class BindOutcome(Enum):
+    """How a binding ended."""
+
+    BOUND = "bound"
+    """The API server accepted it."""
+
+    ALREADY_BOUND = "already bound"
+    """The pod was on that node already."""
+
+    LOCAL = "local"
+    """There is no API server: only the local state knows."""
+
+
 class Binder(Protocol):
     """Writes a pod's binding to where it counts: the API server, or the local state without one."""
 
-    def bind(self, pod: Pod, node_name: str) -> Status:
-        """Bind ``pod`` (by UID) to the node. Success also when it is bound there already."""
+    def bind(self, pod: Pod, node_name: str) -> BindOutcome:
+        """Bind ``pod`` (by UID) to the node.
+
+        Raises:
+            MooringError: The pod is not bound, or that is unknown; see ``mooring.framework.errors``.
+        """
         ...
 
 

@@ -219,7 +219,10 @@ class BindPlugin(Plugin[ArgsT]):
 
     @abstractmethod
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Success when the pod is bound; Skip to leave it to the next plugin."""
+        """Success when the pod is bound; Skip to leave it to the next plugin.
+
+        A plugin that knows how the binding ended writes it to ``state`` under ``BindOutcome``.
+        """
 
 
 class PostBindPlugin(Plugin[ArgsT]):
