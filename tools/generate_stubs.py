@@ -1,7 +1,7 @@
 """Generates the Python stubs of protos/ into server/, or checks that the committed ones are up to date.
 
-    python tools/generate_stubs.py            writes server/mooring/{v1,kubernetes/v1}/*_pb2*.py[i]
-    python tools/generate_stubs.py --check    writes nothing; exit code 1 and a list of differences if they are stale
+Without options it writes server/mooring/{v1,kubernetes/v1}/*_pb2*.py[i]. With `--check` it writes nothing,
+lists what is stale, and its exit code is 1 if anything is.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import tempfile
 from importlib.resources import files
 from pathlib import Path
 
-from grpc_tools import protoc
+from grpc_tools import protoc  # type: ignore[import-untyped]  # ships no types
 
 ROOT = Path(__file__).resolve().parent.parent
 PROTOS = ROOT / "protos"
@@ -63,6 +63,7 @@ def _difference(present: bytes | None, wanted: bytes | None) -> str:
 
 
 def main() -> int:
+    """Runs the command line; the result is the exit code."""
     parser = argparse.ArgumentParser(description="Generate the Python stubs of protos/ into server/.")
     parser.add_argument("--check", action="store_true", help="compare only; exit code 1 if a stub is stale")
     if parser.parse_args().check:

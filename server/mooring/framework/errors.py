@@ -1,23 +1,21 @@
-"""Why a call could not be answered.
+"""Errors that end a call: what was wrong, where, and what the caller does next.
+
+A plugin's "no" is a Status, never one of these. They know nothing of any transport; the service maps each
+class to one gRPC code, and `reason` is the name of a value of `mooring.v1.ErrorReason` without its prefix.
 
     MooringError
-    ├── InvalidArgumentError      a field is missing, malformed or absurd
-    ├── NotFoundError             something that was named does not exist
-    ├── FailedPreconditionError   the world is not as the caller thinks
-    ├── AbortedError              it changed meanwhile; begin again
-    ├── OutOfRangeError           a sequence has a gap
-    ├── PermissionDeniedError     the caller, or the server itself, may not
-    ├── UnavailableError          not now; try again
-    ├── ResourceExhaustedError    too much at once; try again later
-    ├── DeadlineError             out of time
-    ├── PluginFailureError        a plugin raised or broke its contract
+    ├── InvalidArgumentError      a field of the request is wrong
+    ├── NotFoundError             a pod, node, profile or plugin is unknown
+    ├── FailedPreconditionError   the state does not allow it, and a retry alone does not help
+    ├── AbortedError              something changed under the caller's hands
+    ├── OutOfRangeError           pushed events are missing
+    ├── UnavailableError          not now; a retry may help
+    ├── ResourceExhaustedError    too much at once
+    ├── DeadlineExceededError     out of time
+    ├── PermissionDeniedError     somebody refused the server's credentials
+    ├── PluginFailureError        a plugin raised, or returned what it must not
     └── UnimplementedError        not offered
-
-"This node won't do" is never an error, it is a Status. The service keeps the one table from these classes to
-gRPC codes and HTTP answers.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable
 
@@ -25,85 +23,81 @@ from mooring.framework.args import FieldError
 
 
 class MooringError(Exception):
-    """Base of all errors that reach a caller.
+    """The root of the tree. Raise one of its subclasses.
 
-    Attributes:
-        reason: A constant for programs, one of ``ErrorReason`` in the contract without its prefix.
-        metadata: Facts for programs, for example the expected sequence number.
+    Args:
+        message: What was wrong, where, and what to do; one sentence or two.
+        reason: The machine-readable reason, in upper snake case.
+        metadata: What a program needs to act on the reason; values are strings.
     """
 
-    def __init__(self, message: str, *, reason: str, metadata: dict[str, str] | None = None) -> None:
+    def __init__(self, message: str, *, reason: str, **metadata: str) -> None:
         super().__init__(message)
+        self.message = message
         self.reason = reason
-        self.metadata = metadata or {}
+        self.metadata: dict[str, str] = metadata
 
 
 class InvalidArgumentError(MooringError):
-    """A field is missing, malformed or absurd.
+    """A request is wrong. Holds every violation that was found, each with the path of its field."""
 
-    Attributes:
-        violations: Every fault that was found, with its field path.
-    """
-
-    def __init__(self, violations: Iterable[FieldError]) -> None:
+    def __init__(
+        self, violations: Iterable[FieldError], reason: str = "REQUEST_INVALID", **metadata: str
+    ) -> None:
         self.violations = tuple(violations)
-        super().__init__("; ".join(map(str, self.violations)), reason="REQUEST_INVALID")
-
-    @classmethod
-    def at(cls, path: str, message: str) -> InvalidArgumentError:
-        """One fault."""
-        return cls([FieldError(path, message)])
+        text = "; ".join(f"{v.path}: {v.message}" for v in self.violations)
+        super().__init__(text, reason=reason, **metadata)
 
 
 class NotFoundError(MooringError):
-    """Something that was named does not exist."""
+    """A pod, node, profile or plugin is unknown."""
 
 
 class FailedPreconditionError(MooringError):
-    """The world is not as the caller thinks."""
+    """The state does not allow it; the reason says which step comes first."""
 
 
 class AbortedError(MooringError):
-    """The world changed meanwhile; begin again."""
+    """Something changed under the caller's hands; the decision is void."""
 
 
 class OutOfRangeError(MooringError):
-    """A sequence has a gap."""
-
-
-class PermissionDeniedError(MooringError):
-    """The caller, or the server itself, may not."""
+    """Pushed events are missing."""
 
 
 class UnavailableError(MooringError):
-    """Not now; try again."""
+    """Not now; the same call may succeed later or elsewhere."""
 
 
 class ResourceExhaustedError(MooringError):
-    """Too much at once; try again later."""
+    """Too much at once; the same call may succeed after a pause."""
 
 
-class DeadlineError(MooringError):
-    """Out of time."""
+class DeadlineExceededError(MooringError):
+    """Out of time. Names what was running then; both names may be empty."""
+
+    def __init__(self, message: str, *, plugin: str = "", extension_point: str = "") -> None:
+        super().__init__(message, reason="DEADLINE_EXCEEDED", plugin=plugin, extension_point=extension_point)
+
+
+class PermissionDeniedError(MooringError):
+    """Somebody refused the server's credentials."""
+
+    def __init__(self, message: str, **metadata: str) -> None:
+        super().__init__(message, reason="FORBIDDEN", **metadata)
 
 
 class PluginFailureError(MooringError):
-    """A plugin raised, or gave an answer that its extension point does not allow.
+    """A plugin raised, or returned what it must not. `metadata` may add pod and node."""
 
-    Attributes:
-        plugin: Its name.
-        extension_point: Where, for example ``Filter``.
-    """
-
-    def __init__(self, plugin: str, extension_point: str, message: str) -> None:
-        self.plugin = plugin
-        self.extension_point = extension_point
+    def __init__(self, message: str, *, plugin: str, extension_point: str, **metadata: str) -> None:
         super().__init__(
-            f"plugin {plugin!r} failed at {extension_point}: {message}",
-            reason="PLUGIN_FAILED",
-            metadata={"plugin": plugin, "extension_point": extension_point},
+            message, reason="PLUGIN_FAILED", plugin=plugin, extension_point=extension_point, **metadata
         )
 
 
 class UnimplementedError(MooringError):
-    """Not offered by this server."""
+    """A call or an option that this server does not offer."""
+
+    def __init__(self, message: str, **metadata: str) -> None:
+        super().__init__(message, reason="NOT_IMPLEMENTED", **metadata)
