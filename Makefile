@@ -9,7 +9,7 @@ LOCKED := install --require-hashes --requirement
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 SOURCES := server adapters tests tools
 SEED ?= 1
-COUNT ?= 300
+COUNT ?= 2000
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check e2e conformance bench format stubs lock build clean
@@ -40,7 +40,7 @@ e2e: $(VENV)/dev.stamp ## Build etcd, kube-apiserver and kube-scheduler, then te
 	$(BIN)/python -m pytest tests/e2e $(ARGS)
 
 conformance: $(VENV)/dev.stamp ## Compare with kube-scheduler's own plugins on COUNT random cases from SEED (needs Go)
-	$(BIN)/python -m tests.conformance --seed $(SEED) --count $(COUNT)
+	$(BIN)/python -m tests.conformance.run compare --seed $(SEED) --count $(COUNT)
 
 bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes
 	$(BIN)/python -m tests.bench

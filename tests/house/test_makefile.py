@@ -1,0 +1,51 @@
+"""The make targets explain themselves, and say what is missing."""
+
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TARGETS = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[0].split()
+
+
+def make(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "--no-print-directory", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_every_target_has_a_line_in_help() -> None:
+    lines = make("help").stdout.splitlines()
+    assert sorted(line.split()[0] for line in lines) == sorted(TARGETS)
+    assert [line for line in lines if len(line.split()) < 3] == []
+
+
+def test_help_is_plain_in_a_pipe_and_coloured_on_a_terminal() -> None:
+    assert "\033" not in make("help").stdout
+    reader, writer = pty.openpty()
+    subprocess.run(["make", "help"], cwd=ROOT, stdout=writer, check=True)
+    os.close(writer)
+    assert b"\033[1mhelp" in os.read(reader, 4096)
+    os.close(reader)
+
+
+def test_help_is_what_make_does_by_itself() -> None:
+    assert make().stdout == make("help").stdout
+
+
+def test_a_missing_python_is_a_clear_error(tmp_path: Path) -> None:
+    done = make("-C", tmp_path, "-f", ROOT / "Makefile", "PYTHON=", ".venv/bin/python")
+    assert done.returncode != 0
+    assert "Python 3.11 or newer is needed" in done.stderr
+
+
+def test_targets_that_the_documents_name_exist() -> None:
+    text = "".join(file.read_text() for file in ROOT.glob("*.md"))
+    named = set(re.findall(r"^\$ make ([a-z0-9]+)|`make ([a-z0-9]+)", text, re.MULTILINE))
+    assert {first or second for first, second in named} <= set(TARGETS)
+
+
+def test_ci_runs_test_then_check_then_e2e() -> None:
+    assert "for target in test check e2e; do" in (ROOT / ".ci" / "run").read_text()
