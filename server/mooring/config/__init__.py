@@ -1,0 +1,23 @@
+"""KubeSchedulerConfiguration: the one configuration of mooring, read, checked, shown and converted."""
+
+from mooring.config.catalog import MULTI_POINT, POINTS, Catalog, PluginDescription
+from mooring.config.configuration import Configuration, EffectiveProfile
+from mooring.config.errors import ConfigError
+from mooring.config.expand import EnabledPlugin
+from mooring.config.in_tree import in_tree_catalog
+from mooring.config.load import default, from_document, load
+
+__all__ = [
+    "MULTI_POINT",
+    "POINTS",
+    "Catalog",
+    "ConfigError",
+    "Configuration",
+    "EffectiveProfile",
+    "EnabledPlugin",
+    "PluginDescription",
+    "default",
+    "from_document",
+    "in_tree_catalog",
+    "load",
+]

@@ -1,0 +1,69 @@
+"""What to know about a valid configuration: fields without effect, and what mooring does otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mooring.config.arguments import enabled_names
+from mooring.config.catalog import Catalog
+from mooring.config.expand import ALL
+from mooring.config.fields import join
+from mooring.config.in_tree import REMOVED
+from mooring.config.types import KubeSchedulerConfiguration
+
+INERT_FIELDS = (
+    "parallelism",
+    "podInitialBackoffSeconds",
+    "podMaxBackoffSeconds",
+    "clientConnection",
+    "leaderElection",
+    "extenders",
+    "enableProfiling",
+    "enableContentionProfiling",
+    "delayCacheUntilActive",
+)
+"""The top-level fields that are checked and shown, and that nothing in mooring acts on."""
+
+
+def advise(
+    document: Mapping[str, Any], written: KubeSchedulerConfiguration, catalog: Catalog
+) -> Iterator[str]:
+    """One sentence for each thing to know.
+
+    Args:
+        document: The plain v1 document.
+        written: The same document, typed, without defaults.
+        catalog: The known plugins.
+    """
+    inert = [name for name in INERT_FIELDS if name in document]
+    if inert:
+        yield f"accepted and without effect in mooring: {', '.join(inert)}"
+    yield from _absent(written)
+    for index, profile in enumerate(written.profiles):
+        path = join("profiles", index)
+        for section, plugins in profile.plugins.items():
+            for position, plugin in enumerate(plugins.disabled):
+                if plugin.name not in catalog and plugin.name not in REMOVED and plugin.name != ALL:
+                    where = join(path, "plugins", section, "disabled", position)
+                    yield f"{where}: no plugin named {plugin.name} exists, so nothing is disabled"
+        known = enabled_names(profile.plugins) | set(catalog)
+        for position, entry in enumerate(profile.plugin_config):
+            if entry.name not in known:
+                yield f"{join(path, 'pluginConfig', position)}: no plugin named {entry.name} exists"
+
+
+def _absent(written: KubeSchedulerConfiguration) -> Iterator[str]:
+    differences = []
+    profiles = written.profiles or (None,)
+    silent = any(profile is None or profile.percentage_of_nodes_to_score is None for profile in profiles)
+    if silent and written.percentage_of_nodes_to_score is None:
+        differences.append(
+            "percentageOfNodesToScore: mooring looks at every node, kube-scheduler samples as for 0"
+        )
+    if not written.leader_election.resource_name:
+        differences.append(
+            "leaderElection.resourceName: mooring takes a lease of its own, not kube-scheduler's"
+        )
+    if differences:
+        yield f"absent fields that mooring reads otherwise than kube-scheduler: {'; '.join(differences)}"

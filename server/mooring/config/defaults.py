@@ -1,0 +1,77 @@
+"""What a file leaves out, filled in as kube-scheduler does.
+
+Mirrors ``pkg/scheduler/apis/config/v1/defaults.go``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TypeVar
+
+from mooring.config.expand import merge_sections
+from mooring.config.types import (
+    ClientConnection,
+    KubeSchedulerConfiguration,
+    LeaderElection,
+    Plugin,
+    Profile,
+)
+
+DEFAULT_SCHEDULER_NAME = "default-scheduler"
+KUBE_SCHEDULER_LEASE = "kube-scheduler"
+
+ValueT = TypeVar("ValueT")
+
+
+def with_defaults(
+    document: KubeSchedulerConfiguration, plugins: tuple[Plugin, ...]
+) -> KubeSchedulerConfiguration:
+    """The document with every default explicit.
+
+    Args:
+        document: The file as it was written.
+        plugins: The default multiPoint list of the wanted release.
+    """
+    profiles = document.profiles or (Profile(),)
+    if len(profiles) == 1 and profiles[0].scheduler_name is None:
+        profiles = (replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
+    profiling = _or(document.enable_profiling, default=True)
+    contention = document.enable_contention_profiling
+    return replace(
+        document,
+        parallelism=_or(document.parallelism, default=16),
+        leader_election=_leader_election(document.leader_election),
+        client_connection=_client_connection(document.client_connection),
+        enable_profiling=profiling,
+        enable_contention_profiling=_or(contention, default=profiling),
+        percentage_of_nodes_to_score=_or(document.percentage_of_nodes_to_score, default=0),
+        pod_initial_backoff_seconds=_or(document.pod_initial_backoff_seconds, default=1),
+        pod_max_backoff_seconds=_or(document.pod_max_backoff_seconds, default=10),
+        profiles=tuple(replace(p, plugins=merge_sections(plugins, p.plugins)) for p in profiles),
+    )
+
+
+def _or(value: ValueT | None, *, default: ValueT) -> ValueT:
+    return default if value is None else value
+
+
+def _leader_election(given: LeaderElection) -> LeaderElection:
+    return LeaderElection(
+        leader_elect=_or(given.leader_elect, default=True),
+        lease_duration=given.lease_duration or timedelta(seconds=15),
+        renew_deadline=given.renew_deadline or timedelta(seconds=10),
+        retry_period=given.retry_period or timedelta(seconds=2),
+        resource_lock=given.resource_lock or "leases",
+        resource_name=given.resource_name or KUBE_SCHEDULER_LEASE,
+        resource_namespace=given.resource_namespace or "kube-system",
+    )
+
+
+def _client_connection(given: ClientConnection) -> ClientConnection:
+    return replace(
+        given,
+        content_type=given.content_type or "application/vnd.kubernetes.protobuf",
+        qps=given.qps or 50.0,
+        burst=given.burst or 100,
+    )

@@ -1,0 +1,94 @@
+"""Which plugins run at each point: merging with the defaults and expanding multiPoint.
+
+Mirrors ``mergePluginSet`` in ``pkg/scheduler/apis/config/v1/default_plugins.go`` and
+``expandMultiPointPlugins`` in ``pkg/scheduler/framework/runtime/framework.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mooring.config.catalog import MULTI_POINT, POINTS, Catalog
+from mooring.config.types import Plugin, PluginSet, Section
+
+ALL = "*"
+"""In ``disabled``: every plugin that is on by default."""
+
+Sections = Mapping[Section, PluginSet]
+_NOTHING = PluginSet()
+
+
+@dataclass(frozen=True, slots=True)
+class EnabledPlugin:
+    """A plugin at one point of a profile.
+
+    Attributes:
+        name: The plugin.
+        weight: What its normalised score is multiplied with, 1 or more; 0 at points that do not score.
+    """
+
+    name: str
+    weight: int
+
+
+def merge(defaults: PluginSet, custom: PluginSet) -> PluginSet:
+    """Puts a section of the file over the default one.
+
+    A default that is listed again keeps its place and takes the file's weight; what the file adds comes
+    after the defaults. A name both disabled and enabled therefore moves to the end.
+    """
+    disabled = {plugin.name for plugin in custom.disabled}
+    listed = {plugin.name: plugin for plugin in custom.enabled}
+    kept = [] if ALL in disabled else [plugin for plugin in defaults.enabled if plugin.name not in disabled]
+    replaced = {plugin.name for plugin in kept if plugin.name in listed}
+    return PluginSet(
+        enabled=(
+            *(listed.get(plugin.name, plugin) for plugin in kept),
+            *(plugin for plugin in custom.enabled if plugin.name not in replaced),
+        ),
+        disabled=(*custom.disabled, *defaults.disabled),
+    )
+
+
+def merge_sections(defaults: tuple[Plugin, ...], custom: Sections) -> dict[Section, PluginSet]:
+    """All sections of a profile over the default multiPoint list."""
+    merged: dict[Section, PluginSet] = {name: merge(_NOTHING, plugins) for name, plugins in custom.items()}
+    merged[MULTI_POINT] = merge(PluginSet(enabled=defaults), custom.get(MULTI_POINT, _NOTHING))
+    return merged
+
+
+def expand(sections: Sections, catalog: Catalog) -> dict[str, tuple[EnabledPlugin, ...]]:
+    """The plugins of each point in the order in which they run.
+
+    Args:
+        sections: A profile's merged sections; every enabled name is in the catalog.
+        catalog: What is known about plugins.
+
+    Returns:
+        Every point of ``POINTS``. At a point, plugins that the point lists over multiPoint come first, then
+        those of multiPoint alone, then those of the point alone. A multiPoint plugin is left out where it has
+        no method, where the point disables it, and wherever the point disables ``*``.
+    """
+    everywhere = sections.get(MULTI_POINT, _NOTHING).enabled
+    return {point: _at(point, sections.get(point, _NOTHING), everywhere, catalog) for point in POINTS}
+
+
+def _at(
+    point: str, section: PluginSet, everywhere: tuple[Plugin, ...], catalog: Catalog
+) -> tuple[EnabledPlugin, ...]:
+    disabled = {plugin.name for plugin in section.disabled}
+    candidates = [
+        plugin
+        for plugin in everywhere
+        if ALL not in disabled and plugin.name not in disabled and point in catalog[plugin.name].points
+    ]
+    shared = {plugin.name for plugin in candidates}
+    listed = {plugin.name for plugin in section.enabled}
+    order = (
+        *(plugin for plugin in section.enabled if plugin.name in shared),
+        *(plugin for plugin in candidates if plugin.name not in listed),
+        *(plugin for plugin in section.enabled if plugin.name not in shared),
+    )
+    scores = point in {"score", "placementScore"}
+    return tuple(EnabledPlugin(plugin.name, (plugin.weight or 1) if scores else 0) for plugin in order)

@@ -1,0 +1,181 @@
+"""Typed records and the documents they are written in: camelCase names, strict decoding, encoding.
+
+A record is a stdlib dataclass or one of the framework's object structs. Both are read by the same strict
+rules: unknown fields and other types are errors, null equals absent, and every fault is reported.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Hashable, Iterator, Mapping
+from datetime import timedelta
+from enum import Enum
+from functools import cache, reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic import create_model as create_pydantic_model
+
+from mooring.config.durations import format_duration, parse_duration
+from mooring.framework import FieldError
+
+RecordT = TypeVar("RecordT")
+
+ALIAS = "alias"
+"""Key in a dataclass field's metadata: its name in the file, where that is not plain camelCase."""
+
+GATES = "gates"
+"""Key in a dataclass field's metadata: the feature gates without which the field may not be set."""
+
+_PREFIX = "field_"  # keeps record fields clear of the names that pydantic's models own
+_STRICT = ConfigDict(extra="forbid", strict=True)
+_MESSAGES = {"extra_forbidden": "unknown field", "missing": "is required"}
+
+
+def is_record(value: object) -> bool:
+    """Whether a value or a class is a dataclass or an object struct."""
+    if dataclasses.is_dataclass(value):
+        return True
+    return issubclass(value if isinstance(value, type) else type(value), msgspec.Struct)
+
+
+def names(record: type[Any]) -> Iterator[tuple[str, str]]:
+    """Each field's attribute name and its name in the file."""
+    if issubclass(record, msgspec.Struct):
+        yield from zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True)
+        return
+    for field in dataclasses.fields(record):
+        yield field.name, field.metadata.get(ALIAS, camel(field.name))
+
+
+def camel(name: str) -> str:
+    """``hard_pod_affinity_weight`` as the file spells it."""
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def decode(record: type[RecordT], value: object, path: str) -> tuple[RecordT | None, list[FieldError]]:
+    """Reads a record out of a plain document.
+
+    Args:
+        record: The record's class.
+        value: The document, as ``read_yaml`` gives it.
+        path: Where the document stands in the whole file; put before every error's path.
+
+    Returns:
+        The record and no errors, or None and all the errors.
+    """
+    try:
+        return _adapter(record).validate_json(json.dumps(without_nulls(value))), []
+    except ValidationError as error:
+        return None, [_field_error(detail, path) for detail in error.errors(include_url=False)]
+
+
+def encode(value: object) -> Any:
+    """Writes a record as a plain document; None and empty lists are left out, as Go's omitempty does."""
+    if isinstance(value, timedelta):
+        return format_duration(value)
+    if isinstance(value, Enum):
+        return value.value
+    if is_record(value):
+        items = ((alias, getattr(value, name)) for name, alias in names(type(value)))
+        return {key: encode(item) for key, item in items if not _omitted(item)}
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | frozenset | set):
+        return [encode(item) for item in value]
+    return value
+
+
+def without_nulls(value: Any) -> Any:
+    """The document without the keys whose value is null: to Kubernetes they are absent."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def join(path: str, *parts: str | int) -> str:
+    """A field path: ``join("profiles", 0, "plugins")`` is ``profiles[0].plugins``."""
+    for part in parts:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return path
+
+
+def _omitted(value: object) -> bool:
+    return value is None or value == "" or (isinstance(value, list | tuple | dict) and not value)
+
+
+def _field_error(detail: Mapping[str, Any], path: str) -> FieldError:
+    parts = [part for part in detail["loc"] if part != "[key]"]
+    message = _MESSAGES.get(detail["type"], detail["msg"].removeprefix("Value error, "))
+    message = message.replace("Input should be", "must be")
+    if detail["type"] not in {*_MESSAGES, "value_error"} and not isinstance(detail["input"], dict | list):
+        message += f", not {json.dumps(detail['input'], default=str)}"
+    return FieldError(join(path, *parts), message)
+
+
+@cache
+def _adapter(record: Hashable) -> TypeAdapter[Any]:
+    return TypeAdapter(_strict(record))
+
+
+@cache
+def _model(record: type[Any]) -> Any:
+    """A pydantic model that reads a record's fields and then makes the record itself."""
+    hints = get_type_hints(record, include_extras=True)
+    required = _required(record)
+    fields: dict[str, Any] = {
+        _PREFIX + name: (_strict(hints[name]), Field(default=... if name in required else None, alias=alias))
+        for name, alias in names(record)
+    }
+    model = create_pydantic_model(record.__name__, __config__=_STRICT, **fields)
+
+    def build(read: BaseModel) -> Any:
+        return record(**{name.removeprefix(_PREFIX): getattr(read, name) for name in read.model_fields_set})
+
+    return Annotated[model, AfterValidator(build)]
+
+
+def _required(record: type[Any]) -> set[str]:
+    if issubclass(record, msgspec.Struct):
+        return {field.name for field in msgspec.structs.fields(record) if field.required}
+    missing = dataclasses.MISSING
+    return {
+        f.name for f in dataclasses.fields(record) if f.default is missing and f.default_factory is missing
+    }
+
+
+def _strict(annotation: Any) -> Any:
+    """The annotation with every record and duration in it replaced by what reads it strictly."""
+    if isinstance(annotation, type) and get_origin(annotation) is None and is_record(annotation):
+        return _model(annotation)
+    if annotation is timedelta:
+        return Annotated[timedelta, BeforeValidator(_duration)]
+    arguments = get_args(annotation)
+    if not arguments:
+        return annotation
+    if get_origin(annotation) is Annotated:
+        return Annotated[(_strict(arguments[0]), *arguments[1:])]
+    if get_origin(annotation) in {Union, UnionType}:
+        return reduce(or_, map(_strict, arguments))
+    if get_origin(annotation) is Literal:
+        return annotation
+    return get_origin(annotation)[tuple(item if item is ... else _strict(item) for item in arguments)]
+
+
+def _duration(value: object) -> timedelta:
+    if not isinstance(value, str):
+        raise ValueError("should be a duration such as 15s")  # noqa: TRY004  # pydantic reports ValueErrors
+    return parse_duration(value)

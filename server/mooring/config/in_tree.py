@@ -1,0 +1,106 @@
+"""The plugins that kube-scheduler ships: where each takes part, and which are enabled by default.
+
+Mirrors ``pkg/scheduler/apis/config/v1/default_plugins.go`` and the interfaces that the plugins under
+``pkg/scheduler/framework/plugins`` declare, of v1.36.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mooring.config.catalog import PluginDescription
+from mooring.config.types import Plugin
+from mooring.framework import KubeVersion
+
+IN_TREE_POINTS: Mapping[str, tuple[str, ...]] = {
+    "SchedulingGates": ("preEnqueue",),
+    "PrioritySort": ("queueSort",),
+    "NodeUnschedulable": ("filter",),
+    "NodeName": ("filter",),
+    "TaintToleration": ("filter", "preScore", "score"),
+    "NodeAffinity": ("preFilter", "filter", "preScore", "score"),
+    "NodePorts": ("preFilter", "filter"),
+    "NodeResourcesFit": ("preFilter", "filter", "preScore", "score", "placementScore"),
+    "VolumeRestrictions": ("preFilter", "filter"),
+    "NodeVolumeLimits": ("preFilter", "filter"),
+    "VolumeBinding": ("preFilter", "filter", "preScore", "score", "reserve", "preBind"),
+    "VolumeZone": ("preFilter", "filter"),
+    "PodTopologySpread": ("preFilter", "filter", "preScore", "score"),
+    "InterPodAffinity": ("preFilter", "filter", "preScore", "score"),
+    "DynamicResources": ("preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"),
+    "DefaultPreemption": ("preEnqueue", "postFilter"),
+    "NodeResourcesBalancedAllocation": ("preScore", "score"),
+    "ImageLocality": ("score",),
+    "DefaultBinder": ("bind",),
+    "NodeDeclaredFeatures": ("preFilter", "filter"),
+    "GangScheduling": ("preEnqueue", "permit"),
+    "TopologyPlacementGenerator": ("placementGenerate",),
+    "PodGroupPodsCount": ("placementScore",),
+}
+
+REMOVED = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
+"""Plugins of older releases whose work NodeVolumeLimits does now; a current kube-scheduler refuses them."""
+
+_WEIGHTS = {
+    "TaintToleration": 3,
+    "NodeAffinity": 2,
+    "NodeResourcesFit": 1,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
+    "DynamicResources": 2,
+    "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
+    "PodGroupPodsCount": 1,
+}
+
+_GATE_OF = {
+    "DynamicResources": "DynamicResourceAllocation",
+    "NodeDeclaredFeatures": "NodeDeclaredFeatures",
+    "GangScheduling": "GangScheduling",
+    "TopologyPlacementGenerator": "TopologyAwareWorkloadScheduling",
+    "PodGroupPodsCount": "TopologyAwareWorkloadScheduling",
+}
+
+_ON_SINCE = {
+    "DynamicResourceAllocation": KubeVersion(1, 34),
+    "DRAResourceClaimDeviceStatus": KubeVersion(1, 33),
+    "DRASchedulerFilterTimeout": KubeVersion(1, 34),
+    "DRADeviceBindingConditions": KubeVersion(1, 36),
+    "NodeDeclaredFeatures": KubeVersion(1, 36),
+}
+"""The release in which a gate that the configuration depends on came to be on; the others are off."""
+
+
+class Gates:
+    """Which feature gates are on for a release, unless set otherwise."""
+
+    def __init__(self, version: KubeVersion, explicit: Mapping[str, bool] | None = None) -> None:
+        self._version = version
+        self._explicit = dict(explicit or {})
+
+    def enabled(self, name: str) -> bool:
+        """Whether a gate is on."""
+        if name in self._explicit:
+            return self._explicit[name]
+        since = _ON_SINCE.get(name)
+        return since is not None and self._version >= since
+
+
+def default_plugins(version: KubeVersion, gates: Gates) -> tuple[Plugin, ...]:
+    """The multiPoint list of a profile that says nothing, in order, with the default weights."""
+    enabled = [name for name in IN_TREE_POINTS if name not in _GATE_OF or gates.enabled(_GATE_OF[name])]
+    weights = dict(_WEIGHTS)
+    if version < KubeVersion(1, 35):
+        weights["DynamicResources"] = 1
+    return tuple(Plugin(name, weights.get(name)) for name in enabled)
+
+
+def in_tree_catalog() -> dict[str, PluginDescription]:
+    """Every in-tree plugin, accepted by name only.
+
+    The registry puts the descriptions of those that are implemented in their place.
+    """
+    return {
+        name: PluginDescription(name, frozenset(points), in_tree=True, supported=False)
+        for name, points in IN_TREE_POINTS.items()
+    }

@@ -1,0 +1,206 @@
+"""From the text of a KubeSchedulerConfiguration to the plugins that run."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from mooring.config.advice import advise
+from mooring.config.arguments import (
+    decode_arguments,
+    enabled_names,
+    ignored_resources,
+    ignoring,
+    with_default_arguments,
+)
+from mooring.config.catalog import Catalog
+from mooring.config.configuration import Configuration, EffectiveProfile
+from mooring.config.defaults import with_defaults
+from mooring.config.errors import ConfigError
+from mooring.config.expand import EnabledPlugin, expand
+from mooring.config.fields import decode, encode, join
+from mooring.config.in_tree import Gates, default_plugins
+from mooring.config.removed import removed_plugins, without_removed_plugins
+from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, Profile
+from mooring.config.validation import check_document, check_expanded, check_profile, check_queue_sort
+from mooring.config.versions import as_v1
+from mooring.config.yaml_loader import read_yaml
+from mooring.framework import FieldError, KubeVersion
+
+DEFAULT_KUBE_VERSION = "1.36"
+
+
+def load(
+    text: str,
+    catalog: Catalog,
+    *,
+    kube_version: str = DEFAULT_KUBE_VERSION,
+    feature_gates: Mapping[str, bool] | None = None,
+    strict: bool = False,
+) -> Configuration:
+    """Reads a configuration file.
+
+    Args:
+        text: YAML or JSON of a KubeSchedulerConfiguration, v1 or an older version.
+        catalog: The plugins that it may name.
+        kube_version: The release whose defaults hold, ``1.34`` or newer.
+        feature_gates: Gates that differ from that release's defaults.
+        strict: Refuse what a current kube-scheduler refuses: older versions and removed plugins.
+
+    Raises:
+        ConfigError: names every fault.
+    """
+    document = read_yaml(text)
+    return from_document(
+        document, catalog, kube_version=kube_version, feature_gates=feature_gates, strict=strict
+    )
+
+
+def default(
+    catalog: Catalog,
+    *,
+    kube_version: str = DEFAULT_KUBE_VERSION,
+    feature_gates: Mapping[str, bool] | None = None,
+) -> Configuration:
+    """The configuration that holds without a file: one profile, ``default-scheduler``."""
+    document = {"apiVersion": API_VERSION, "kind": KIND}
+    loaded = from_document(document, catalog, kube_version=kube_version, feature_gates=feature_gates)
+    return dataclasses.replace(loaded, warnings=())
+
+
+def from_document(
+    document: object,
+    catalog: Catalog,
+    *,
+    kube_version: str = DEFAULT_KUBE_VERSION,
+    feature_gates: Mapping[str, bool] | None = None,
+    strict: bool = False,
+) -> Configuration:
+    """As ``load``, from a document that is already read."""
+    version = KubeVersion.parse(kube_version)
+    gates = Gates(version, feature_gates)
+    current, notes = as_v1(document, strict=strict)
+    written, errors = _decode(current, catalog, gates)
+    removed = list(removed_plugins(written.profiles))
+    if strict:
+        errors += removed
+    for index, profile in enumerate(written.profiles):
+        errors += check_profile(profile, join("profiles", index), catalog)
+    notes = (*notes, *map(str, removed), *advise(current, written, catalog))
+    written = dataclasses.replace(written, profiles=tuple(map(without_removed_plugins, written.profiles)))
+    complete = with_defaults(written, default_plugins(version, gates))
+    errors += _unreported(check_document(complete), errors)
+    if errors:
+        raise ConfigError(errors)
+    points = _expanded(complete, catalog)
+    complete = _with_all_arguments(complete, catalog, gates)
+    profiles = tuple(
+        _effective(profile, expanded, written, catalog)
+        for profile, expanded in zip(complete.profiles, points, strict=True)
+    )
+    return Configuration(
+        document=complete,
+        profiles=profiles,
+        lease_name=written.leader_election.resource_name or None,
+        warnings=notes,
+        hash=_hash(complete, profiles, kube_version, feature_gates),
+    )
+
+
+def _decode(
+    document: dict[str, Any], catalog: Catalog, gates: Gates
+) -> tuple[KubeSchedulerConfiguration, list[FieldError]]:
+    """The typed document; faulty fields are left out, so that the rest can be checked too."""
+    written, errors = decode(KubeSchedulerConfiguration, document, "")
+    if written is None:
+        written, _ = decode(KubeSchedulerConfiguration, _without(document, {e.path for e in errors}), "")
+    if written is None:
+        raise ConfigError(errors)
+    profiles = []
+    for index, profile in enumerate(written.profiles):
+        typed, found = decode_arguments(profile, join("profiles", index), catalog, gates)
+        profiles.append(typed)
+        errors += found
+    return dataclasses.replace(written, profiles=tuple(profiles)), errors
+
+
+def _without(value: Any, faulty: set[str], path: str = "") -> Any:
+    if isinstance(value, dict):
+        return {
+            key: _without(item, faulty, join(path, key))
+            for key, item in value.items()
+            if join(path, key) not in faulty
+        }
+    if isinstance(value, list):
+        return [_without(item, faulty, join(path, index)) for index, item in enumerate(value)]
+    return value
+
+
+def _unreported(found: Any, errors: list[FieldError]) -> list[FieldError]:
+    """The faults of fields that have none yet: a field that was left out as faulty is not missing too."""
+    reported = {error.path for error in errors}
+    return [error for error in found if error.path not in reported]
+
+
+def _expanded(
+    document: KubeSchedulerConfiguration, catalog: Catalog
+) -> list[dict[str, tuple[EnabledPlugin, ...]]]:
+    """Each profile's plugins by point.
+
+    Raises:
+        ConfigError: a profile lacks what it needs, or the profiles do not go together.
+    """
+    points = [expand(profile.plugins, catalog) for profile in document.profiles]
+    errors = [
+        error
+        for index, expanded in enumerate(points)
+        for error in check_expanded(expanded, join("profiles", index))
+    ]
+    errors += check_queue_sort(document.profiles, points)
+    if errors:
+        raise ConfigError(errors)
+    return points
+
+
+def _with_all_arguments(
+    document: KubeSchedulerConfiguration, catalog: Catalog, gates: Gates
+) -> KubeSchedulerConfiguration:
+    """Every plugin's arguments, and in NodeResourcesFit's the resources that extenders took over."""
+    profiles = (with_default_arguments(profile, catalog, gates) for profile in document.profiles)
+    ignored = ignored_resources(document.extenders)
+    if ignored:
+        profiles = (ignoring(profile, ignored) for profile in profiles)
+    return dataclasses.replace(document, profiles=tuple(profiles))
+
+
+def _effective(
+    profile: Profile,
+    points: Mapping[str, tuple[EnabledPlugin, ...]],
+    written: KubeSchedulerConfiguration,
+    catalog: Catalog,
+) -> EffectiveProfile:
+    percentage = profile.percentage_of_nodes_to_score
+    return EffectiveProfile(
+        scheduler_name=profile.scheduler_name or "",
+        plugins=points,
+        args={entry.name: entry.args for entry in profile.plugin_config},
+        percentage_of_nodes_to_score=written.percentage_of_nodes_to_score
+        if percentage is None
+        else percentage,
+        unsupported=tuple(
+            name for name in sorted(enabled_names(profile.plugins)) if not catalog[name].supported
+        ),
+    )
+
+
+def _hash(
+    document: KubeSchedulerConfiguration,
+    profiles: tuple[EffectiveProfile, ...],
+    kube_version: str,
+    feature_gates: Mapping[str, bool] | None,
+) -> str:
+    content = [encode(document), encode(profiles), kube_version, dict(feature_gates or {})]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,43 @@
+"""Plugins of older releases that a file may still enable.
+
+kube-scheduler names them in ``invalidPluginsByVersion`` of ``pkg/scheduler/apis/config/validation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from mooring.config.fields import join
+from mooring.config.in_tree import REMOVED
+from mooring.config.types import Profile
+from mooring.framework import FieldError
+
+
+def removed_plugins(profiles: Sequence[Profile]) -> Iterator[FieldError]:
+    """Where the profiles enable or configure a plugin that is no more."""
+    for index, profile in enumerate(profiles):
+        path = join("profiles", index)
+        for section, plugins in profile.plugins.items():
+            for position, plugin in enumerate(plugins.enabled):
+                if plugin.name in REMOVED:
+                    yield _gone(join(path, "plugins", section, "enabled", position), plugin.name)
+        for position, entry in enumerate(profile.plugin_config):
+            if entry.name in REMOVED:
+                yield _gone(join(path, "pluginConfig", position), entry.name)
+
+
+def without_removed_plugins(profile: Profile) -> Profile:
+    """The profile with nothing enabled or configured that is no more."""
+    return replace(
+        profile,
+        plugins={
+            section: replace(plugins, enabled=tuple(p for p in plugins.enabled if p.name not in REMOVED))
+            for section, plugins in profile.plugins.items()
+        },
+        plugin_config=tuple(entry for entry in profile.plugin_config if entry.name not in REMOVED),
+    )
+
+
+def _gone(path: str, name: str) -> FieldError:
+    return FieldError(path, f"plugin {name} was removed from kube-scheduler; NodeVolumeLimits does its work")

@@ -1,0 +1,179 @@
+"""The rules that a configuration has to keep beyond the types of its fields.
+
+Mirrors ``pkg/scheduler/apis/config/validation/validation.go`` and the checks that ``NewFramework`` in
+``pkg/scheduler/framework/runtime/framework.go`` makes. Everything here yields faults, so that a user sees all
+of them at once. (The sum of the weights cannot pass an int64, as each weight is an int32.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+
+from mooring.config.catalog import MULTI_POINT, Catalog
+from mooring.config.expand import EnabledPlugin
+from mooring.config.fields import join
+from mooring.config.types import (
+    Extender,
+    KubeSchedulerConfiguration,
+    LeaderElection,
+    Plugin,
+    PluginSet,
+    Profile,
+)
+from mooring.framework import FieldError
+
+_QUALIFIED = re.compile(
+    r"(?:[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
+_NATIVE_DOMAIN = "kubernetes.io/"
+
+
+def check_document(document: KubeSchedulerConfiguration) -> Iterator[FieldError]:
+    """Faults outside the profiles, of a document with its defaults."""
+    if (document.client_connection.burst or 0) < 0:
+        yield FieldError("clientConnection.burst", "must not be negative")
+    yield from _check_leader_election(document.leader_election)
+    if (document.parallelism or 0) <= 0:
+        yield FieldError("parallelism", "must be greater than 0")
+    yield from _check_percentage("percentageOfNodesToScore", document.percentage_of_nodes_to_score)
+    initial, longest = document.pod_initial_backoff_seconds or 0, document.pod_max_backoff_seconds or 0
+    if initial <= 0:
+        yield FieldError("podInitialBackoffSeconds", "must be greater than 0")
+    if longest < initial:
+        yield FieldError("podMaxBackoffSeconds", "must not be less than podInitialBackoffSeconds")
+    yield from _check_extenders(document.extenders)
+    yield from _check_profile_names(document.profiles)
+
+
+def check_profile(profile: Profile, path: str, catalog: Catalog) -> Iterator[FieldError]:
+    """Faults of one profile as it was written."""
+    where = join(path, "percentageOfNodesToScore")
+    yield from _check_percentage(where, profile.percentage_of_nodes_to_score)
+    for section, plugins in profile.plugins.items():
+        yield from _check_enabled(section, plugins, join(path, "plugins", section, "enabled"), catalog)
+    seen: set[str] = set()
+    for index, entry in enumerate(profile.plugin_config):
+        if entry.name in seen:
+            yield FieldError(join(path, "pluginConfig", index), f"a second entry for plugin {entry.name}")
+        seen.add(entry.name)
+
+
+def check_expanded(points: Mapping[str, Sequence[EnabledPlugin]], path: str) -> Iterator[FieldError]:
+    """Faults that only show once multiPoint is expanded."""
+    sorters = [plugin.name for plugin in points["queueSort"]]
+    if len(sorters) != 1:
+        found = ", ".join(sorters) or "none"
+        yield FieldError(
+            join(path, "plugins", "queueSort"), f"exactly one queueSort plugin is needed, found {found}"
+        )
+    if not points["bind"]:
+        yield FieldError(join(path, "plugins", "bind"), "at least one bind plugin is needed")
+    if len(points["placementGenerate"]) > 1:
+        yield FieldError(
+            join(path, "plugins", "placementGenerate"), "at most one placementGenerate plugin may run"
+        )
+
+
+def check_queue_sort(
+    profiles: Sequence[Profile], points: Sequence[Mapping[str, Sequence[EnabledPlugin]]]
+) -> Iterator[FieldError]:
+    """All profiles share one queue, so they must sort it alike."""
+    first = profiles[0].plugins.get("queueSort", PluginSet())
+    for index in range(1, len(profiles)):
+        path = join("profiles", index)
+        same = profiles[index].plugins.get("queueSort", PluginSet()) == first
+        if not same or [p.name for p in points[index]["queueSort"]] != [
+            p.name for p in points[0]["queueSort"]
+        ]:
+            yield FieldError(join(path, "plugins", "queueSort"), "must be the same for all profiles")
+        elif _sort_args(profiles[index], points[index]) != _sort_args(profiles[0], points[0]):
+            yield FieldError(
+                join(path, "pluginConfig"), "the queueSort plugin's args must be the same for all profiles"
+            )
+
+
+def _sort_args(profile: Profile, points: Mapping[str, Sequence[EnabledPlugin]]) -> list[object]:
+    sorters = {plugin.name for plugin in points["queueSort"]}
+    return [entry.args for entry in profile.plugin_config if entry.name in sorters]
+
+
+def _check_enabled(section: str, plugins: PluginSet, path: str, catalog: Catalog) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for index, plugin in enumerate(plugins.enabled):
+        where = join(path, index)
+        if plugin.name in seen:
+            yield FieldError(where, f"plugin {plugin.name} is enabled twice at {section}")
+        seen.add(plugin.name)
+        yield from _check_plugin(section, plugin, where, catalog)
+
+
+def _check_plugin(section: str, plugin: Plugin, path: str, catalog: Catalog) -> Iterator[FieldError]:
+    known = catalog.get(plugin.name)
+    if known is None:
+        yield FieldError(
+            path, f"no plugin named {plugin.name} exists; install its package or name it with --plugin"
+        )
+    elif section != MULTI_POINT and section not in known.points:
+        able = ", ".join(sorted(known.points)) or "no point"
+        yield FieldError(path, f"plugin {plugin.name} does not implement {section}; it implements {able}")
+
+
+def _check_percentage(path: str, value: int | None) -> Iterator[FieldError]:
+    if value is not None and not 0 <= value <= 100:
+        yield FieldError(path, f"must be within 0 and 100, not {value}")
+
+
+def _check_profile_names(profiles: Sequence[Profile]) -> Iterator[FieldError]:
+    owners: dict[str, int] = {}
+    for index, profile in enumerate(profiles):
+        path = join("profiles", index, "schedulerName")
+        name = profile.scheduler_name or ""
+        if not name:
+            yield FieldError(path, "is required")
+        elif name in owners:
+            yield FieldError(path, f"{name} is taken by profiles[{owners[name]}]")
+        owners.setdefault(name, index)
+
+
+def _check_leader_election(election: LeaderElection) -> Iterator[FieldError]:
+    if not election.leader_elect:
+        return
+    zero = timedelta(0)
+    periods = {
+        "leaseDuration": election.lease_duration,
+        "renewDeadline": election.renew_deadline,
+        "retryPeriod": election.retry_period,
+    }
+    for name, value in periods.items():
+        if value <= zero:
+            yield FieldError(f"leaderElection.{name}", "must be greater than 0")
+    if election.lease_duration <= election.renew_deadline:
+        yield FieldError("leaderElection.leaseDuration", "must be greater than renewDeadline")
+    if election.resource_lock != "leases":
+        yield FieldError("leaderElection.resourceLock", f"must be leases, not {election.resource_lock!r}")
+
+
+def _check_extenders(extenders: Sequence[Extender]) -> Iterator[FieldError]:
+    managed: set[str] = set()
+    for index, extender in enumerate(extenders):
+        path = join("extenders", index)
+        if extender.prioritize_verb and extender.weight <= 0:
+            yield FieldError(join(path, "weight"), "must be greater than 0, as prioritizeVerb is set")
+        for position, resource in enumerate(extender.managed_resources):
+            where = join(path, "managedResources", position, "name")
+            yield from _check_extended_resource(where, resource.name)
+            if resource.name in managed:
+                yield FieldError(where, f"{resource.name} is managed twice")
+            managed.add(resource.name)
+    binders = sum(1 for extender in extenders if extender.bind_verb)
+    if binders > 1:
+        yield FieldError("extenders", f"only one extender may have a bindVerb, found {binders}")
+
+
+def _check_extended_resource(path: str, name: str) -> Iterator[FieldError]:
+    if not _QUALIFIED.fullmatch(name):
+        yield FieldError(path, f"{name!r} is no qualified name; write it like example.com/device")
+    elif "/" not in name or _NATIVE_DOMAIN in name or name.startswith("requests."):
+        yield FieldError(path, f"{name!r} is no extended resource name; those have a domain of their own")
