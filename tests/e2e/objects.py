@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 RACK = "example.com/rack"
-ZONE = "topology.kubernetes.io/zone"
+HOSTNAME = "kubernetes.io/hostname"
 
 
 def node(name: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def node(name: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
+        "metadata": {"name": name, "labels": {HOSTNAME: name, **(labels or {})}},
         "status": {"capacity": capacity, "allocatable": capacity, "conditions": [ready]},
     }
 
@@ -34,17 +34,19 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
     }
 
 
-def rack_affinity(required: str | None = None, preferred: str | None = None) -> dict[str, Any]:
-    """Node affinity by the rack label: only nodes of `required`, the more so the one of `preferred`."""
+def node_affinity(
+    required: Mapping[str, str] | None = None, preferred: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """A pod's affinity: only to nodes with the labels `required`, the more so to those with `preferred`."""
     affinity: dict[str, Any] = {}
-    if required is not None:
-        terms = [{"matchExpressions": [_in_rack(required)]}]
+    if required:
+        terms = [{"matchExpressions": _expressions(required)}]
         affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
-    if preferred is not None:
-        preference = {"weight": 100, "preference": {"matchExpressions": [_in_rack(preferred)]}}
+    if preferred:
+        preference = {"weight": 100, "preference": {"matchExpressions": _expressions(preferred)}}
         affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [preference]
     return {"nodeAffinity": affinity}
 
 
-def _in_rack(rack: str) -> dict[str, Any]:
-    return {"key": RACK, "operator": "In", "values": [rack]}
+def _expressions(labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]

@@ -1,0 +1,93 @@
+"""mooring's own processes, started by their command lines, which are written down here and nowhere else."""
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from .process import Process, free_port
+
+_HOST_PORT = r"\S+:\d+"
+
+
+class _Restartable:
+    """A process that can be stopped and started again with the same command line, so at the same address."""
+
+    name: str
+    ready_line: str
+
+    def __init__(self, directory: Path, command: Iterable[str]) -> None:
+        self._directory = directory
+        self._command = list(command)
+        self._starts = 0
+        self._process: Process | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Starts the process and waits for its line of readiness."""
+        self._starts += 1
+        log = self._directory / f"{self.name}-{self._starts}.log"
+        self._process = Process(self.name, self._command, log)
+        self._process.wait_line(self.ready_line)
+
+    def stop(self) -> None:
+        """Ends the process; it must drain and exit with 0."""
+        if self._process is not None:
+            code, log = self._process.stop(), self._process.output()
+            self._process = None
+            assert code == 0, f"{self.name} ended with exit code {code}:\n{log[-4000:]}"
+
+
+class MooringServer(_Restartable):
+    """`mooring serve` on a free port of 127.0.0.1."""
+
+    name = "mooring"
+    ready_line = rf"^mooring ready: grpc={_HOST_PORT} health={_HOST_PORT} metrics={_HOST_PORT}"
+
+    def __init__(
+        self,
+        directory: Path,
+        config: dict[str, Any] | None = None,
+        *,
+        source: str = "push",
+        kubeconfig: Path | None = None,
+    ) -> None:
+        self.address = f"127.0.0.1:{free_port()}"
+        command = [sys.executable, "-m", "mooring.cli", "serve", "--source", source, "--listen", self.address]
+        command += [
+            "--health-listen",
+            f"127.0.0.1:{free_port()}",
+            "--metrics-listen",
+            f"127.0.0.1:{free_port()}",
+        ]
+        if config is not None:
+            file = directory / "mooring-config.json"
+            file.write_text(json.dumps(config, indent=2))
+            command += ["--config", str(file)]
+        if kubeconfig is not None:
+            command += ["--kubeconfig", str(kubeconfig)]
+        super().__init__(directory, command)
+
+
+class Adapter(_Restartable):
+    """`mooring-extender` on a free port of 127.0.0.1, in front of a server."""
+
+    name = "mooring-extender"
+    ready_line = rf"^mooring-extender ready: http://{_HOST_PORT}"
+
+    def __init__(self, directory: Path, server_address: str) -> None:
+        listen = f"127.0.0.1:{free_port()}"
+        self.url = f"http://{listen}"
+        command = [str(Path(sys.executable).with_name("mooring-extender"))]
+        command += ["--listen", listen, "--server", server_address]
+        super().__init__(directory, command)
