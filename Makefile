@@ -67,7 +67,7 @@ clean: ## Remove what was built, the virtual environment included
 # The stamps make a second call immediate. The project itself is installed in editable form, so code needs no new install.
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed; name it with PYTHON=/path/to/python" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/run.stamp: requirements/run.txt requirements/build.txt pyproject.toml | $(BIN)/python
 	$(PIP) $(LOCKED) requirements/run.txt --requirement requirements/build.txt
