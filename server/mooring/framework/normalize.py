@@ -15,6 +15,9 @@ from mooring.framework.columns import Int64s
 MAX_NODE_SCORE = 100
 MIN_NODE_SCORE = 0
 
+_MAX_FACTOR = (2**63 - 1) // MAX_NODE_SCORE
+"""The largest number whose hundredfold int64 holds; what is larger is computed with Python's own ints."""
+
 
 class Normalizer(Enum):
     """How raw scores become normalised ones."""
@@ -35,11 +38,19 @@ class Normalizer(Enum):
         highest, lowest = int(scores.max()), int(scores.min())
         if self is Normalizer.BY_MIN_MAX:
             return _between(scores, lowest, highest)
-        if highest == 0:
+        if highest <= 0:
             reversed_ = self is Normalizer.BY_MAX_REVERSED
             return np.full(len(scores), MAX_NODE_SCORE, np.int64) if reversed_ else scores.copy()
-        share = scores * MAX_NODE_SCORE // highest
+        share = percentage(scores, highest)
         return MAX_NODE_SCORE - share if self is Normalizer.BY_MAX_REVERSED else share
+
+
+def percentage(part: Int64s, whole: Int64s | int) -> Int64s:
+    """int64[K]: ``100 * part / whole`` rounded down, exact for any ``0 <= part <= whole``."""
+    if int(part.max(initial=0)) <= _MAX_FACTOR:
+        return part * MAX_NODE_SCORE // whole
+    exact = part.astype(object) * MAX_NODE_SCORE // whole
+    return exact.astype(np.int64)
 
 
 def _between(scores: Int64s, lowest: int, highest: int) -> Int64s:

@@ -6,11 +6,13 @@ Mirrors ``k8s.io/component-helpers/resource/helpers.go`` and ``PodInfo.Calculate
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mooring.framework.objects import Container, Pod, ResourceRequirements
+import msgspec
+
+from mooring.framework.names import is_qualified_name
+from mooring.framework.objects import Container, Pod, PodStatus, ResourceRequirements
 from mooring.framework.quantity import MAX_INT64, Quantity, QuantityError, millis, parse_quantity, units
 
 CPU = "cpu"
@@ -30,9 +32,8 @@ ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's way to say "every address of t
 Amounts = dict[str, int]
 """Billionths of a unit by resource name."""
 
-_QUALIFIED_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_MAX_DNS_NAME = 253
+DEFAULT_AMOUNTS: Amounts = {CPU: DEFAULT_MILLI_CPU * 1_000_000, MEMORY: DEFAULT_MEMORY * 1_000_000_000}
+"""What a container without these requests counts with when nodes are scored."""
 
 
 class ResourceError(ValueError):
@@ -86,12 +87,7 @@ def is_extended_resource(name: str) -> bool:
     """True for a well-formed name in somebody else's domain (``example.com/gpu``)."""
     if is_native_resource(name) or name.startswith("requests."):
         return False
-    prefix, _, rest = f"requests.{name}".partition("/")
-    return (
-        len(prefix) <= _MAX_DNS_NAME
-        and _DNS_NAME.fullmatch(prefix) is not None
-        and _QUALIFIED_NAME.fullmatch(rest) is not None
-    )
+    return is_qualified_name(f"requests.{name}")
 
 
 def is_scalar_resource(name: str) -> bool:
@@ -150,11 +146,11 @@ def pod_usage(pod: Pod) -> PodUsage:
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
-    requests = _pod_requests(pod, {})
-    missing = {CPU: DEFAULT_MILLI_CPU * 1_000_000, MEMORY: DEFAULT_MEMORY * 1_000_000_000}
+    requests = pod_amounts(pod)
+    missing = DEFAULT_AMOUNTS
     if _has_pod_level_requests(pod.spec.resources):
         missing = {name: nanos for name, nanos in missing.items() if name not in requests}
-    non_zero = _pod_requests(pod, missing) if missing else requests
+    non_zero = pod_amounts(pod, missing) if missing else requests
     counted = counted_amounts(requests)
     counted.pop(PODS, None)
     return PodUsage(
@@ -176,9 +172,24 @@ def host_ports(pod: Pod) -> tuple[HostPort, ...]:
     )
 
 
-def _pod_requests(pod: Pod, missing: Amounts) -> Amounts:
-    totals = _container_requests(pod, missing)
-    if _has_pod_level_requests(pod.spec.resources):
+def pod_amounts(
+    pod: Pod, missing: Mapping[str, int] | None = None, *, pod_level: bool = True, resizing: bool = True
+) -> Amounts:
+    """The sum of what ``pod`` requests, every name that it mentions (upstream's ``PodRequests``).
+
+    Args:
+        pod: The pod.
+        missing: Added for each container that says nothing of a resource.
+        pod_level: The pod's own requests replace its containers' sum.
+        resizing: A container that is being resized counts with the most of what was asked and given.
+
+    Raises:
+        ResourceError: A quantity is malformed or negative, with the field's path.
+    """
+    if not resizing and pod.status != PodStatus():
+        pod = msgspec.structs.replace(pod, status=PodStatus())
+    totals = _container_requests(pod, dict(missing or {}))
+    if pod_level and _has_pod_level_requests(pod.spec.resources):
         totals |= _pod_level_requests(pod, pod.spec.resources)
     _add(totals, parse_amounts(pod.spec.overhead, "spec.overhead"))
     return totals
