@@ -1,0 +1,245 @@
+"""The HTTP side of the adapter: one bare ASGI callable.
+
+Routes: `/VERB` and `/profiles/NAME/VERB`, both also under the path prefix; `/healthz`, `/livez`, `/readyz`,
+`/metrics`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+import grpc
+import msgspec
+
+from mooring_extender import translate, wire
+from mooring_extender.client import Client, ClientFactory
+from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, refuse
+from mooring_extender.metrics import CONTENT_TYPE, Metrics
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+log = logging.getLogger(__name__)
+
+DEADLINE_SHARE: Final = 0.75
+_OPERATIONS: Final = ("/healthz", "/livez", "/readyz", "/metrics")
+_PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
+READINESS_TIMEOUT_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the adapter answers."""
+
+    profile: str = ""
+    """The profile of requests whose path names none. Default: the first in mooring's configuration file."""
+    path_prefix: str = ""
+    """A path under which every verb is served too, such as `/api/scheduler`. Default: none."""
+    http_timeout: float = 2.0
+    """kube-scheduler's httpTimeout in seconds. Calls to mooring end after 75 % of it, so that the reason of a
+    failure still reaches kube-scheduler."""
+    max_body_bytes: int = 64 * 2**20
+    """The largest request body. 5,000 node objects take 31 to 59 MB, 5,000 node names 0.2 MB."""
+
+
+class _ClientGoneError(Exception):
+    """The connection was lost while the body was on its way."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call: what came, for which profile (empty: the default one), until when (monotonic seconds)."""
+
+    body: bytes
+    profile: str
+    deadline: float
+
+    def seconds_left(self) -> float:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise CallError(grpc.StatusCode.DEADLINE_EXCEEDED, "the body took all the time to arrive")
+        return left
+
+
+class ExtenderApp:
+    """The ASGI callable. `make_client` is called when the server starts, in its event loop."""
+
+    def __init__(self, make_client: ClientFactory, options: Options) -> None:
+        self._make_client = make_client
+        self._options = options
+        self._prefix = "/" + options.path_prefix.strip("/") if options.path_prefix.strip("/") else ""
+        self._budget_seconds = DEADLINE_SHARE * options.http_timeout
+        self._metrics = Metrics()
+        self._first_profile = ""
+        self._client: Client
+        self._verbs: dict[str, Callable[[_Call], Awaitable[bytes]]] = {
+            "filter": self._filter,
+            "prioritize": self._prioritize,
+            "bind": self._bind,
+            "preempt": self._preempt,
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the server's start and stop."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        try:
+            answer = await self._respond(scope, receive)
+        except _ClientGoneError:
+            return
+        await _send(send, answer)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self._client = self._make_client()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._client.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _respond(self, scope: Scope, receive: Receive) -> Answer:
+        started = time.monotonic()
+        method, path = scope["method"], scope["path"]
+        route = self._route(path)
+        if route is None:
+            return await self._operate(method, path)
+        verb, profile = route
+        headers = dict(scope["headers"])
+        refusal = self._refusal(method, headers)
+        answer = refusal or await self._decide(verb, profile, started, receive)
+        self._metrics.answered(verb, answer, time.monotonic() - started)
+        return answer
+
+    def _route(self, path: str) -> tuple[str, str] | None:
+        """Return the verb and the profile that a path names; the profile may be empty."""
+        parts = path.removeprefix(self._prefix + "/").removeprefix("/").split("/")
+        if len(parts) == 1 and parts[0] in VERBS:
+            return parts[0], ""
+        if len(parts) == 3 and parts[0] == "profiles" and parts[1] and parts[2] in VERBS:
+            return parts[2], parts[1]
+        return None
+
+    def _refusal(self, method: str, headers: dict[bytes, bytes]) -> Answer | None:
+        """Return the answer to what can be refused before its body is read."""
+        if method != "POST":
+            text = f"method {method} is not allowed here: extender calls are POST"
+            return refuse(HTTPStatus.METHOD_NOT_ALLOWED, text, allow=b"POST")
+        encoding = headers.get(b"content-encoding", b"identity").strip().lower()
+        if encoding not in {b"", b"identity"}:
+            text = f"Content-Encoding {encoding.decode('latin-1')} is not supported: send the body as it is"
+            return refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text)
+        if int(headers.get(b"content-length", b"0")) > self._options.max_body_bytes:
+            return self._too_large()
+        return None
+
+    def _too_large(self) -> Answer:
+        text = f"the body is larger than {self._options.max_body_bytes} bytes (--max-body-bytes)"
+        return refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
+
+    async def _decide(self, verb: str, profile: str, started: float, receive: Receive) -> Answer:
+        body = await self._body(receive)
+        if body is None:
+            return self._too_large()
+        deadline = started + self._budget_seconds
+        try:
+            return Answer(HTTPStatus.OK, await self._verbs[verb](_Call(body, profile, deadline)))
+        except (wire.MalformedBodyError, wire.ArgumentsError, CallError) as error:
+            # mooring may have been started anew with another configuration.
+            self._first_profile = ""
+            log.warning("%s failed: %s", verb, error)
+            return answer_failure(verb, error)
+        except Exception as error:
+            log.exception("%s failed: a defect of mooring-extender", verb)
+            return answer_failure(verb, error)
+
+    async def _body(self, receive: Receive) -> bytes | None:
+        """Return the body, or None if it is larger than allowed. The listener drops slow clients."""
+        chunks: list[bytes] = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _ClientGoneError
+            chunks.append(message["body"])
+            size += len(message["body"])
+            if size > self._options.max_body_bytes:
+                return None
+            if not message["more_body"]:
+                return b"".join(chunks)
+
+    async def _profile(self, call: _Call) -> str:
+        """Return the profile to ask for; mooring's first one is asked for once."""
+        named = call.profile or self._options.profile or self._first_profile
+        if not named:
+            profiles = (await self._client.profiles(call.seconds_left())).profiles
+            named = self._first_profile = profiles[0].name if profiles else ""
+        return named
+
+    async def _filter(self, call: _Call) -> bytes:
+        asked = translate.question(wire.read_extender_args(call.body))
+        request = translate.filter_request(asked, await self._profile(call))
+        result = translate.filter_result(asked, await self._client.filter(request, call.seconds_left()))
+        self._metrics.filtered(result)
+        return msgspec.json.encode(result)
+
+    async def _prioritize(self, call: _Call) -> bytes:
+        asked = translate.question(wire.read_extender_args(call.body))
+        request = translate.score_request(asked, await self._profile(call))
+        return translate.host_priorities(asked, await self._client.score(request, call.seconds_left()))
+
+    async def _bind(self, call: _Call) -> bytes:
+        args = wire.read_binding_args(call.body)
+        request = translate.bind_request(args, await self._profile(call))
+        response = await self._client.bind(request, call.seconds_left())
+        return msgspec.json.encode(translate.bind_result(response))
+
+    async def _preempt(self, call: _Call) -> bytes:
+        args = wire.read_preemption_args(call.body)
+        request = translate.preempt_request(args, await self._profile(call))
+        response = await self._client.preempt(request, call.seconds_left())
+        return msgspec.json.encode(translate.preempt_result(response))
+
+    async def _operate(self, method: str, path: str) -> Answer:
+        """Answer the paths for operators; there are no others."""
+        if path not in _OPERATIONS:
+            verbs = f"/{{{','.join(VERBS)}}}"
+            text = f"no such path: there are {verbs}, /profiles/NAME{verbs}, {', '.join(_OPERATIONS)}"
+            return refuse(HTTPStatus.NOT_FOUND, text)
+        if method not in {"GET", "HEAD"}:
+            return refuse(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} is read with GET", allow=b"GET, HEAD")
+        if path == "/metrics":
+            return Answer(HTTPStatus.OK, self._metrics.render(), CONTENT_TYPE)
+        if path == "/readyz":
+            return await self._readiness()
+        return Answer(HTTPStatus.OK, b"ok", _PLAIN_TEXT)
+
+    async def _readiness(self) -> Answer:
+        """Ready means that mooring answers and that its cluster state is complete."""
+        try:
+            synced = (await self._client.cluster_info(READINESS_TIMEOUT_SECONDS)).synced
+        except CallError as error:
+            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, f"mooring: {error}".encode(), _PLAIN_TEXT)
+        if not synced:
+            text = b"mooring: its cluster state is not complete yet"
+            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, text, _PLAIN_TEXT)
+        return Answer(HTTPStatus.OK, b"ok", _PLAIN_TEXT)
+
+
+async def _send(send: Send, answer: Answer) -> None:
+    headers = [
+        (b"content-type", answer.content_type),
+        (b"content-length", str(len(answer.body)).encode()),
+    ]
+    if answer.allow:
+        headers.append((b"allow", answer.allow))
+    if answer.close:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": int(answer.status), "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})

@@ -1,0 +1,155 @@
+"""The command `mooring-extender`."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import logging
+import os
+import re
+import ssl
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from mooring_extender.app import ExtenderApp, Options
+from mooring_extender.client import GrpcClient
+from mooring_extender.server import ExtenderServer, ListenError
+
+ENVIRONMENT_PREFIX: Final = "MOORING_EXTENDER_"
+EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1
+
+_Converter = Callable[[str], object]
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PIECE: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the adapter until SIGTERM or SIGINT.
+
+    Returns 0 then, 1 if it cannot start; wrong usage exits with 2.
+    """
+    parser = _parser(os.environ)
+    args = parser.parse_args(argv)
+    _configure_logging(args.v)
+    options = Options(
+        profile=args.profile,
+        path_prefix=args.path_prefix,
+        http_timeout=args.http_timeout,
+        max_body_bytes=args.max_body_bytes,
+    )
+    host, port = args.listen
+    if not (args.insecure_listen or args.tls_cert_file or _is_loopback(host)):
+        parser.error(
+            f"--listen {host}:{port} is not a loopback address: give --tls-cert-file and"
+            " --tls-private-key-file, or say --insecure-listen true"
+        )
+    try:
+        tls = _tls(args.tls_cert_file, args.tls_private_key_file, args.client_ca_file)
+        server = ExtenderServer(ExtenderApp(partial(GrpcClient, args.server), options), host, port, tls)
+    except (ListenError, OSError) as error:
+        print(f"mooring-extender: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    server.run(lambda url: print(f"mooring-extender ready: {url}", flush=True))
+    return EXIT_OK
+
+
+def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mooring-extender",
+        description="Answers kube-scheduler's extender calls with the decisions of a mooring server.",
+        epilog=f"Each flag has a twin in the environment: --http-timeout is {ENVIRONMENT_PREFIX}HTTP_TIMEOUT.",
+        allow_abbrev=False,
+    )
+
+    def flag(name: str, metavar: str, default: str, text: str, kind: _Converter = str) -> None:
+        # argparse converts string defaults, so a bad value in the environment is a usage error too.
+        twin = ENVIRONMENT_PREFIX + name.upper().replace("-", "_")
+        shown = f" (default: {default})" if default else ""
+        value = environment.get(twin, default)
+        parser.add_argument(f"--{name}", type=kind, default=value, metavar=metavar, help=text + shown)
+
+    flag("listen", "HOST:PORT", "127.0.0.1:8888", "where to listen; port 0 takes a free one", _host_and_port)
+    flag("server", "ADDRESS", "127.0.0.1:50051", "mooring's HOST:PORT or unix:PATH", _server_address)
+    flag("profile", "NAME", "", "profile of calls whose path names none; if not given, mooring's first")
+    flag("path-prefix", "PATH", "", "serve the verbs under this path too, such as /api/scheduler")
+    flag("http-timeout", "DURATION", "2s", "the stanza's httpTimeout; mooring gets 75%% of it", _duration)
+    flag("max-body-bytes", "BYTES", str(64 * 2**20), "the largest request body", _positive)
+    flag("tls-cert-file", "PATH", "", "serve HTTPS with this certificate, PEM")
+    flag("tls-private-key-file", "PATH", "", "the certificate's private key, PEM")
+    flag("client-ca-file", "PATH", "", "let in only clients with a certificate of these authorities, PEM")
+    flag("insecure-listen", "BOOL", "false", "allow plain HTTP on an address that is not loopback", _boolean)
+    flag("v", "LEVEL", "0", "log verbosity, 0 to 10", _verbosity)
+    return parser
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not (colon and host and port.isdecimal() and int(port) < 2**16):
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def _duration(text: str) -> float:
+    """Read a duration as Kubernetes writes it, such as 2s, 500ms or 1m30s."""
+    pieces = _PIECE.findall(text)
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in pieces)
+    if "".join(map("".join, pieces)) != text or seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration above zero, such as 2s or 500ms")
+    return seconds
+
+
+def _server_address(text: str) -> str:
+    if not text.startswith("unix:"):
+        _host_and_port(text)
+    return text
+
+
+def _positive(text: str) -> int:
+    if not (text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
+    return int(text)
+
+
+def _verbosity(text: str) -> int:
+    if not (text.isdecimal() and int(text) <= 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 10")
+    return int(text)
+
+
+def _boolean(text: str) -> bool:
+    if text not in {"true", "false"}:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return text == "true"
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _tls(certificate: str, key: str, client_ca: str) -> ssl.SSLContext | None:
+    """Return what to serve HTTPS with, None for plain HTTP. Raises OSError for unusable files."""
+    if not certificate:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key or None)
+        if client_ca:
+            context.load_verify_locations(client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except OSError as error:
+        files = ", ".join(filter(None, (certificate, key, client_ca)))
+        raise OSError(f"cannot serve HTTPS with {files}: {error}") from error
+    return context
+
+
+def _configure_logging(verbosity: int) -> None:
+    level = logging.WARNING if verbosity < 2 else logging.INFO if verbosity < 4 else logging.DEBUG
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")

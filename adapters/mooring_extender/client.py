@@ -1,0 +1,132 @@
+"""How the adapter reaches mooring: one protocol, whether mooring is another process or this one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol, TypeVar
+
+import grpc
+import grpc.aio
+
+from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest, GetClusterInfoResponse
+from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring.v1.plugin_service_pb2 import ListProfilesRequest, ListProfilesResponse
+from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
+from mooring.v1.scheduling_service_pb2 import (
+    BindRequest,
+    BindResponse,
+    FilterRequest,
+    FilterResponse,
+    PreemptRequest,
+    PreemptResponse,
+    ScoreRequest,
+    ScoreResponse,
+)
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring_extender.failures import CallError
+
+CHANNEL_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    # kube-scheduler retries a pod after a second; a restarted mooring must be found again by then.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.enable_http_proxy", 0),
+)
+
+
+class Client(Protocol):
+    """The calls that the adapter makes. All methods belong to one event loop.
+
+    `seconds` is binding: a call ends by then. Each method raises CallError, and nothing else,
+    if there is no answer.
+    """
+
+    async def filter(self, request: FilterRequest, seconds: float) -> FilterResponse:
+        """Call SchedulingService.Filter."""
+
+    async def score(self, request: ScoreRequest, seconds: float) -> ScoreResponse:
+        """Call SchedulingService.Score."""
+
+    async def bind(self, request: BindRequest, seconds: float) -> BindResponse:
+        """Call SchedulingService.Bind."""
+
+    async def preempt(self, request: PreemptRequest, seconds: float) -> PreemptResponse:
+        """Call SchedulingService.Preempt."""
+
+    async def profiles(self, seconds: float) -> ListProfilesResponse:
+        """Call PluginService.ListProfiles."""
+
+    async def cluster_info(self, seconds: float) -> GetClusterInfoResponse:
+        """Call ClusterService.GetClusterInfo."""
+
+    async def close(self) -> None:
+        """Let go of what the client holds. No call follows."""
+
+
+Request_contra = TypeVar("Request_contra", contravariant=True)
+Response_co = TypeVar("Response_co", covariant=True)
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+
+class _UnaryCall(Protocol[Request_contra, Response_co]):
+    def __call__(self, request: Request_contra, /, *, timeout: float) -> Awaitable[Response_co]: ...
+
+
+ClientFactory = Callable[[], Client]
+
+
+class GrpcClient:
+    """A Client over one gRPC channel. Must be made in the event loop that uses it.
+
+    Args:
+        address: where mooring listens: "host:port" or "unix:PATH".
+    """
+
+    def __init__(self, address: str) -> None:
+        self._channel = grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
+        self._scheduling = SchedulingServiceStub(self._channel)
+        self._plugins = PluginServiceStub(self._channel)
+        self._cluster = ClusterServiceStub(self._channel)
+
+    async def filter(self, request: FilterRequest, seconds: float) -> FilterResponse:
+        return await _call(self._scheduling.Filter, request, seconds)
+
+    async def score(self, request: ScoreRequest, seconds: float) -> ScoreResponse:
+        return await _call(self._scheduling.Score, request, seconds)
+
+    async def bind(self, request: BindRequest, seconds: float) -> BindResponse:
+        return await _call(self._scheduling.Bind, request, seconds)
+
+    async def preempt(self, request: PreemptRequest, seconds: float) -> PreemptResponse:
+        return await _call(self._scheduling.Preempt, request, seconds)
+
+    async def profiles(self, seconds: float) -> ListProfilesResponse:
+        return await _call(self._plugins.ListProfiles, ListProfilesRequest(), seconds)
+
+    async def cluster_info(self, seconds: float) -> GetClusterInfoResponse:
+        return await _call(self._cluster.GetClusterInfo, GetClusterInfoRequest(), seconds)
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+
+async def _call(method: _UnaryCall[Request, Response], request: Request, seconds: float) -> Response:
+    try:
+        return await method(request, timeout=seconds)
+    except grpc.aio.AioRpcError as error:
+        raise CallError(error.code(), _text(error, seconds)) from error
+
+
+def _text(error: grpc.aio.AioRpcError, seconds: float) -> str:
+    """Return the server's own words; gRPC's about the connection are given a beginning."""
+    details = error.details() or "no details"
+    if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED and details == "Deadline Exceeded":
+        return f"no answer within {seconds:.3f} s"
+    if error.code() is grpc.StatusCode.UNAVAILABLE:
+        return f"unavailable: {details}"
+    return details

@@ -1,0 +1,85 @@
+"""What kube-scheduler is told when a call could not be answered.
+
+kube-scheduler drops the body of every answer that is not a 200. filter and bind have an `Error` field, so
+their failures are 200 with the text in it. prioritize and preempt have none, so theirs are 5xx: the text is
+for people and logs. 4xx is for what is no extender call at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+import grpc
+import msgspec
+
+from mooring_extender import wire
+
+VERBS: Final = ("filter", "prioritize", "bind", "preempt")
+
+
+class CallError(Exception):
+    """mooring did not answer a call. `code` is gRPC's, the text is mooring's own."""
+
+    def __init__(self, code: grpc.StatusCode, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole HTTP answer. `failure` says why the verb failed, for metrics and logs; empty if it did not."""
+
+    status: int
+    body: bytes
+    content_type: bytes = b"application/json"
+    failure: str = ""
+    close: bool = False
+    allow: bytes = b""
+
+
+_STATUS_OF_CODE: Final = {
+    grpc.StatusCode.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: HTTPStatus.SERVICE_UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED: HTTPStatus.GATEWAY_TIMEOUT,
+    grpc.StatusCode.UNIMPLEMENTED: HTTPStatus.NOT_IMPLEMENTED,
+}
+
+_ERROR_FIELD: Final[dict[str, Callable[[str], msgspec.Struct]]] = {
+    "filter": lambda text: wire.ExtenderFilterResult(error=text),
+    "bind": lambda text: wire.ExtenderBindingResult(error=text),
+}
+
+
+def refuse(status: HTTPStatus, text: str, *, allow: bytes = b"") -> Answer:
+    """Answer what is no extender call; the connection is closed, because the rest of the body is not read."""
+    return Answer(status, error_body(text), failure=status.name, close=True, allow=allow)
+
+
+def answer_failure(verb: str, error: Exception) -> Answer:
+    """Return the answer of `verb`, one of VERBS, for a call that ended with `error`.
+
+    Knows MalformedBodyError, ArgumentsError and CallError; anything else is a defect of the adapter.
+    """
+    if isinstance(error, wire.MalformedBodyError):
+        return Answer(HTTPStatus.BAD_REQUEST, error_body(str(error)), failure="MALFORMED")
+    if isinstance(error, CallError):
+        status = _STATUS_OF_CODE.get(error.code, HTTPStatus.INTERNAL_SERVER_ERROR)
+        return _answer(verb, status, error.code.name, f"mooring: {error}")
+    if isinstance(error, wire.ArgumentsError):
+        return _answer(verb, HTTPStatus.INTERNAL_SERVER_ERROR, "BAD_ARGUMENTS", f"mooring-extender: {error}")
+    text = f"mooring-extender: internal error: {type(error).__name__}; its log has the details"
+    return _answer(verb, HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL", text)
+
+
+def _answer(verb: str, status: HTTPStatus, failure: str, text: str) -> Answer:
+    if verb in _ERROR_FIELD:
+        return Answer(HTTPStatus.OK, msgspec.json.encode(_ERROR_FIELD[verb](text)), failure=failure)
+    return Answer(status, error_body(text), failure=failure)
+
+
+def error_body(text: str) -> bytes:
+    """Return the JSON error of a non-200 answer, at most about 1 KB."""
+    return msgspec.json.encode({"error": text[:900]})

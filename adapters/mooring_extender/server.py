@@ -1,0 +1,220 @@
+"""The HTTP listener: uvicorn, with the deadlines that it does not have itself.
+
+kube-scheduler keeps idle connections for 90 s and does not repeat a POST that meets a closing one, so the
+listener keeps them longer. It drops clients that send a request, or read an answer, too slowly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Final
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from mooring_extender.app import ExtenderApp
+from mooring_extender.failures import error_body
+
+KEEP_ALIVE_SECONDS: Final = 120
+RECEIVE_SECONDS: Final = 10.0
+SEND_SECONDS: Final = 10.0
+GRACE_SECONDS: Final = 15
+MAX_HEAD_BYTES: Final = 64 * 2**10
+
+
+class ListenError(Exception):
+    """The address cannot be listened on. The text says which, why and what to do."""
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, dropping a client that is too slow.
+
+    A request must be complete RECEIVE_SECONDS after its first byte; an answer must be read SEND_SECONDS after
+    the client stopped reading. A connection without any request lives KEEP_ALIVE_SECONDS, as an idle one
+    does: Go's client opens connections that it does not use at once.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+    _message_open = False
+    _head_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        self._unset_keepalive_if_required()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        # uvicorn's cycle is None until the first request, although it is not typed so.
+        answering = bool(self.cycle) and not self.cycle.response_complete
+        if answering and not self._message_open:
+            self._disarm()
+        elif self._timer is None:
+            self._arm(RECEIVE_SECONDS)
+        self._limit_head(len(data))
+
+    def on_message_begin(self) -> None:
+        self._message_open, self._head_bytes = True, 0
+        super().on_message_begin()
+
+    def on_message_complete(self) -> None:
+        self._message_open = False
+        super().on_message_complete()
+
+    def on_headers_complete(self) -> None:
+        self._head_bytes = -1
+        super().on_headers_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._arm(SEND_SECONDS)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._disarm()
+
+    def timeout_keep_alive_handler(self) -> None:
+        # close() would wait for the client to read what is left.
+        self.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:
+        self._disarm()
+        body = error_body(f"not HTTP/1.1: {msg}")
+        head = (
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def _limit_head(self, size: int) -> None:
+        if self._message_open and self._head_bytes >= 0:
+            self._head_bytes += size
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self.send_400_response(f"the head is larger than {MAX_HEAD_BYTES} bytes")
+
+    def _arm(self, seconds: float) -> None:
+        self._disarm()
+        self._timer = self.loop.call_later(seconds, self.transport.abort)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class ExtenderServer:
+    """An adapter that listens on one address. The socket is bound at once, so `url` is known from the start.
+
+    Args:
+        app: what answers.
+        host: an address of this machine.
+        port: a TCP port; 0 takes a free one.
+        tls: the certificate to show, and whom to let in; None serves plain HTTP.
+
+    Raises:
+        ListenError: the address is taken or not of this machine.
+    """
+
+    def __init__(self, app: ExtenderApp, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
+        self._socket = _listen(host, port)
+        self.port: int = self._socket.getsockname()[1]
+        self.url = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
+        self._server = _Server(_config(app, tls))
+        self._thread = threading.Thread(target=self._serve, name="mooring-extender", daemon=True)
+        self._failure: BaseException | None = None
+
+    def run(self, on_ready: Callable[[str], None]) -> None:
+        """Serve until SIGTERM or SIGINT, then finish what is being answered. Main thread only.
+
+        `on_ready` is called with the URL when requests are accepted.
+        """
+        self._server.on_ready = lambda: on_ready(self.url)
+        self._server.run(sockets=[self._socket])
+
+    def start(self) -> None:
+        """Serve in a thread of its own; returns when requests are accepted."""
+        ready = threading.Event()
+        self._server.on_ready = ready.set
+        self._thread.start()
+        while not ready.wait(0.1):
+            if not self._thread.is_alive():
+                raise RuntimeError("the extender listener did not start; the log says why")
+
+    def stop(self) -> None:
+        """Finish what is being answered, then end the thread. Takes up to GRACE_SECONDS."""
+        self._server.should_exit = True
+        self._thread.join()
+
+    def _serve(self) -> None:
+        self._server.run(sockets=[self._socket])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which tells when it is ready and returns after a signal instead of dying of it."""
+
+    on_ready: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self.on_ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        before = {number: signal.signal(number, self._on_signal) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        # A second signal does not wait for answers any more.
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def _config(app: ExtenderApp, tls: ssl.SSLContext | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=GuardedProtocol,
+        loop="uvloop",
+        ws="none",
+        lifespan="on",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        ssl_context_factory=(lambda _config, _default: tls) if tls else None,
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        text = f"cannot listen on {host}:{port}: {error}; choose another address or end what uses it"
+        raise ListenError(text) from error

@@ -1,0 +1,238 @@
+"""The JSON documents of Kubernetes' extender/v1, as kube-scheduler writes and reads them.
+
+None of Go's types has a JSON tag: keys are the Go field names, every field is always written, an absent value
+is an explicit `null`. Reading accepts any casing and takes `null` for absent; writing uses Go's spelling and
+order. A body is exactly one JSON document: kube-scheduler sends nothing after it, so anything but white
+space there is refused.
+
+Pods and nodes stay the bytes that came. Only what the adapter needs is decoded: node names.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from mooring_extender import casing
+
+NULL: Final = Raw(b"null")
+
+
+class MalformedBodyError(ValueError):
+    """The body is not a JSON object at all. The text says what is wrong and at which byte."""
+
+
+class ArgumentsError(ValueError):
+    """The body is a JSON object, but not the one this verb takes. The text names the field."""
+
+
+# forbid_unknown_fields makes the typed decoder stop at a key in another casing, which is the only cheap way
+# to notice one; the folding pass then decodes leniently.
+class ExtenderArgs(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
+    """The question of filter and prioritize. One of `nodes` and `node_names` is null, by nodeCacheCapable."""
+
+    pod: Raw = NULL
+    nodes: Raw = NULL
+    node_names: list[str | None] | None = None
+
+
+class ExtenderFilterResult(Struct, rename="pascal", frozen=True):
+    """The answer of filter: the nodes that stay, why the others do not, or why there is no answer."""
+
+    nodes: Raw | None = None
+    node_names: list[str] | None = None
+    failed_nodes: dict[str, str] | None = None
+    failed_and_unresolvable_nodes: dict[str, str] | None = None
+    error: str = ""
+
+
+class ExtenderBindingArgs(Struct, forbid_unknown_fields=True, frozen=True):
+    """The order of bind."""
+
+    pod_name: str | None = msgspec.field(default=None, name="PodName")
+    pod_namespace: str | None = msgspec.field(default=None, name="PodNamespace")
+    pod_uid: str | None = msgspec.field(default=None, name="PodUID")
+    node: str | None = msgspec.field(default=None, name="Node")
+
+
+class ExtenderBindingResult(Struct, rename="pascal", frozen=True):
+    """The answer of bind: an empty error means that the pod is bound."""
+
+    error: str = ""
+
+
+class MetaPod(Struct, frozen=True):
+    """A pod by its UID."""
+
+    uid: str = msgspec.field(default="", name="UID")
+
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
+class MetaVictims(Struct, frozen=True):
+    """The pods to evict from one node, by UID."""
+
+    pods: list[MetaPod] | None = msgspec.field(default=None, name="Pods")
+    num_pdb_violations: Count = msgspec.field(default=0, name="NumPDBViolations")
+
+
+class Victims(Struct, frozen=True):
+    """The pods to evict from one node, in full."""
+
+    pods: list[Raw] | None = msgspec.field(default=None, name="Pods")
+    num_pdb_violations: Count = msgspec.field(default=0, name="NumPDBViolations")
+
+
+class ExtenderPreemptionArgs(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
+    """The question of preempt. Full victims come without nodeCacheCapable, UIDs with it."""
+
+    pod: Raw = NULL
+    node_name_to_victims: dict[str, Victims] | None = None
+    node_name_to_meta_victims: dict[str, MetaVictims] | None = None
+
+
+class ExtenderPreemptionResult(Struct, rename="pascal", frozen=True):
+    """The answer of preempt; there is no field for an error."""
+
+    node_name_to_meta_victims: dict[str, MetaVictims] | None = None
+
+
+class _NodeMetadata(Struct):
+    name: str | None = None
+
+
+class _NodeHead(Struct):
+    metadata: _NodeMetadata | None = None
+
+
+class _NodeList(Struct):
+    items: list[Raw] | None = None
+
+
+class NodeObjects(Struct, frozen=True):
+    """The nodes of a question in full: `items[i]` is the JSON of the node named `names[i]`, as it came.
+
+    A node without a name has None.
+    """
+
+    names: list[str | None]
+    items: list[Raw]
+
+
+T = TypeVar("T", bound=Struct)
+
+
+class Reader(Generic[T]):
+    """Decodes one kind of document. Safe to share between threads."""
+
+    def __init__(self, kind: type[T], schema: casing.Struct) -> None:
+        self._schema = schema
+        self._exact = msgspec.json.Decoder(kind)
+        self._names = frozenset(field.encode_name for field in msgspec.structs.fields(kind))
+
+    def read(self, body: bytes) -> T:
+        """Decode `body`, whatever the casing of its keys.
+
+        The first key in another casing, or unknown, leads to the slow path, where the whole document is
+        folded. A document whose outermost keys are exact is taken to be exact all through.
+
+        Raises:
+            MalformedBodyError: no JSON, no object, or more than one document.
+            ArgumentsError: a field holds the wrong type.
+        """
+        try:
+            return self._exact.decode(body)
+        except msgspec.ValidationError:
+            return self._read_folded(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise _malformed(error) from error
+
+    def _read_folded(self, body: bytes) -> T:
+        try:
+            document = _GENERIC.decode(body)
+            if not isinstance(document, dict):
+                raise MalformedBodyError(f"the body is a JSON {_json_kind(document)}, not an object")
+            folded = casing.fold(document, self._schema)
+            known = {name: folded[name] for name in self._names & folded.keys()}
+            return self._exact.decode(msgspec.json.encode(known))
+        except msgspec.ValidationError as error:
+            raise ArgumentsError(_at_field(error)) from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise _malformed(error) from error
+
+
+def _keep_number(text: str) -> Raw:
+    """Keep a number as it is spelt, so that folding never rounds one."""
+    return Raw(text.encode())
+
+
+_GENERIC: Final = msgspec.json.Decoder(float_hook=_keep_number)
+_node_list: Final = msgspec.json.Decoder(_NodeList)
+_node_head: Final = msgspec.json.Decoder(_NodeHead)
+
+read_extender_args: Final = Reader(ExtenderArgs, casing.EXTENDER_ARGS).read
+read_binding_args: Final = Reader(ExtenderBindingArgs, casing.EXTENDER_BINDING_ARGS).read
+read_preemption_args: Final = Reader(ExtenderPreemptionArgs, casing.EXTENDER_PREEMPTION_ARGS).read
+
+
+def read_node_objects(nodes: Raw) -> NodeObjects:
+    """Split a NodeList into the JSON of each node and find their names.
+
+    Raises:
+        ArgumentsError: `nodes` is no NodeList, or an item is null or no node.
+    """
+    try:
+        items = _node_list.decode(nodes).items or []
+        heads = [_node_head.decode(item) for item in items]
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ArgumentsError(f"Nodes: {_at_field(error)}") from error
+    names = [head.metadata.name if head.metadata else None for head in heads]
+    return NodeObjects(names=names, items=items)
+
+
+def joined_names(names: list[str | None], field: str) -> bytes:
+    """Return `names` as mooring.v1 takes them: UTF-8, a NUL byte between two names.
+
+    `field` is where the names stand in the document, with {} for the position. A name that is null, empty or
+    holds a NUL character raises ArgumentsError: no node can have it.
+    """
+    if all(names):
+        joined = "\0".join(names).encode()  # type: ignore[arg-type]  # all() has found no None
+        if joined.count(b"\0") == len(names) - 1:
+            return joined
+    position, name = next((i, name) for i, name in enumerate(names) if not name or "\0" in name)
+    raise ArgumentsError(f"{field.format(position)}: {name!r} is not a node name")
+
+
+def present(value: Raw) -> bytes | None:
+    """Return the JSON that `value` holds, or None where it is null or was absent."""
+    text = bytes(value)
+    return None if text == b"null" else text
+
+
+def _malformed(error: Exception) -> MalformedBodyError:
+    if isinstance(error, RecursionError):
+        return MalformedBodyError("the body is nested too deeply")
+    return MalformedBodyError(f"the body is not one JSON document: {error}")
+
+
+def _at_field(error: Exception) -> str:
+    """Spell the decoder's complaint without its `$` for the root."""
+    return str(error).replace("`$.", "`").replace("$.", "")
+
+
+_JSON_KINDS: Final[dict[type, str]] = {
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    Raw: "number",
+    type(None): "null",
+}
+
+
+def _json_kind(value: Any) -> str:
+    return _JSON_KINDS[type(value)]
