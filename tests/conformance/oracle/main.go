@@ -27,8 +27,9 @@ type answer struct {
 
 func main() {
 	workers := flag.Int("workers", runtime.NumCPU(), "scenarios decided at the same time")
-	klog.InitFlags(nil)
 	flag.Parse()
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
 	metrics.Register()
 	debug.SetGCPercent(400)
 	if err := serve(os.Stdin, os.Stdout, *workers); err != nil {

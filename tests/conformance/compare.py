@@ -1,0 +1,108 @@
+"""Compare the document of `mooring.testing.explain` with the oracle's, and shrink what they differ on."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tests.conformance.families.draft import Manifest
+from tests.conformance.families.profile import UNCOVERED
+
+Differs = Callable[[Manifest], bool]
+
+
+def differences(ours: Manifest, theirs: Manifest) -> list[str]:
+    """Say per field what ours is and what theirs is; an empty list means that they agree.
+
+    The scores of plugins that mooring does not cover yet are left out. They may only be zeros: whatever else
+    they add would change the total, which is compared.
+    """
+    left, right = _comparable(ours), _comparable(theirs)
+    return list(_walk("", left, right))
+
+
+def _comparable(document: Manifest) -> Manifest:
+    nodes = {name: _comparable_node(node) for name, node in document["nodes"].items()}
+    kept = {key: document[key] for key in ("pod", "profile", "prefilter", "evaluated", "feasible")}
+    return kept | {
+        "status": _comparable_status(document["status"]),
+        "nodes": nodes,
+        "ties": sorted(document["ties"]),
+    }
+
+
+def _comparable_status(status: Manifest) -> Manifest:
+    """An error is told in each side's own words; that there is one must agree."""
+    if status["code"] == "Error":
+        return {"code": "Error"}
+    # A pod that no node takes has its reasons in the message, counted.
+    return {key: status[key] for key in ("code", "plugin", "message")}
+
+
+def _comparable_node(node: Manifest) -> Manifest:
+    status = dict(node["status"])
+    if status["code"] == "Error":
+        del status["reasons"]
+    scores = {plugin: score for plugin, score in node["scores"].items() if plugin not in UNCOVERED}
+    return {"status": status, "scores": scores, "total": node["total"]}
+
+
+def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in sorted(ours.keys() | theirs.keys()):
+            if key not in ours or key not in theirs:
+                yield f"{path}.{key}: mooring {_shown(ours, key)}, kube-scheduler {_shown(theirs, key)}"
+            else:
+                yield from _walk(f"{path}.{key}", ours[key], theirs[key])
+    elif ours != theirs or type(ours) is not type(theirs):
+        yield f"{path}: mooring {json.dumps(ours)}, kube-scheduler {json.dumps(theirs)}"
+
+
+def _shown(document: Manifest, key: str) -> str:
+    return json.dumps(document[key]) if key in document else "nothing"
+
+
+def shrink(scenario: Manifest, differs: Differs) -> Manifest:
+    """Take parts out of a scenario for as long as the two sides still differ on it.
+
+    `differs` must be false for a scenario that the oracle refuses, so that only valid objects are left.
+    """
+    smallest = copy.deepcopy(scenario)
+    progress = True
+    while progress:
+        progress = False
+        for path in list(_parts(smallest, ())):
+            smaller = _without(smallest, path)
+            if smaller is not None and differs(smaller):
+                smallest, progress = smaller, True
+    return smallest
+
+
+def _parts(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    """All removable parts, the large ones first; list items from the end, so that earlier paths stay true."""
+    if isinstance(value, dict):
+        keys: list[str | int] = list(value)
+    elif isinstance(value, list):
+        keys = list(range(len(value) - 1, -1, -1))
+    else:
+        return
+    for key in keys:
+        if path or key in ("objects", "pod", "config", "always_score"):
+            if path:
+                yield (*path, key)
+            yield from _parts(value[key], (*path, key))
+
+
+def _without(scenario: Manifest, path: tuple[str | int, ...]) -> Manifest | None:
+    """A copy without the part, or None if it is gone already."""
+    smaller = copy.deepcopy(scenario)
+    parent: Any = smaller
+    try:
+        for key in path[:-1]:
+            parent = parent[key]
+        del parent[path[-1]]
+    except (KeyError, IndexError, TypeError):
+        return None
+    return smaller

@@ -1,0 +1,85 @@
+"""A scenario in the making, and the pieces that every family uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeVar
+
+Manifest = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass
+class Draft:
+    """Nodes, assigned pods, the pod to place, the plugins' args: families change what their plugins read."""
+
+    rng: Random
+    nodes: list[Manifest] = field(default_factory=list)
+    assigned: list[Manifest] = field(default_factory=list)
+    pod: Manifest = field(default_factory=dict)
+    args: dict[str, Manifest] = field(default_factory=dict)
+    profile: str | None = None
+
+    def chance(self, probability: float) -> bool:
+        return self.rng.random() < probability
+
+    def some(self, choices: Sequence[T], least: int, most: int) -> list[T]:
+        return self.rng.sample(choices, min(len(choices), self.rng.randint(least, most)))
+
+    def pods(self) -> list[Manifest]:
+        return [self.pod, *self.assigned]
+
+    def containers(self, pod: Manifest) -> list[Manifest]:
+        return [*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]]
+
+
+Family = Callable[[Draft], None]
+
+
+def base(rng: Random, most_nodes: int) -> Draft:
+    """Roomy nodes with a few small pods on them: nothing is refused until a family says so."""
+    draft = Draft(rng)
+    for i in range(rng.randint(1, most_nodes)):
+        cpu, memory = rng.choice([("4", "8Gi"), ("8", "16Gi"), ("16", "64Gi"), ("3920m", "15Gi")])
+        room = {"cpu": cpu, "memory": memory, "pods": "110", "ephemeral-storage": "100Gi"}
+        name = f"node-{i:02d}"
+        draft.nodes.append(
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+                "status": {"capacity": dict(room), "allocatable": room},
+            }
+        )
+    for i in range(rng.randint(0, 2 * len(draft.nodes))):
+        assigned = pod_manifest(draft, f"assigned-{i:02d}")
+        assigned["spec"]["nodeName"] = rng.choice(draft.nodes)["metadata"]["name"]
+        assigned["status"] = {"phase": "Running"}
+        draft.assigned.append(assigned)
+    draft.pod = pod_manifest(draft, "pending")
+    return draft
+
+
+def pod_manifest(draft: Draft, name: str) -> Manifest:
+    containers = []
+    for i in range(draft.rng.choice([1, 1, 1, 2, 3])):
+        container: Manifest = {"name": f"c{i}", "image": "registry.example/app:1.0"}
+        if draft.chance(0.6):
+            requests = {
+                "cpu": draft.rng.choice(["50m", "100m", "250m", "1"]),
+                "memory": draft.rng.choice(["64Mi", "200Mi", "1Gi"]),
+            }
+            container["resources"] = {"requests": requests}
+        containers.append(container)
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": draft.rng.choice(["default", "team-a"]),
+            "uid": f"uid-{name}",
+        },
+        "spec": {"containers": containers},
+    }

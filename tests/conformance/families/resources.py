@@ -1,0 +1,228 @@
+"""NodeResourcesFit and NodeResourcesBalancedAllocation: every way in which pods ask and nodes offer."""
+
+from __future__ import annotations
+
+from tests.conformance.families import quantities
+from tests.conformance.families.draft import Draft, Family, Manifest
+
+EXTENDED = ["example.com/gpu", "example.com/fpga", "other.example/license", "deep.other.example/fast"]
+HUGE = "hugepages-2Mi"
+
+
+def room(draft: Draft) -> None:
+    """Nodes with little and with odd room, so that some fit, some do not, and scores differ."""
+    rng = draft.rng
+    for node in draft.nodes:
+        tight = draft.chance(0.25)
+        allocatable = {
+            "cpu": quantities.cpu(
+                rng, rng.choice([0, 500, 1000, 1930, 2000] if tight else [4000, 7910, 16000, 64000])
+            ),
+            "memory": quantities.size(
+                rng, rng.choice([0, 512, 1024, 3001] if tight else [8192, 15001, 65536])
+            ),
+            "pods": rng.choice(["0", "1", "2", "10"] if tight else ["110", "250"]),
+            "ephemeral-storage": quantities.size(rng, rng.choice([0, 1024] if tight else [10240, 102400])),
+        }
+        for name in draft.some(EXTENDED, 1, 2) if tight else EXTENDED:
+            allocatable[name] = quantities.count(rng, rng.choice([0, 1, 2] if tight else [4, 8, 1000]))
+        if draft.chance(0.3 if tight else 0.8):
+            allocatable[HUGE] = quantities.size(rng, 2048)
+        if draft.chance(0.03):
+            del allocatable[rng.choice(["cpu", "memory", "pods", "ephemeral-storage"])]
+        node["status"] = {"capacity": dict(allocatable), "allocatable": allocatable}
+        if draft.chance(0.05):
+            # Allocatable falls back to capacity when a node reports none, in the API server.
+            node["status"]["capacity"]["cpu"] = "64"
+
+
+def requests(draft: Draft) -> None:
+    room(draft)
+    for pod in draft.pods():
+        small = pod is not draft.pod
+        for container in pod["spec"]["containers"]:
+            _ask(draft, container, small)
+        if draft.chance(0.3):
+            _add_init_containers(draft, pod, small)
+        if draft.chance(0.1):
+            pod["spec"]["overhead"] = {
+                "cpu": quantities.cpu(draft.rng, 150),
+                "memory": quantities.size(draft.rng, 64),
+            }
+    _finish_or_end_some(draft)
+
+
+def _ask(draft: Draft, container: Manifest, small: bool) -> None:
+    rng = draft.rng
+    most = 3 if small else 7
+    asked: Manifest = {}
+    if draft.chance(0.75):
+        asked["cpu"] = quantities.cpu(rng, rng.choice([0, 1, 100, 250, 333, 500, 1000, 2500][: most + 1]))
+    if draft.chance(0.75):
+        asked["memory"] = quantities.size(rng, rng.choice([0, 1, 100, 200, 333, 512, 1024, 2048][: most + 1]))
+    if draft.chance(0.2):
+        asked["ephemeral-storage"] = quantities.size(rng, rng.choice([0, 10, 1024, 4096]))
+    whole: Manifest = {}
+    if draft.chance(0.2):
+        for name in draft.some(EXTENDED, 1, 2):
+            whole[name] = quantities.count(rng, rng.choice([0, 1, 1, 2]))
+    if draft.chance(0.1) and ("cpu" in asked or "memory" in asked):
+        whole[HUGE] = rng.choice(["0", "2Mi", "512Mi"])
+    resources: Manifest = {}
+    if asked or whole:
+        resources["requests"] = asked | whole
+    if whole:
+        # Extended resources and huge pages cannot be overcommitted: the limit is the request.
+        resources["limits"] = whole
+    container["resources"] = resources
+
+
+def _add_init_containers(draft: Draft, pod: Manifest, small: bool) -> None:
+    init = []
+    for i in range(draft.rng.randint(1, 3)):
+        container: Manifest = {"name": f"init{i}", "image": "registry.example/init:1"}
+        _ask(draft, container, small)
+        if draft.chance(0.5):
+            container["restartPolicy"] = "Always"
+        init.append(container)
+    pod["spec"]["initContainers"] = init
+
+
+def _finish_or_end_some(draft: Draft) -> None:
+    for pod in draft.assigned:
+        if draft.chance(0.05):
+            pod["status"]["phase"] = draft.rng.choice(["Succeeded", "Failed"])
+        elif draft.chance(0.05):
+            pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+            pod["metadata"]["deletionGracePeriodSeconds"] = 30
+        elif draft.chance(0.03):
+            pod["spec"]["nodeName"] = "node-that-is-gone"
+
+
+def pod_level(draft: Draft) -> None:
+    """Pod-level requests, which stand in place of the containers' sum."""
+    requests(draft)
+    for pod in [draft.pod, *draft.some(draft.assigned, 0, 3)]:
+        level: Manifest = {}
+        if draft.chance(0.8):
+            level["cpu"] = quantities.cpu(draft.rng, draft.rng.choice([3000, 5000, 12000]))
+        if draft.chance(0.6):
+            level["memory"] = quantities.size(draft.rng, draft.rng.choice([4096, 6144, 16384]))
+        if level:
+            pod["spec"]["resources"] = {"requests": level}
+
+
+RESIZING: list[Manifest] = [
+    {"type": "PodResizePending", "status": "True", "reason": "Infeasible"},
+    {"type": "PodResizePending", "status": "True", "reason": "Infeasible"},
+    {"type": "PodResizePending", "status": "True", "reason": "Deferred"},
+    {"type": "PodResizePending", "status": "False", "reason": "Infeasible"},
+    {"type": "PodResizeInProgress", "status": "True"},
+]
+
+
+def resize(draft: Draft) -> None:
+    """Pods under an in-place resize: the largest of what is asked, allocated and in effect counts."""
+    requests(draft)
+    for pod in draft.assigned:
+        for field, containers in {
+            "containerStatuses": pod["spec"]["containers"],
+            "initContainerStatuses": pod["spec"].get("initContainers", []),
+        }.items():
+            if statuses := [
+                _container_status(draft, container) for container in containers if draft.chance(0.8)
+            ]:
+                pod["status"][field] = statuses
+        if draft.chance(0.6):
+            pod["status"]["conditions"] = [draft.rng.choice(RESIZING)]
+
+
+def _container_status(draft: Draft, container: Manifest) -> Manifest:
+    status: Manifest = {"name": container["name"], "image": container["image"], "imageID": ""}
+    status |= {"ready": True, "restartCount": 0}
+    if draft.chance(0.8):
+        status["allocatedResources"] = _amounts(draft)
+    if draft.chance(0.8):
+        status["resources"] = {"requests": _amounts(draft)}
+    return status
+
+
+def _amounts(draft: Draft) -> Manifest:
+    amounts = {
+        "cpu": quantities.cpu(draft.rng, draft.rng.choice([0, 100, 400, 900])),
+        "memory": quantities.size(draft.rng, draft.rng.choice([0, 50, 300, 700])),
+    }
+    return {name: amounts[name] for name in draft.some(list(amounts), 1, 2)}
+
+
+def pod_level_resize(draft: Draft) -> None:
+    """An in-place resize of pods that also have pod-level requests."""
+    resize(draft)
+    for pod in draft.some(draft.assigned, 0, 4):
+        pod["spec"]["resources"] = {"requests": {"cpu": "9", "memory": "8Gi"}}
+        if draft.chance(0.7):
+            pod["status"]["allocatedResources"] = {"cpu": draft.rng.choice(["4", "9500m"]), "memory": "8Gi"}
+        if draft.chance(0.7):
+            pod["status"]["resources"] = {"requests": {"cpu": draft.rng.choice(["5", "10"]), "memory": "9Gi"}}
+
+
+def nothing_asked(draft: Draft) -> None:
+    """Pods without any request: the defaults of scoring show, and Fit checks the number of pods alone."""
+    room(draft)
+    for pod in draft.pods():
+        for container in pod["spec"]["containers"]:
+            container["resources"] = draft.rng.choice(
+                [{}, {}, {"requests": {"cpu": "0"}}, {"requests": {"memory": "0"}}]
+            )
+
+
+def huge(draft: Draft) -> None:
+    """Amounts near the end of 64 bits, where sums and products wrap around."""
+    requests(draft)
+    rng = draft.rng
+    for node in draft.nodes:
+        for name, spellings in {
+            "memory": ["8E", "7Ei", "100E", "1E", "90P"],
+            "cpu": ["9223372036854775", "100E", "1E", "92233720368547758"],
+        }.items():
+            if draft.chance(0.5):
+                node["status"]["allocatable"][name] = node["status"]["capacity"][name] = rng.choice(spellings)
+    for container in draft.pod["spec"]["containers"]:
+        if draft.chance(0.5):
+            container.setdefault("resources", {}).setdefault("requests", {})["memory"] = rng.choice(
+                ["1E", "90P", "3Ei", "100E"]
+            )
+
+
+def strategies(draft: Draft) -> None:
+    """Fit's scoring strategies and both plugins' resource lists."""
+    draft.rng.choice(ASKING)(draft)
+    if draft.chance(0.8):
+        draft.args["NodeResourcesFit"] = _fit_args(draft)
+    if draft.chance(0.5):
+        listed = draft.some(["cpu", "memory", "ephemeral-storage", "pods", *EXTENDED, HUGE], 1, 4)
+        draft.args["NodeResourcesBalancedAllocation"] = {
+            "resources": [{"name": name, "weight": 1} for name in listed]
+        }
+
+
+def _fit_args(draft: Draft) -> Manifest:
+    rng = draft.rng
+    strategy: Manifest = {"type": rng.choice(["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"])}
+    if draft.chance(0.8) or strategy["type"] == "RequestedToCapacityRatio":
+        listed = draft.some(["cpu", "memory", "ephemeral-storage", *EXTENDED, HUGE], 1, 4)
+        strategy["resources"] = [{"name": name, "weight": rng.choice([1, 2, 3, 10, 100])} for name in listed]
+    if strategy["type"] == "RequestedToCapacityRatio":
+        at = sorted(draft.some(range(101), 1, 5))
+        strategy["requestedToCapacityRatio"] = {
+            "shape": [{"utilization": u, "score": rng.randint(0, 10)} for u in at]
+        }
+    args: Manifest = {"scoringStrategy": strategy}
+    if draft.chance(0.3):
+        args["ignoredResources"] = draft.some(EXTENDED[:3], 1, 2)
+    if draft.chance(0.3):
+        args["ignoredResourceGroups"] = draft.some(["example.com", "other.example"], 1, 2)
+    return args
+
+
+ASKING: list[Family] = [requests, requests, pod_level, resize, pod_level_resize, nothing_asked]

@@ -1,0 +1,66 @@
+"""Random scenarios, the same ones for the same seed: what the conformance harness asks both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from tests.conformance.families import affinity, images, ports, resources, taints
+from tests.conformance.families.draft import Draft, Family, Manifest, base
+from tests.conformance.families.profile import configuration
+
+FAMILIES: dict[str, Family] = {
+    "taint-toleration": taints.taint_toleration,
+    "node-unschedulable": taints.node_unschedulable,
+    "node-name": taints.node_name,
+    "scheduling-gates": taints.scheduling_gates,
+    "node-affinity": affinity.node_affinity,
+    "node-affinity-names": affinity.name_terms,
+    "node-ports": ports.node_ports,
+    "image-locality": images.image_locality,
+    "resources": resources.requests,
+    "resources-pod-level": resources.pod_level,
+    "resources-resize": resources.resize,
+    "resources-pod-level-resize": resources.pod_level_resize,
+    "resources-nothing-asked": resources.nothing_asked,
+    "resources-huge": resources.huge,
+    "resources-strategies": resources.strategies,
+}
+MIXED = "mixed"
+NAMES = [*FAMILIES, MIXED]
+
+
+def scenario(seed: int, index: int, only: str | None = None) -> Manifest:
+    """Scenario `index` of a seed; the families take turns, unless one is asked for."""
+    family = only or NAMES[index % len(NAMES)]
+    rng = Random(f"{seed}/{family}/{index}")
+    draft = base(rng, most_nodes=rng.choice([3, 6, 6, 12]))
+    if family == MIXED:
+        mix(draft)
+    else:
+        FAMILIES[family](draft)
+    if draft.chance(0.01):
+        draft.nodes, draft.assigned = [], []
+    others = rng.sample([*draft.nodes, *draft.assigned], len(draft.nodes) + len(draft.assigned))
+    config = configuration(draft)
+    return {
+        "id": f"{family}/{seed}/{index}",
+        "objects": others,
+        "pod": draft.pod,
+        "config": config,
+        "profile": draft.profile,
+        "always_score": draft.chance(0.4),
+    }
+
+
+def mix(draft: Draft) -> None:
+    """Two to five families at once; a later one may take back some of what an earlier one asked."""
+    rarely = {"node-name", "scheduling-gates", "resources-huge"}
+    names = [name for name in FAMILIES if name not in rarely or draft.chance(0.05)]
+    for name in draft.some(names, 2, 5):
+        FAMILIES[name](draft)
+
+
+def scenarios(seed: int, count: int, only: str | None = None) -> Iterator[Manifest]:
+    for index in range(count):
+        yield scenario(seed, index, only)

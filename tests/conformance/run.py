@@ -1,0 +1,153 @@
+"""Make vectors, or compare mooring with kube-scheduler on fresh scenarios.
+
+    python -m tests.conformance.run vectors --seed 1 --count 1600 --out PATH
+    python -m tests.conformance.run compare --seed 7 --count 20000 [--family node-affinity]
+    python -m tests.conformance.run case --name NAME < SCENARIO
+
+All need Go and build the oracle if it is not there yet. `compare` exits 1 if the two sides differ; `case`
+prints the line that makes one scenario a named case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tests.conformance import generator
+from tests.conformance.compare import differences, shrink
+from tests.conformance.families.draft import Manifest
+from tests.conformance.program import Oracle, answers, build
+
+Answered = tuple[Manifest, Manifest]
+PROGRAM = Path(".cache/conformance/oracle-1.36")
+# Without a terminal there is no bar, and the log would be empty for as long as the run takes.
+REPORT_SECONDS = 30.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    modes = parser.add_subparsers(dest="mode", required=True)
+    for mode in (modes.add_parser("vectors"), modes.add_parser("compare")):
+        mode.add_argument("--seed", type=int, default=1)
+        mode.add_argument("--count", type=int, default=1600)
+        mode.add_argument(
+            "--family", choices=generator.NAMES, help="this family only (default: all take turns)"
+        )
+        mode.add_argument("--program", type=Path, default=PROGRAM, help="the built oracle")
+    case = modes.add_parser("case")
+    case.add_argument("--name", required=True)
+    case.add_argument("--program", type=Path, default=PROGRAM, help="the built oracle")
+    modes.choices["vectors"].add_argument("--out", type=Path, required=True)
+    modes.choices["compare"].add_argument(
+        "--most", type=int, default=5, help="mismatches to shrink and print"
+    )
+    arguments = parser.parse_args()
+    if not arguments.program.exists():
+        build(arguments.program)
+    if arguments.mode == "case":
+        return make_case(json.load(sys.stdin) | {"id": arguments.name}, arguments.program)
+    asked = generator.scenarios(arguments.seed, arguments.count, arguments.family)
+    answered = _with_progress(answers(arguments.program, asked), arguments.count)
+    if arguments.mode == "vectors":
+        return make_vectors(answered, arguments.out)
+    return compare(answered, arguments.program, arguments.most)
+
+
+def make_vectors(answered: Iterable[Answered], out: Path) -> int:
+    """Write what the oracle accepts, a JSON object of scenario and document a line; always the same bytes."""
+    lines = [_vector(scenario, answer) for scenario, answer in answered if "error" not in answer]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), compresslevel=9, mtime=0))
+    print(f"{len(lines)} vectors, {out.stat().st_size} bytes: {out}")
+    return 0
+
+
+def make_case(scenario: Manifest, program: Path) -> int:
+    [(_, answer)] = answers(program, [scenario])
+    if "error" in answer:
+        print(f"the oracle refuses this scenario: {answer['error']}", file=sys.stderr)
+        return 1
+    print(_vector(scenario, answer))
+    return 0
+
+
+def _vector(scenario: Manifest, answer: Manifest) -> str:
+    vector = {"scenario": scenario, "document": answer["document"]}
+    return json.dumps(vector, separators=(",", ":"), sort_keys=True)
+
+
+def explained(scenario: Manifest) -> Manifest:
+    from mooring.testing import explain
+
+    return explain(
+        scenario["objects"],
+        scenario["pod"],
+        scenario.get("config"),
+        profile=scenario.get("profile"),
+        always_score=scenario.get("always_score", False),
+    )
+
+
+def disagreement(scenario: Manifest, answer: Manifest) -> list[str]:
+    """Why mooring and the oracle differ on a scenario; nothing if they agree, or if the oracle refuses it."""
+    if "error" in answer:
+        return []
+    try:
+        ours = explained(scenario)
+    except Exception as error:  # noqa: BLE001 - whatever it raises is a finding, and the run goes on
+        return [f"mooring raised {type(error).__name__}: {error}"]
+    return differences(ours, answer["document"])
+
+
+def compare(answered: Iterable[Answered], program: Path, most: int) -> int:
+    agreed = refused = 0
+    mismatches: list[Manifest] = []
+    for scenario, answer in answered:
+        if "error" in answer:
+            refused += 1
+        elif disagreement(scenario, answer):
+            mismatches.append(scenario)
+        else:
+            agreed += 1
+    with Oracle(program) as one_by_one:
+        for scenario in mismatches[:most]:
+            smallest = shrink(scenario, lambda smaller: bool(disagreement(smaller, one_by_one.ask(smaller))))
+            print(f"--- {scenario['id']}\n{json.dumps(smallest)}")
+            print("\n".join(disagreement(smallest, one_by_one.ask(smallest))))
+    print(f"{agreed} agree, {len(mismatches)} differ, {refused} refused by the API server's rules")
+    for family, count in _by_family(mismatches).items():
+        print(f"  {count} in {family}")
+    return 1 if mismatches else 0
+
+
+def _by_family(scenarios: list[Manifest]) -> dict[str, int]:
+    families = [str(scenario["id"]).split("/", maxsplit=1)[0] for scenario in scenarios]
+    return {family: families.count(family) for family in sorted(set(families))}
+
+
+def _with_progress(answered: Iterator[Answered], count: int) -> Iterator[Answered]:
+    console = Console(stderr=True)
+    columns = (TextColumn("scenarios"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    reported = time.monotonic()
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("scenarios", total=count)
+        for done, pair in enumerate(answered, start=1):
+            yield pair
+            progress.advance(task)
+            if not console.is_terminal and time.monotonic() - reported > REPORT_SECONDS:
+                reported = time.monotonic()
+                print(f"{done} of {count} scenarios", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
