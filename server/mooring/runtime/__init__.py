@@ -1,0 +1,1 @@
+"""The framework's rules: registry, profiles, the scheduling cycle, choosing and committing."""

@@ -1,0 +1,184 @@
+"""Decisions over the live state: evaluate, choose, assume.
+
+An evaluation takes no lock. It reads the tables, and its answer counts only if nothing changed
+meanwhile; otherwise it is done again, at last on a private copy. A choice is assumed under the state's
+lock, in one step with the check that the chosen node is still as it was evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mooring.framework import ClusterState, Int32s, Pod
+from mooring.framework.errors import NotFoundError, UnavailableError
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.cycle import CycleOptions, evaluate
+from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.profile import Profile
+from mooring.runtime.progress import NullObserver, Observer, PluginCalls, Progress, Unhurried
+from mooring.runtime.tie_break import choose, mix64
+
+OPTIMISTIC_ATTEMPTS = 3
+"""So often the live tables are read before a private copy is taken."""
+
+MAX_ATTEMPTS = 64
+"""So often a choice is tried to be assumed before the call is refused."""
+
+DEFAULT_OPTIONS = CycleOptions()
+
+Rows = Callable[[ClusterState], Int32s]
+"""Gives the candidate rows, int32[N], of the state that is evaluated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The node chosen from an evaluation.
+
+    Attributes:
+        evaluation: What it was chosen from.
+        node_name: The node; None when none is feasible.
+        row: Its row, -1 without one.
+        total: Its total; 0 when scoring was not needed.
+        ties: int32[T], the rows of all nodes with the highest total, the chosen one included.
+        state_version: The version of the state that was evaluated.
+    """
+
+    evaluation: Evaluation
+    node_name: str | None
+    row: int
+    total: int
+    ties: Int32s
+    state_version: int
+
+
+class Engine:
+    """Decides with a set of profiles over one state. Safe from any thread."""
+
+    def __init__(
+        self, state: ClusterState, profiles: Mapping[str, Profile], observer: Observer | None = None
+    ) -> None:
+        self.state = state
+        self.profiles = dict(profiles)
+        self._observer = observer or NullObserver()
+        self._start = 0
+
+    def profile(self, name: str = "", pod: Pod | None = None) -> Profile:
+        """The profile called ``name``; else the one that the pod's schedulerName names; else the only one.
+
+        Raises:
+            NotFoundError: There is none; the message lists the names.
+        """
+        wanted = name or (pod.spec.scheduler_name if pod is not None else "")
+        if wanted in self.profiles:
+            return self.profiles[wanted]
+        if not name and len(self.profiles) == 1:
+            return next(iter(self.profiles.values()))
+        known = ", ".join(self.profiles)
+        said = f"no profile {wanted!r}" if wanted else "several profiles, name one"
+        raise NotFoundError(f"{said}; there are: {known}", reason="PROFILE_NOT_FOUND", profiles=known)
+
+    def calls(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
+        """The way to call plugins of ``profile`` in one decision."""
+        return PluginCalls(profile.name, progress or Unhurried(), self._observer)
+
+    def look(
+        self,
+        pod: Pod,
+        profile: Profile,
+        rows: Rows,
+        *,
+        state: ClusterState | None = None,
+        options: CycleOptions = DEFAULT_OPTIONS,
+        progress: Progress | None = None,
+        run: Callable[..., Evaluation] = evaluate,
+    ) -> tuple[Evaluation, int]:
+        """Evaluate against a consistent state.
+
+        ``rows`` gives the candidates, ``state`` is a fork to read instead of the live state, ``run``
+        is what to do: the whole cycle, or a part of it.
+
+        Returns:
+            The evaluation and the state version that it is true for.
+        """
+        read = state or self.state
+        calls = self.calls(profile, progress)
+        for _ in range(OPTIMISTIC_ATTEMPTS):
+            version = read.version
+            try:
+                evaluation = run(profile, read.snapshot, pod, rows(read), calls, options)
+            except NodesChangedError:
+                continue
+            if read.version == version:
+                return evaluation, version
+        fork = read.fork()
+        return run(profile, fork.snapshot, pod, rows(fork), calls, options), fork.version
+
+    def choose(self, evaluation: Evaluation, version: int, seed: int) -> Choice:
+        """Pick one of the best nodes: the same evaluation, pod UID and seed give the same node."""
+        positions = evaluation.best
+        ties = evaluation.rows[positions]
+        if not len(ties):
+            return Choice(evaluation, None, -1, 0, ties, version)
+        order = np.argsort(ties, kind="stable")
+        at = order[choose(seed, evaluation.pod.metadata.uid, len(ties))]
+        row = int(ties[at])
+        total = 0
+        if evaluation.scores is not None:
+            total = int(evaluation.scores.totals.max())
+        return Choice(evaluation, evaluation.snapshot.nodes.names[row], row, total, ties, version)
+
+    def decide(
+        self,
+        pod: Pod,
+        profile: Profile,
+        rows: Rows,
+        *,
+        seed: int = 0,
+        state: ClusterState | None = None,
+        options: CycleOptions = DEFAULT_OPTIONS,
+        progress: Progress | None = None,
+    ) -> Choice:
+        """The node for ``pod``; nothing is changed."""
+        options = replace(options, start=mix64(seed, pod.metadata.uid))
+        evaluation, version = self.look(pod, profile, rows, state=state, options=options, progress=progress)
+        return self.choose(evaluation, version, seed)
+
+    def decide_and_assume(
+        self, pod: Pod, profile: Profile, rows: Rows, *, seed: int = 0, progress: Progress | None = None
+    ) -> Choice:
+        """The node for ``pod``, on which it counts from now on.
+
+        Raises:
+            UnavailableError: The state changes faster than the decision can follow.
+        """
+        state = self.state
+        for attempt in range(MAX_ATTEMPTS):
+            options = CycleOptions(start=self._start)
+            evaluation, version = self.look(pod, profile, rows, options=options, progress=progress)
+            choice = self.choose(evaluation, version, seed)
+            with state.lock:
+                if attempt < OPTIMISTIC_ATTEMPTS and state.version != version:
+                    continue
+                if choice.node_name is not None and self._touched(choice.row, version):
+                    continue
+                self._start += evaluation.evaluated
+                if choice.node_name is not None:
+                    state.assume(pod, choice.node_name)
+                return choice
+        raise UnavailableError(
+            f"the state changed during each of {MAX_ATTEMPTS} attempts to place pod {pod.key}; try again",
+            reason="OVERLOADED",
+        )
+
+    def _touched(self, row: int, version: int) -> bool:
+        """Whether the row changed after ``version``; unknown counts as yes."""
+        changed = self.state.rows_changed_since(version)
+        return changed is None or bool((changed == row).any())
+
+
+def all_rows(state: ClusterState) -> Int32s:
+    """Every node as a candidate."""
+    return state.snapshot.nodes.rows()

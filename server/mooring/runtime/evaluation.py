@@ -1,0 +1,130 @@
+"""What came of looking at the nodes for one pod."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mooring.framework import SUCCESS, Code, CycleState, Int32s, Int64s, Pod, Snapshot, Status
+from mooring.runtime.profile import Profile
+
+NOT_LOOKED_AT = Status.unresolvable("node(s) not looked at, enough feasible ones were found before")
+"""The verdict on nodes that sampling or a nominated node left out."""
+
+NO_NODES = Status.unresolvable("no nodes available to schedule pods")
+"""The verdict on a pod when there is no node at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterOutcome:
+    """What one PreFilter plugin said; ``nodes`` are the only names that can do, None = all."""
+
+    status: Status
+    nodes: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PluginScores:
+    """One plugin's scores of the F feasible nodes: int64[F] each; weighted = normalized * weight."""
+
+    plugin: str
+    weight: int
+    raw: Int64s
+    normalized: Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores of the feasible nodes.
+
+    Attributes:
+        plugins: Those that didn't skip, in the profile's order.
+        totals: int64[F], the sums of the weighted scores.
+    """
+
+    plugins: tuple[PluginScores, ...]
+    totals: Int64s
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """One pod's evaluation against the candidate nodes.
+
+    Attributes:
+        pod: The pod.
+        profile: The profile.
+        snapshot: The tables that were read.
+        state: The plugins' notes, for the points after the choice.
+        rows: int32[N], the candidates' rows; none when the pod may not be scheduled yet.
+        codes: int32[N], per candidate an index into ``statuses``.
+        statuses: The distinct verdicts; number 0 is Success.
+        prefilter: By plugin, in order; those that skipped are absent.
+        skipped: The PreFilter plugins that skipped, whose Filter is left out.
+        rejections: With all rejections asked for: per candidate, what every rejecting plugin said.
+        evaluated: How many candidates the Filter plugins looked at.
+        rejection: Why the pod as a whole was refused before Filter, else Success.
+        scores: None when scoring was not needed or not possible.
+    """
+
+    pod: Pod
+    profile: Profile
+    snapshot: Snapshot
+    state: CycleState
+    rows: Int32s
+    codes: Int32s
+    statuses: list[Status]
+    prefilter: dict[str, PreFilterOutcome] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    rejections: list[list[Status]] | None = None
+    evaluated: int = 0
+    rejection: Status = SUCCESS
+    scores: Scores | None = None
+
+    @property
+    def feasible(self) -> Int32s:
+        """int32[F]: positions, among the candidates, of the feasible nodes."""
+        return np.flatnonzero(self.codes == 0).astype(np.int32)
+
+    @property
+    def best(self) -> Int32s:
+        """int32[T]: positions, among the candidates, of the feasible nodes with the highest total."""
+        feasible = self.feasible
+        if self.scores is None or not len(feasible):
+            return feasible
+        totals = self.scores.totals
+        best: Int32s = feasible[totals == totals.max()]
+        return best
+
+    @property
+    def status(self) -> Status:
+        """The verdict on the pod."""
+        if not self.rejection.ok:
+            return self.rejection
+        if (self.codes == 0).any():
+            return SUCCESS
+        return Status(Code.UNSCHEDULABLE, tuple(sorted(self._reason_counts())))
+
+    @property
+    def message(self) -> str:
+        """kube-scheduler's sentence for an unschedulable pod; "" when it has a node.
+
+        Mirrors ``FitError.Error`` in ``framework/types.go``.
+        """
+        if self.status.ok:
+            return ""
+        if not len(self.rows):
+            return self.rejection.message
+        if not self.rejection.ok:
+            return f"0/{len(self.rows)} nodes are available: {self.rejection.message}."
+        histogram = sorted(f"{count} {reason}" for reason, count in self._reason_counts().items())
+        return f"0/{len(self.rows)} nodes are available: {', '.join(histogram)}."
+
+    def _reason_counts(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        numbers, amounts = np.unique(self.codes, return_counts=True)
+        for number, amount in zip(numbers.tolist(), amounts.tolist(), strict=True):
+            for reason in self.statuses[number].reasons:
+                counts[reason] += amount
+        return counts

@@ -1,0 +1,99 @@
+"""PreScore, Score and NormalizeScore for the feasible nodes.
+
+Mirrors ``RunPreScorePlugins`` and ``RunScorePlugins`` in ``framework/runtime/framework.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mooring.framework import MAX_NODE_SCORE, MIN_NODE_SCORE, Code, Int32s, Int64s, NodeView, Status
+from mooring.runtime.evaluation import Evaluation, PluginScores, Scores
+from mooring.runtime.progress import PluginCalls, plugin_failure
+
+_LABEL = "ScoreExtensionNormalize"
+
+
+def score(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> Scores:
+    """Score ``rows`` (int32[F]), all taken as feasible.
+
+    Raises:
+        PluginFailureError: A plugin raised, or a score is no int64, or outside 0..100 after normalising.
+    """
+    raw = raw_scores(evaluation, rows, calls)
+    return weigh(evaluation, raw, len(rows), calls)
+
+
+def raw_scores(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> dict[str, Int64s]:
+    """int64[F] by plugin, in the profile's order; plugins that skip are absent."""
+    view = NodeView(evaluation.snapshot, rows)
+    skipped = run_pre_score(evaluation, view, calls)
+    raw = {}
+    with calls.point("Score"):
+        for enabled in evaluation.profile.score:
+            if enabled.name not in skipped:
+                scores = calls.call(
+                    enabled.name, "Score", enabled.plugin.score_nodes, evaluation.state, evaluation.pod, view
+                )
+                raw[enabled.name] = _checked(enabled.name, "Score", scores, len(rows))
+    return raw
+
+
+def run_pre_score(evaluation: Evaluation, view: NodeView, calls: PluginCalls) -> set[str]:
+    """Run the PreScore plugins; the names of those that skip."""
+    skipped = set()
+    with calls.point("PreScore"):
+        for enabled in evaluation.profile.pre_score:
+            status = calls.call(
+                enabled.name, "PreScore", enabled.plugin.pre_score, evaluation.state, evaluation.pod, view
+            )
+            if not isinstance(status, Status):
+                raise plugin_failure(enabled.name, "PreScore", f"returned {type(status).__name__}")
+            if status.code is Code.SKIP:
+                skipped.add(enabled.name)
+            elif not status.ok:
+                raise plugin_failure(enabled.name, "PreScore", status.message or status.code.label)
+    return skipped
+
+
+def weigh(evaluation: Evaluation, raw: Mapping[str, Int64s], count: int, calls: PluginCalls) -> Scores:
+    """Normalise the raw scores (int64[F] by plugin), check their range, weigh and add them."""
+    plugins = []
+    totals: Int64s = np.zeros(count, np.int64)
+    if not evaluation.profile.score:
+        totals = np.ones(count, np.int64)
+    with calls.point(_LABEL):
+        for enabled in evaluation.profile.score:
+            scores = raw.get(enabled.name)
+            if scores is None:
+                continue
+            scores.flags.writeable = False
+            normalized = calls.call(
+                enabled.name, _LABEL, enabled.plugin.normalize_score, evaluation.state, evaluation.pod, scores
+            )
+            normalized = _checked(enabled.name, _LABEL, normalized, count)
+            _check_range(enabled.name, normalized)
+            plugins.append(PluginScores(enabled.name, enabled.weight, scores, normalized))
+            totals = totals + normalized * enabled.weight
+    return Scores(tuple(plugins), totals)
+
+
+def _checked(plugin: str, point: str, scores: object, count: int) -> Int64s:
+    if isinstance(scores, np.ndarray) and scores.dtype == np.int64 and scores.shape == (count,):
+        return scores
+    found = f"{scores.dtype}{list(scores.shape)}" if isinstance(scores, np.ndarray) else type(scores).__name__
+    raise plugin_failure(plugin, point, f"returned {found} scores, not int64[{count}]")
+
+
+def _check_range(plugin: str, normalized: Int64s) -> None:
+    outside = (normalized < MIN_NODE_SCORE) | (normalized > MAX_NODE_SCORE)
+    if outside.any():
+        worst = int(normalized[outside][0])
+        raise plugin_failure(
+            plugin,
+            _LABEL,
+            f'plugin "{plugin}" returns an invalid score {worst}, it should in the range of '
+            f"[{MIN_NODE_SCORE}, {MAX_NODE_SCORE}] after normalizing",
+        )

@@ -1,0 +1,22 @@
+"""The seeded choice among nodes with the same total."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+_MASK = 2**64 - 1
+
+
+def mix64(seed: int, text: str) -> int:
+    """A number below 2**64 that depends on ``seed`` and ``text`` alone, the same on every machine.
+
+    It is the first eight bytes, little endian, of BLAKE2b of the UTF-8 text, keyed with the seed's
+    eight bytes, little endian.
+    """
+    key = (seed & _MASK).to_bytes(8, "little")
+    return int.from_bytes(blake2b(text.encode(), digest_size=8, key=key).digest(), "little")
+
+
+def choose(seed: int, uid: str, count: int) -> int:
+    """Which of ``count`` tied nodes, in node-index order, the pod with ``uid`` gets: 0..count-1."""
+    return mix64(seed, uid) % count if count > 1 else 0
