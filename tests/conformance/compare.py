@@ -24,29 +24,19 @@ def differences(ours: Manifest, theirs: Manifest) -> list[str]:
 
 
 def _comparable(document: Manifest) -> Manifest:
+    if document["status"]["code"] == "Error":
+        # A plugin's error fails the decision; how far it came and in what words it says so is each side's own.
+        return {"pod": document["pod"], "profile": document["profile"], "status": {"code": "Error"}}
+    # A pod that no node takes has its reasons in the message, counted.
+    status = {key: document["status"][key] for key in ("code", "plugin", "message")}
     nodes = {name: _comparable_node(node) for name, node in document["nodes"].items()}
     kept = {key: document[key] for key in ("pod", "profile", "prefilter", "evaluated", "feasible")}
-    return kept | {
-        "status": _comparable_status(document["status"]),
-        "nodes": nodes,
-        "ties": sorted(document["ties"]),
-    }
-
-
-def _comparable_status(status: Manifest) -> Manifest:
-    """An error is told in each side's own words; that there is one must agree."""
-    if status["code"] == "Error":
-        return {"code": "Error"}
-    # A pod that no node takes has its reasons in the message, counted.
-    return {key: status[key] for key in ("code", "plugin", "message")}
+    return kept | {"status": status, "nodes": nodes, "ties": sorted(document["ties"])}
 
 
 def _comparable_node(node: Manifest) -> Manifest:
-    status = dict(node["status"])
-    if status["code"] == "Error":
-        del status["reasons"]
     scores = {plugin: score for plugin, score in node["scores"].items() if plugin not in UNCOVERED}
-    return {"status": status, "scores": scores, "total": node["total"]}
+    return {"status": node["status"], "scores": scores, "total": node["total"]}
 
 
 def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
