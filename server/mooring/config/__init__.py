@@ -6,6 +6,7 @@ from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
 from mooring.config.in_tree import in_tree_catalog
 from mooring.config.load import default, from_document, load
+from mooring.config.show import show
 
 __all__ = [
     "MULTI_POINT",
@@ -20,4 +21,5 @@ __all__ = [
     "from_document",
     "in_tree_catalog",
     "load",
+    "show",
 ]

@@ -20,6 +20,7 @@ from mooring.config.types import (
 
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
 KUBE_SCHEDULER_LEASE = "kube-scheduler"
+EXTENDER_TIMEOUT = timedelta(seconds=5)
 
 ValueT = TypeVar("ValueT")
 
@@ -48,6 +49,10 @@ def with_defaults(
         percentage_of_nodes_to_score=_or(document.percentage_of_nodes_to_score, default=0),
         pod_initial_backoff_seconds=_or(document.pod_initial_backoff_seconds, default=1),
         pod_max_backoff_seconds=_or(document.pod_max_backoff_seconds, default=10),
+        extenders=tuple(
+            replace(extender, http_timeout=extender.http_timeout or EXTENDER_TIMEOUT)
+            for extender in document.extenders
+        ),
         profiles=tuple(replace(p, plugins=merge_sections(plugins, p.plugins)) for p in profiles),
     )
 

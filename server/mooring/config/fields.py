@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from pydantic import (
@@ -78,7 +78,7 @@ def decode(record: type[RecordT], value: object, path: str) -> tuple[RecordT | N
         The record and no errors, or None and all the errors.
     """
     try:
-        return _adapter(record).validate_json(json.dumps(without_nulls(value))), []
+        return _adapter(cast("Hashable", record)).validate_json(json.dumps(without_nulls(value))), []
     except ValidationError as error:
         return None, [_field_error(detail, path) for detail in error.errors(include_url=False)]
 

@@ -7,7 +7,6 @@ of them at once. (The sum of the weights cannot pass an int64, as each weight is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
@@ -23,11 +22,8 @@ from mooring.config.types import (
     Profile,
 )
 from mooring.framework import FieldError
-
-_QUALIFIED = re.compile(
-    r"(?:[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-)
-_NATIVE_DOMAIN = "kubernetes.io/"
+from mooring.framework.names import is_qualified_name
+from mooring.framework.resources import is_extended_resource
 
 
 def check_document(document: KubeSchedulerConfiguration) -> Iterator[FieldError]:
@@ -173,7 +169,7 @@ def _check_extenders(extenders: Sequence[Extender]) -> Iterator[FieldError]:
 
 
 def _check_extended_resource(path: str, name: str) -> Iterator[FieldError]:
-    if not _QUALIFIED.fullmatch(name):
+    if not is_qualified_name(name):
         yield FieldError(path, f"{name!r} is no qualified name; write it like example.com/device")
-    elif "/" not in name or _NATIVE_DOMAIN in name or name.startswith("requests."):
+    elif not is_extended_resource(name):
         yield FieldError(path, f"{name!r} is no extended resource name; those have a domain of their own")

@@ -53,12 +53,12 @@ def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tu
     """
     if not isinstance(document, dict):
         raise ConfigError([FieldError("", f"a {KIND} is expected, a mapping with apiVersion and kind")])
-    document = without_nulls(document)
-    version = document.get("apiVersion")
-    errors = list(_type_errors(document.get("kind"), version, strict=strict))
+    given: dict[str, Any] = without_nulls(document)
+    version = given.get("apiVersion")
+    errors = list(_type_errors(given.get("kind"), version, strict=strict))
     if errors:
         raise ConfigError(errors)
-    return (document, ()) if version == API_VERSION else _to_v1(document)
+    return (given, ()) if version == API_VERSION else _to_v1(given)
 
 
 def _type_errors(kind: object, version: object, *, strict: bool) -> Iterator[FieldError]:

@@ -1,0 +1,137 @@
+"""A configuration as kube-scheduler writes it with ``--write-config-to``.
+
+Mirrors the encoding of ``k8s.io/kube-scheduler/config/v1`` by v1.36.3: every default explicit, keys sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from mooring.config.catalog import MULTI_POINT, POINTS
+from mooring.config.configuration import Configuration
+from mooring.config.durations import format_duration
+from mooring.config.fields import encode, is_record
+from mooring.config.types import (
+    API_VERSION,
+    ClientConnection,
+    Extender,
+    KubeSchedulerConfiguration,
+    LeaderElection,
+    Plugin,
+    PluginConfig,
+    PluginSet,
+    Profile,
+)
+
+
+def show(configuration: Configuration) -> str:
+    """The effective configuration as YAML.
+
+    Comments at the head name what mooring accepts without supporting it, and the configuration's warnings;
+    the document itself is kube-scheduler's, field for field.
+    """
+    head = [f"# configuration hash: {configuration.hash}"]
+    head += [
+        f"# unsupported in profile {profile.scheduler_name}: {', '.join(profile.unsupported)}"
+        for profile in configuration.profiles
+        if profile.unsupported
+    ]
+    head += [f"# warning: {warning}" for warning in configuration.warnings]
+    return "\n".join(head) + "\n" + dump(plain(configuration.document))
+
+
+def dump(document: object) -> str:
+    """YAML with sorted keys."""
+    return yaml.safe_dump(document, sort_keys=True, default_flow_style=False, allow_unicode=True)
+
+
+def plain(document: KubeSchedulerConfiguration) -> dict[str, Any]:
+    """A document with its defaults, as plain values."""
+    result: dict[str, Any] = {
+        "apiVersion": document.api_version,
+        "kind": document.kind,
+        "parallelism": document.parallelism,
+        "percentageOfNodesToScore": document.percentage_of_nodes_to_score,
+        "podInitialBackoffSeconds": document.pod_initial_backoff_seconds,
+        "podMaxBackoffSeconds": document.pod_max_backoff_seconds,
+        "enableProfiling": document.enable_profiling,
+        "enableContentionProfiling": document.enable_contention_profiling,
+        "clientConnection": _client_connection(document.client_connection),
+        "leaderElection": _leader_election(document.leader_election),
+        "profiles": [_profile(profile) for profile in document.profiles],
+    }
+    if document.extenders:
+        result["extenders"] = [_extender(extender) for extender in document.extenders]
+    if document.delay_cache_until_active:
+        result["delayCacheUntilActive"] = True
+    return result
+
+
+def _client_connection(given: ClientConnection) -> dict[str, Any]:
+    qps = given.qps
+    return {
+        "acceptContentTypes": given.accept_content_types,
+        "burst": given.burst,
+        "contentType": given.content_type,
+        "kubeconfig": given.kubeconfig,
+        "qps": int(qps) if qps.is_integer() else qps,
+    }
+
+
+def _leader_election(given: LeaderElection) -> dict[str, Any]:
+    return {
+        "leaderElect": given.leader_elect,
+        "leaseDuration": format_duration(given.lease_duration),
+        "renewDeadline": format_duration(given.renew_deadline),
+        "resourceLock": given.resource_lock,
+        "resourceName": given.resource_name,
+        "resourceNamespace": given.resource_namespace,
+        "retryPeriod": format_duration(given.retry_period),
+    }
+
+
+def _profile(profile: Profile) -> dict[str, Any]:
+    empty = PluginSet()
+    result: dict[str, Any] = {
+        "schedulerName": profile.scheduler_name,
+        "plugins": {name: _plugin_set(profile.plugins.get(name, empty)) for name in (MULTI_POINT, *POINTS)},
+    }
+    if profile.plugin_config:
+        result["pluginConfig"] = [_plugin_config(entry) for entry in profile.plugin_config]
+    if profile.percentage_of_nodes_to_score is not None:
+        result["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
+    return result
+
+
+def _plugin_set(plugins: PluginSet) -> dict[str, Any]:
+    lists = {"enabled": plugins.enabled, "disabled": plugins.disabled}
+    return {key: [_plugin(plugin) for plugin in listed] for key, listed in lists.items() if listed}
+
+
+def _plugin(plugin: Plugin) -> dict[str, Any]:
+    return {"name": plugin.name, "weight": plugin.weight or 0}
+
+
+def _plugin_config(entry: PluginConfig) -> dict[str, Any]:
+    args = encode(entry.args)
+    if is_record(entry.args):
+        args = {"apiVersion": API_VERSION, "kind": f"{entry.name}Args", **args}
+    return {"name": entry.name, "args": args}
+
+
+def _extender(extender: Extender) -> dict[str, Any]:
+    """Verbs, flags and numbers are left out where they are zero; the timeout never is."""
+    written: Mapping[str, Any] = encode(extender)
+    kept = {key: value for key, value in written.items() if value or key == "tlsConfig"}
+    kept |= {"urlPrefix": extender.url_prefix, "httpTimeout": format_duration(extender.http_timeout)}
+    if extender.tls_config is not None:
+        kept["tlsConfig"] = {key: value for key, value in written["tlsConfig"].items() if value}
+    if extender.managed_resources:
+        kept["managedResources"] = [
+            {key: value for key, value in resource.items() if value or key == "name"}
+            for resource in written["managedResources"]
+        ]
+    return kept

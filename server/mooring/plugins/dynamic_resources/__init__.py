@@ -1,0 +1,1 @@
+"""DynamicResources: devices that a pod claims must be on its node."""

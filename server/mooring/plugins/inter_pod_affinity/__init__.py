@@ -1,0 +1,1 @@
+"""InterPodAffinity: pods that want to be near to, or far from, other pods."""

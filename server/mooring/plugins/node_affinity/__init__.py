@@ -1,0 +1,1 @@
+"""NodeAffinity: the nodes that a pod needs and prefers by their labels."""

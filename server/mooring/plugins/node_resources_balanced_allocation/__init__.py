@@ -1,0 +1,1 @@
+"""NodeResourcesBalancedAllocation: prefers nodes whose resources fill up evenly."""

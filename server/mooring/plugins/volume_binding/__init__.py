@@ -1,0 +1,1 @@
+"""VolumeBinding: a pod's volumes must be reachable from its node."""
