@@ -25,7 +25,7 @@ def differences(ours: Manifest, theirs: Manifest) -> list[str]:
 
 def _comparable(document: Manifest) -> Manifest:
     if document["status"]["code"] == "Error":
-        # A plugin's error fails the decision; how far it came and in what words it says so is each side's own.
+        # A plugin's error fails the decision; how far it came and what words it uses is each side's own.
         return {"pod": document["pod"], "profile": document["profile"], "status": {"code": "Error"}}
     # A pod that no node takes has its reasons in the message, counted.
     status = {key: document["status"][key] for key in ("code", "plugin", "message")}

@@ -32,7 +32,7 @@ def room(draft: Draft) -> None:
             del allocatable[rng.choice(["cpu", "memory", "pods", "ephemeral-storage"])]
         node["status"] = {"capacity": dict(allocatable), "allocatable": allocatable}
         if draft.chance(0.05):
-            # Allocatable falls back to capacity when a node reports none, in the API server.
+            # Capacity is not what counts.
             node["status"]["capacity"]["cpu"] = "64"
 
 
@@ -103,13 +103,15 @@ def pod_level(draft: Draft) -> None:
     """Pod-level requests, which stand in place of the containers' sum."""
     requests(draft)
     for pod in [draft.pod, *draft.some(draft.assigned, 0, 3)]:
-        level: Manifest = {}
-        if draft.chance(0.8):
-            level["cpu"] = quantities.cpu(draft.rng, draft.rng.choice([3000, 5000, 12000]))
-        if draft.chance(0.6):
-            level["memory"] = quantities.size(draft.rng, draft.rng.choice([4096, 6144, 16384]))
-        if level:
-            pod["spec"]["resources"] = {"requests": level}
+        cpu, memory = draft.rng.choice([3000, 5000, 12000]), draft.rng.choice([4096, 6144, 16384])
+        level = {"cpu": quantities.cpu(draft.rng, cpu), "memory": quantities.size(draft.rng, memory)}
+        if draft.chance(0.5):
+            # The API server fills in what the containers ask for, so what is left out is asked by none.
+            left_out = draft.rng.choice(["cpu", "memory"])
+            del level[left_out]
+            for container in draft.containers(pod):
+                container.get("resources", {}).get("requests", {}).pop(left_out, None)
+        pod["spec"]["resources"] = {"requests": level}
 
 
 RESIZING: list[Manifest] = [
