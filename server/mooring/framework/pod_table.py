@@ -11,40 +11,45 @@ from mooring.framework.resources import PodUsage
 UNPLACED = -1
 """The row of a pod that is on no known node."""
 
+ClassKey = tuple[str, frozenset[tuple[str, str]], bool]
+"""What tells classes apart: namespace, labels, terminating. The key itself answers a selector, too."""
+
 
 @dataclass(slots=True)
 class PodClass:
     """Pods that no selector can tell apart: same namespace, same labels, same way of being deleted.
 
     Attributes:
+        key: What tells it apart.
         namespace: Their namespace.
         labels: Their labels.
         terminating: They are being deleted.
         counts: How many of them each node row has; a selector is matched once per class, not per pod.
     """
 
+    key: ClassKey
     namespace: str
     labels: dict[str, str]
     terminating: bool
     counts: dict[int, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PodRecord:
-    """One pod as the state knows it.
+    """One pod as the state knows it. A change makes a new record, so a reader may keep one.
 
     Attributes:
         pod: The object; ``spec.node_name`` names its node when it has one, also while it is only assumed.
         row: The row of its node, or ``UNPLACED``.
         usage: What it takes from that node.
-        pod_class: Its class.
+        class_key: Its class in ``PodTable.classes``, which has it while one of its pods is placed.
         assumed: A decision placed it, and the cluster hasn't confirmed that yet.
     """
 
     pod: Pod
     row: int
     usage: PodUsage
-    pod_class: PodClass
+    class_key: ClassKey
     assumed: bool = False
 
 
@@ -61,7 +66,7 @@ class PodTable:
 
     records: dict[str, PodRecord] = field(default_factory=dict)
     by_row: dict[int, dict[str, None]] = field(default_factory=dict)
-    classes: dict[tuple[str, frozenset[tuple[str, str]], bool], PodClass] = field(default_factory=dict)
+    classes: dict[ClassKey, PodClass] = field(default_factory=dict)
     with_affinity: set[str] = field(default_factory=set)
 
     def __len__(self) -> int:
