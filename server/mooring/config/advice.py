@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mooring.config.arguments import enabled_names
 from mooring.config.catalog import Catalog
-from mooring.config.expand import ALL
+from mooring.config.expand import ALL, enabled_names
 from mooring.config.fields import join
 from mooring.config.in_tree import REMOVED
 from mooring.config.types import KubeSchedulerConfiguration

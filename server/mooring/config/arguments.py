@@ -10,11 +10,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mooring.config.catalog import Catalog, PluginDescription
-from mooring.config.expand import Sections
+from mooring.config.expand import enabled_names
 from mooring.config.fields import GATES, decode, join, names
 from mooring.config.in_tree import Gates
 from mooring.config.types import API_VERSION, Extender, PluginConfig, Profile
 from mooring.framework import FieldError
+
+FIT = "NodeResourcesFit"
+"""The one plugin whose arguments extenders change."""
 
 _TYPE_FIELDS = ("apiVersion", "kind")
 
@@ -72,16 +75,11 @@ def ignoring(profile: Profile, resources: tuple[str, ...]) -> Profile:
     """
     entries = (
         PluginConfig(entry.name, dataclasses.replace(entry.args, ignored_resources=resources))
-        if entry.name == "NodeResourcesFit" and entry.args is not None
+        if entry.name == FIT and entry.args is not None
         else entry
         for entry in profile.plugin_config
     )
     return dataclasses.replace(profile, plugin_config=tuple(entries))
-
-
-def enabled_names(sections: Sections) -> set[str]:
-    """The plugins that any section enables."""
-    return {plugin.name for section in sections.values() for plugin in section.enabled}
 
 
 def _decode(plugin: PluginDescription, given: Any, path: str, gates: Gates) -> tuple[Any, list[FieldError]]:

@@ -47,7 +47,7 @@ def merge(defaults: PluginSet, custom: PluginSet) -> PluginSet:
             *(listed.get(plugin.name, plugin) for plugin in kept),
             *(plugin for plugin in custom.enabled if plugin.name not in replaced),
         ),
-        disabled=(*custom.disabled, *defaults.disabled),
+        disabled=tuple(Plugin(plugin.name) for plugin in (*custom.disabled, *defaults.disabled)),
     )
 
 
@@ -72,6 +72,11 @@ def expand(sections: Sections, catalog: Catalog) -> dict[str, tuple[EnabledPlugi
     """
     everywhere = sections.get(MULTI_POINT, _NOTHING).enabled
     return {point: _at(point, sections.get(point, _NOTHING), everywhere, catalog) for point in POINTS}
+
+
+def enabled_names(sections: Sections) -> set[str]:
+    """The plugins that any section enables."""
+    return {plugin.name for section in sections.values() for plugin in section.enabled}
 
 
 def _at(

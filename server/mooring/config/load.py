@@ -11,7 +11,6 @@ from typing import Any
 from mooring.config.advice import advise
 from mooring.config.arguments import (
     decode_arguments,
-    enabled_names,
     ignored_resources,
     ignoring,
     with_default_arguments,
@@ -20,12 +19,18 @@ from mooring.config.catalog import Catalog
 from mooring.config.configuration import Configuration, EffectiveProfile
 from mooring.config.defaults import with_defaults
 from mooring.config.errors import ConfigError
-from mooring.config.expand import EnabledPlugin, expand
+from mooring.config.expand import EnabledPlugin, enabled_names, expand
 from mooring.config.fields import decode, encode, join
 from mooring.config.in_tree import Gates, default_plugins
 from mooring.config.removed import removed_plugins, without_removed_plugins
 from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, Profile
-from mooring.config.validation import check_document, check_expanded, check_profile, check_queue_sort
+from mooring.config.validation import (
+    check_document,
+    check_expanded,
+    check_ignored_resources,
+    check_profile,
+    check_queue_sort,
+)
 from mooring.config.versions import as_v1
 from mooring.config.yaml_loader import read_yaml
 from mooring.framework import FieldError, KubeVersion
@@ -160,6 +165,9 @@ def _expanded(
         for error in check_expanded(expanded, join("profiles", index))
     ]
     errors += check_queue_sort(document.profiles, points)
+    if ignored_resources(document.extenders):
+        for index, profile in enumerate(document.profiles):
+            errors += check_ignored_resources(profile, join("profiles", index))
     if errors:
         raise ConfigError(errors)
     return points

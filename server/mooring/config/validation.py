@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
+from mooring.config.arguments import FIT
 from mooring.config.catalog import MULTI_POINT, Catalog
-from mooring.config.expand import EnabledPlugin
+from mooring.config.expand import EnabledPlugin, enabled_names
 from mooring.config.fields import join
+from mooring.config.in_tree import REMOVED
 from mooring.config.types import (
     Extender,
     KubeSchedulerConfiguration,
@@ -54,6 +56,14 @@ def check_profile(profile: Profile, path: str, catalog: Catalog) -> Iterator[Fie
         if entry.name in seen:
             yield FieldError(join(path, "pluginConfig", index), f"a second entry for plugin {entry.name}")
         seen.add(entry.name)
+
+
+def check_ignored_resources(profile: Profile, path: str) -> Iterator[FieldError]:
+    """Extenders take resources over from NodeResourcesFit, so its arguments have to be there."""
+    if all(entry.name != FIT for entry in profile.plugin_config) and FIT not in enabled_names(
+        profile.plugins
+    ):
+        yield FieldError(path, f"an extender has ignoredByScheduler resources, so {FIT} must be enabled")
 
 
 def check_expanded(points: Mapping[str, Sequence[EnabledPlugin]], path: str) -> Iterator[FieldError]:
@@ -106,7 +116,11 @@ def _check_enabled(section: str, plugins: PluginSet, path: str, catalog: Catalog
 
 
 def _check_plugin(section: str, plugin: Plugin, path: str, catalog: Catalog) -> Iterator[FieldError]:
+    if (plugin.weight or 0) < 0:
+        yield FieldError(join(path, "weight"), f"must not be negative, not {plugin.weight}")
     known = catalog.get(plugin.name)
+    if plugin.name in REMOVED:
+        return
     if known is None:
         yield FieldError(
             path, f"no plugin named {plugin.name} exists; install its package or name it with --plugin"
