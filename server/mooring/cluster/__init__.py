@@ -1,0 +1,1 @@
+"""The cluster as mooring knows it: the one writer of the tables, decoders, sources, binding."""

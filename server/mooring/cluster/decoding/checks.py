@@ -1,0 +1,50 @@
+"""What a decoded object must fulfil, and the identity it gets when it came without one."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from mooring.cluster.decoding.errors import refused
+from mooring.cluster.kinds import ClusterObject, default_uid
+from mooring.framework.objects import Node, Pod
+from mooring.framework.resources import ResourceError, allocatable, pod_usage
+
+ObjectT = TypeVar("ObjectT", bound=ClusterObject)
+
+DEFAULT_NAMESPACE = "default"
+
+
+def checked(item: ObjectT, *, named: bool = True) -> ObjectT:
+    """``item`` with namespace and UID; its name and quantities are usable.
+
+    A pod without a namespace is in ``default``. An object without a UID gets one that is made of its
+    kind, namespace and name, so that it is the same each time.
+
+    Args:
+        item: The object as decoded.
+        named: Whether a name is required; a template has none.
+
+    Raises:
+        InvalidArgumentError: The name is missing, or a quantity can't be used; has the field's path.
+    """
+    meta = item.metadata
+    if named and not meta.name:
+        raise refused("metadata.name", "a name is required")
+    try:
+        if isinstance(item, Pod):
+            pod_usage(item)
+        elif isinstance(item, Node):
+            allocatable(item.status.allocatable)
+    except ResourceError as error:
+        raise refused(error.path, str(error)) from None
+    namespace = meta.namespace
+    if isinstance(item, Pod):
+        namespace = namespace or DEFAULT_NAMESPACE
+    uid = meta.uid
+    if not uid and meta.name:
+        uid = default_uid(type(item).__name__, namespace, meta.name)
+    if namespace == meta.namespace and uid == meta.uid:
+        return item
+    return replace(item, metadata=replace(meta, namespace=namespace, uid=uid))

@@ -1,0 +1,41 @@
+"""Decoding errors in our own terms: the field's path and what was expected there."""
+
+from __future__ import annotations
+
+import re
+
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+
+MAX_OBJECT_BYTES = 4 * 1024 * 1024
+"""More than an API server stores in one object."""
+
+_LOCATED = re.compile(r"(?P<message>.*) - at `(?:key in )?`?\$\.?(?P<path>[^`]*)`", re.DOTALL)
+
+
+def refused(path: str, message: str) -> InvalidArgumentError:
+    """The error for one field; ``path`` "" means the object as a whole."""
+    return InvalidArgumentError([FieldError(path, message)])
+
+
+def translated(error: Exception) -> InvalidArgumentError:
+    """A msgspec error, or a RecursionError, with the field's path as Kubernetes spells it."""
+    if isinstance(error, RecursionError):
+        return refused("", "the object is nested too deeply")
+    text = str(error)
+    located = _LOCATED.fullmatch(text)
+    if located is None:
+        return refused("", text)
+    return refused(located["path"], located["message"].replace("`", ""))
+
+
+def check_size(data: bytes) -> None:
+    """Refuses what no API server would have stored.
+
+    Raises:
+        InvalidArgumentError: ``data`` is empty or too large.
+    """
+    if not data:
+        raise refused("", "the object is empty")
+    if len(data) > MAX_OBJECT_BYTES:
+        raise refused("", f"the object has {len(data)} bytes; at most {MAX_OBJECT_BYTES} are taken")

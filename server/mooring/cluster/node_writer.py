@@ -1,0 +1,264 @@
+"""Writes node rows: what a node offers, and what its pods take.
+
+Images mirror ``addNodeImageStates`` and ``removeNodeImageStates`` in pkg/scheduler/backend/cache/cache.go.
+"""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.cluster.shared_values import SharedValues
+from mooring.framework.columns import Int64s, grown
+from mooring.framework.node_table import PODS_ROW, ImageUse, NodeTable
+from mooring.framework.objects import ContainerImage, Node, Taint
+from mooring.framework.resources import PodUsage
+
+_MOST_FOOTPRINTS = 1 << 16
+_SMALLEST_CAPACITY = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Footprint:
+    """A pod's usage as it is added to columns.
+
+    Attributes:
+        usage: The usage; equal pods share it.
+        at: intp[R], first-axis positions in ``NodeTable.requested``.
+        amounts: int64[R], what is added there.
+        non_zero: int64[2], what is added to ``NodeTable.non_zero_requested``.
+    """
+
+    usage: PodUsage
+    at: npt.NDArray[np.intp]
+    amounts: Int64s
+    non_zero: Int64s
+
+
+class NodeWriter:
+    """The writer of one ``NodeTable``. The caller holds ``table.lock``."""
+
+    def __init__(self, table: NodeTable) -> None:
+        self.table = table
+        self._free: list[int] = []
+        self._taint_numbers: dict[tuple[Taint, ...], int] = {(): 0}
+        self._footprints: dict[PodUsage, Footprint] = {}
+        self._ports = SharedValues(table.ports, dict)
+        self._images = SharedValues(table.images, _copy_of_image)
+
+    def fork(self) -> NodeWriter:
+        """An independent writer of a copy of the table."""
+        old = self.table
+        twin = NodeWriter(
+            NodeTable(
+                epoch=old.epoch,
+                names=old.names.copy(),
+                index=old.index.copy(),
+                nodes=old.nodes.copy(),
+                alive=old.alive.copy(),
+                resource_index=old.resource_index.copy(),
+                allocatable=old.allocatable.copy(),
+                requested=old.requested.copy(),
+                non_zero_requested=old.non_zero_requested.copy(),
+                unschedulable=old.unschedulable.copy(),
+                taint_set=old.taint_set.copy(),
+                taint_sets=old.taint_sets.copy(),
+                ports=old.ports.copy(),
+                images=old.images.copy(),
+                label_columns={key: column.copy() for key, column in old.label_columns.items()},
+            )
+        )
+        twin._free = self._free.copy()
+        twin._taint_numbers = self._taint_numbers.copy()
+        twin._footprints = self._footprints.copy()
+        twin._ports = self._ports.fork(twin.table.ports)
+        twin._images = self._images.fork(twin.table.images)
+        return twin
+
+    def reserve(self, count: int) -> None:
+        """Makes room for ``count`` more nodes at once."""
+        needed = len(self.table) + count
+        if needed > self.table.capacity:
+            self._grow(needed)
+
+    def put(self, node: Node, amounts: dict[str, int]) -> int:
+        """Writes ``node``, which offers ``amounts``, to its name's row or a free one; returns the row."""
+        table = self.table
+        name = node.metadata.name
+        row = table.index.get(name)
+        known = row is not None
+        if row is None:
+            row = self._free_row()
+        self._put_amounts(row, amounts)
+        table.unschedulable[row] = node.spec.unschedulable
+        table.taint_set[row] = self._taint_number(node.spec.taints)
+        for key, column in table.label_columns.items():
+            column.put(row, node.metadata.labels.get(key))
+        old = table.nodes[row]
+        self._put_images(row, old.status.images if old else (), node.status.images)
+        table.nodes[row] = node
+        if not known:
+            table.names[row] = name
+            table.index[name] = row
+            table.alive[row] = True
+            table.epoch += 1
+        return row
+
+    def remove(self, row: int) -> None:
+        """Frees ``row``, which no pod takes anything from any more."""
+        table = self.table
+        node = table.nodes[row]
+        table.alive[row] = False
+        del table.index[table.names[row]]
+        table.epoch += 1
+        table.names[row] = ""
+        table.nodes[row] = None
+        table.allocatable[:, row] = 0
+        table.requested[:, row] = 0
+        table.non_zero_requested[:, row] = 0
+        table.unschedulable[row] = False
+        table.taint_set[row] = 0
+        for column in table.label_columns.values():
+            column.put(row, None)
+        self._put_images(row, node.status.images if node else (), ())
+        heapq.heappush(self._free, row)
+
+    def footprint(self, usage: PodUsage) -> Footprint:
+        """The one footprint of all usages equal to ``usage``."""
+        known = self._footprints.get(usage)
+        if known is not None:
+            return known
+        if len(self._footprints) >= _MOST_FOOTPRINTS:
+            self._footprints.clear()
+        amounts = {PODS_ROW: 1} | {self._resource_row(name): amount for name, amount in usage.requests}
+        new = Footprint(
+            usage,
+            np.fromiter(amounts.keys(), np.intp, len(amounts)),
+            np.fromiter(amounts.values(), np.int64, len(amounts)),
+            np.array([usage.non_zero_cpu, usage.non_zero_memory], np.int64),
+        )
+        self._footprints[usage] = new
+        return new
+
+    def take(self, row: int, footprint: Footprint) -> None:
+        """Counts a pod on ``row``. Sums beyond int64 wrap around, as kube-scheduler's do."""
+        self.table.requested[footprint.at, row] += footprint.amounts
+        self.table.non_zero_requested[:, row] += footprint.non_zero
+        self._count_ports(row, footprint.usage, 1)
+
+    def give_back(self, row: int, footprint: Footprint) -> None:
+        """Takes back ``take``."""
+        self.table.requested[footprint.at, row] -= footprint.amounts
+        self.table.non_zero_requested[:, row] -= footprint.non_zero
+        self._count_ports(row, footprint.usage, -1)
+
+    def _free_row(self) -> int:
+        if not self._free:
+            self._grow(max(_SMALLEST_CAPACITY, self.table.capacity * 2))
+        return heapq.heappop(self._free)
+
+    def _grow(self, capacity: int) -> None:
+        """``alive`` comes last: whoever finds a row there finds it in every other column."""
+        table = self.table
+        old = table.capacity
+        table.names.extend([""] * (capacity - old))
+        table.nodes.extend([None] * (capacity - old))
+        table.allocatable = grown(table.allocatable, capacity)
+        table.requested = grown(table.requested, capacity)
+        table.non_zero_requested = grown(table.non_zero_requested, capacity)
+        table.unschedulable = grown(table.unschedulable, capacity)
+        table.taint_set = grown(table.taint_set, capacity)
+        for column in table.label_columns.values():
+            column.grow(capacity)
+        table.alive = grown(table.alive, capacity)
+        self._free.extend(range(old, capacity))
+
+    def _resource_row(self, name: str) -> int:
+        table = self.table
+        row = table.resource_index.get(name)
+        if row is None:
+            row = len(table.allocatable)
+            nothing = np.zeros((1, table.capacity), np.int64)
+            table.allocatable = np.concatenate((table.allocatable, nothing))
+            table.requested = np.concatenate((table.requested, nothing))
+            table.resource_index[name] = row
+        return row
+
+    def _put_amounts(self, row: int, amounts: dict[str, int]) -> None:
+        by_resource = {self._resource_row(name): amount for name, amount in amounts.items()}
+        column = np.zeros(len(self.table.allocatable), np.int64)
+        for at, amount in by_resource.items():
+            column[at] = amount
+        self.table.allocatable[:, row] = column
+
+    def _taint_number(self, taints: tuple[Taint, ...]) -> int:
+        number = self._taint_numbers.get(taints)
+        if number is None:
+            number = len(self.table.taint_sets)
+            self.table.taint_sets.append(taints)
+            self._taint_numbers[taints] = number
+        return number
+
+    def _count_ports(self, row: int, usage: PodUsage, change: int) -> None:
+        for port in usage.host_ports:
+            key = (port.protocol, port.port)
+            by_row = self._ports.writable(key)
+            if by_row is None:
+                by_row = {}
+                self._ports.put(key, by_row)
+            by_address = dict(by_row.get(row, {}))
+            by_address[port.host_ip] = by_address.get(port.host_ip, 0) + change
+            by_row[row] = {address: count for address, count in by_address.items() if count}
+            if not by_row[row]:
+                del by_row[row]
+            if not by_row:
+                self._ports.drop(key)
+
+    def _put_images(self, row: int, old: Iterable[ContainerImage], new: Iterable[ContainerImage]) -> None:
+        before, after = _image_sizes(old), _image_sizes(new)
+        for name in before.keys() - after.keys():
+            self._remove_image(name, row)
+        for name, size in after.items():
+            use = self._images.writable(name)
+            if use is None:
+                self._images.put(name, ImageUse(size, array("i", (row,))))
+            elif name not in before:
+                self._images.put(name, ImageUse(use.size, _with_row(use.rows, row)))
+            elif len(use.rows) == 1:
+                use.size = size
+
+    def _remove_image(self, name: str, row: int) -> None:
+        use = self._images.values[name]
+        rows = use.rows[:]
+        rows.remove(row)
+        if rows:
+            self._images.put(name, ImageUse(use.size, rows))
+        else:
+            self._images.drop(name)
+
+
+def _with_row(rows: array[int], row: int) -> array[int]:
+    """``rows`` and ``row``, in the same array unless somebody reads its memory just now."""
+    try:
+        rows.append(row)
+    except BufferError:
+        return rows + array("i", (row,))
+    return rows
+
+
+def _copy_of_image(use: ImageUse) -> ImageUse:
+    return ImageUse(use.size, use.rows[:])
+
+
+def _image_sizes(images: Iterable[ContainerImage]) -> dict[str, int]:
+    """Size by name; of a name given twice, the first size counts."""
+    sizes: dict[str, int] = {}
+    for image in images:
+        for name in image.names:
+            sizes.setdefault(name, image.size_bytes)
+    return sizes

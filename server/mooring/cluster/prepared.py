@@ -1,0 +1,74 @@
+"""Objects that were checked before anything is written, so that writing can't fail halfway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from mooring.cluster.kinds import ClusterObject, Namespace, PriorityClass
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.objects import Node, Pod
+from mooring.framework.resources import PodUsage, ResourceError, allocatable, pod_usage
+
+
+@dataclass(slots=True)
+class Batch:
+    """Objects with the amounts that their tables need.
+
+    Attributes:
+        nodes: By name: the node and what it offers.
+        pods: By UID: the pod and what it takes.
+        others: By kind and name.
+    """
+
+    nodes: dict[str, tuple[Node, dict[str, int]]] = field(default_factory=dict)
+    pods: dict[str, tuple[Pod, PodUsage]] = field(default_factory=dict)
+    others: dict[tuple[str, str], Namespace | PriorityClass] = field(default_factory=dict)
+
+    def has(self, kind: str, name: str) -> bool:
+        """True when the object is here; ``name`` is the UID of a pod, the name of another kind."""
+        if kind == "Node":
+            return name in self.nodes
+        if kind == "Pod":
+            return name in self.pods
+        return (kind, name) in self.others
+
+    def identities(self) -> Iterable[tuple[str, str, str]]:
+        """Kind, identity and, of pods, namespace/name; finished pods are left out: nobody holds them."""
+        for name in self.nodes:
+            yield "Node", name, ""
+        for uid, (pod, _) in self.pods.items():
+            if not pod.finished:
+                yield "Pod", uid, pod.key
+        for kind, name in self.others:
+            yield kind, name, ""
+
+
+def prepare(objects: Iterable[ClusterObject]) -> Batch:
+    """Works out the amounts of ``objects``; of an object given twice the last one counts.
+
+    Raises:
+        InvalidArgumentError: Quantities can't be used; every such object is named.
+    """
+    batch = Batch()
+    uids: dict[str, str] = {}
+    violations = []
+    for item in objects:
+        try:
+            if isinstance(item, Pod):
+                same_name = uids.get(item.key, item.metadata.uid)
+                if same_name != item.metadata.uid:
+                    batch.pods.pop(same_name, None)
+                uids[item.key] = item.metadata.uid
+                batch.pods[item.metadata.uid] = item, pod_usage(item)
+            elif isinstance(item, Node):
+                batch.nodes[item.metadata.name] = item, allocatable(item.status.allocatable)
+            else:
+                batch.others[type(item).__name__, item.metadata.name] = item
+        except ResourceError as error:
+            name = item.key if isinstance(item, Pod) else item.metadata.name
+            violations.append(FieldError(error.path, f"{type(item).__name__} {name}: {error}"))
+    if violations:
+        raise InvalidArgumentError(violations)
+    return batch

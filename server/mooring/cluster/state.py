@@ -1,0 +1,233 @@
+"""The cluster's state: the tables, who delivered what, and what was only decided so far.
+
+Mirrors what pkg/scheduler/backend/cache/cache.go promises of assumed pods, keyed by UID throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
+from mooring.cluster.holdings import Holdings
+from mooring.cluster.kinds import Change, ClusterObject, Namespace, PriorityClass, Put, Remove
+from mooring.cluster.node_writer import NodeWriter
+from mooring.cluster.prepared import Batch, prepare
+from mooring.cluster.table_writer import TableWriter
+from mooring.framework.columns import Int32s
+from mooring.framework.errors import FailedPreconditionError
+from mooring.framework.node_table import NodeTable
+from mooring.framework.objects import Node, Pod
+from mooring.framework.pod_table import UNPLACED, PodTable
+from mooring.framework.resources import PodUsage, pod_usage
+
+
+class State:
+    """Implements ``mooring.framework.ClusterState``; any thread may call any method.
+
+    Attributes:
+        lock: The node table's lock; every change holds it.
+        snapshot: The tables, live.
+        version: Counts every change; set after the rows are written.
+        others: Namespaces and priority classes, by kind and name.
+    """
+
+    def __init__(self, log_length: int = DEFAULT_LENGTH) -> None:
+        self._start(TableWriter(NodeWriter(NodeTable()), PodTable()), ChangeLog(log_length), 0)
+
+    def _start(self, writer: TableWriter, log: ChangeLog, version: int) -> None:
+        self._writer = writer
+        self._log = log
+        self.version = version
+        self.snapshot = writer.snapshot
+        self.lock = self.snapshot.nodes.lock
+        self.others: dict[str, dict[str, Namespace | PriorityClass]] = {"Namespace": {}, "PriorityClass": {}}
+        self._holdings = Holdings()
+        self._delivered: dict[str, Pod | None] = {}
+
+    def rows_changed_since(self, version: int) -> Int32s | None:
+        with self.lock:
+            return self._log.since(version, self.version)
+
+    def assume(self, pod: Pod, node_name: str) -> None:
+        """As the protocol says; assuming a pod where it is already changes nothing.
+
+        Raises:
+            KeyError: There is no such node.
+            FailedPreconditionError: The pod is on another node (POD_BOUND_ELSEWHERE).
+        """
+        usage = pod_usage(pod)
+        uid = pod.metadata.uid
+        with self.lock:
+            if node_name not in self.snapshot.nodes.index:
+                raise KeyError(node_name)
+            record = self.snapshot.pods.records.get(uid)
+            placed_on = record.pod.spec.node_name if record else ""
+            if placed_on == node_name:
+                return
+            if placed_on:
+                raise FailedPreconditionError(
+                    f"pod {pod.key} is on node {placed_on} already; forget this decision",
+                    reason="POD_BOUND_ELSEWHERE",
+                    pod=pod.key,
+                    node=placed_on,
+                )
+            self._delivered[uid] = record.pod if record else None
+            self._writer.put_pod(_on_node(pod, node_name), usage, assumed=True)
+            self._publish()
+
+    def forget(self, uid: str) -> None:
+        with self.lock:
+            if uid not in self._delivered:
+                return
+            delivered = self._delivered.pop(uid)
+            if delivered is None:
+                self._writer.remove_pod(uid)
+            else:
+                self._writer.put_pod(delivered, pod_usage(delivered))
+            self._publish()
+
+    def fork(self, nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> State:
+        """As the protocol says; a fork knows no sources.
+
+        Raises:
+            InvalidArgumentError: A quantity of ``nodes`` or ``pods`` can't be used.
+        """
+        batch = prepare([*nodes, *pods])
+        twin = State(log_length=0)
+        with self.lock:
+            twin._start(self._writer.fork(), self._log.copy(), self.version)
+            twin.others = {kind: items.copy() for kind, items in self.others.items()}
+            twin._delivered = self._delivered.copy()
+        with twin.lock:
+            twin._write(batch)
+            twin._publish()
+        return twin
+
+    def replace(self, source: str, objects: Iterable[ClusterObject]) -> None:
+        """A full load: ``objects`` are now all that ``source`` has. Either all of it takes effect or nothing.
+
+        What is the same as before costs nothing and keeps its rows. New nodes get their rows in name order.
+        Of an object given twice the last one counts.
+
+        Raises:
+            InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
+        """
+        batch = prepare(objects)
+        with self.lock:
+            self._holdings.check(source, batch)
+            for kind, name in self._holdings.missing(source, batch):
+                self._drop(source, kind, name)
+            self._writer.nodes.reserve(len(batch.nodes.keys() - self.snapshot.nodes.index.keys()))
+            self._write(batch)
+            self._holdings.add(source, batch)
+            self._publish()
+
+    def apply(self, source: str, changes: Iterable[Change]) -> None:
+        """Changes of ``source``, in their order. Either all of them take effect or none.
+
+        Removing what ``source`` hasn't delivered does nothing.
+
+        Raises:
+            InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
+        """
+        steps: list[Batch | Remove] = [
+            prepare([change.object]) if isinstance(change, Put) else change for change in changes
+        ]
+        with self.lock:
+            for step in steps:
+                if isinstance(step, Batch):
+                    self._holdings.check(source, step)
+            for step in steps:
+                if isinstance(step, Batch):
+                    self._put(source, step)
+                else:
+                    self._remove(source, step)
+            self._publish()
+
+    def find_pod(self, namespace: str, name: str) -> Pod | None:
+        """The pod of that name as it is now; only pods that a source delivered have a name here."""
+        with self.lock:
+            uid = self._holdings.pod_uid(namespace, name)
+            record = self.snapshot.pods.records.get(uid) if uid else None
+            return record.pod if record else None
+
+    def count_of(self, source: str, kind: str) -> int:
+        """How many objects of ``kind`` the source has."""
+        with self.lock:
+            return self._holdings.count(source, kind)
+
+    def _put(self, source: str, batch: Batch) -> None:
+        for uid in self._holdings.displaced_by(batch):
+            self._drop(source, "Pod", uid)
+        self._write(batch)
+        self._holdings.add(source, batch)
+
+    def _remove(self, source: str, change: Remove) -> None:
+        known = self._holdings.find(source, change)
+        if known is None:
+            return
+        if change.uid and change.uid != self._uid_of(change.kind, known):
+            return
+        self._drop(source, change.kind, known)
+
+    def _uid_of(self, kind: str, name: str) -> str:
+        if kind == "Pod":
+            return name
+        if kind == "Node":
+            node = self.snapshot.nodes.nodes[self.snapshot.nodes.index[name]]
+            return node.metadata.uid if node else ""
+        return self.others[kind][name].metadata.uid
+
+    def _drop(self, source: str, kind: str, name: str) -> None:
+        if kind == "Pod":
+            self._remove_pod(name)
+        elif kind == "Node":
+            self._writer.remove_node(name)
+        else:
+            del self.others[kind][name]
+            self._writer.touched.add(UNPLACED)
+        self._holdings.discard(source, kind, name)
+
+    def _write(self, batch: Batch) -> None:
+        table = self.snapshot.nodes
+        for name in sorted(batch.nodes):
+            node, amounts = batch.nodes[name]
+            row = table.index.get(name)
+            if row is None or table.nodes[row] != node:
+                self._writer.put_node(node, amounts)
+        for pod, usage in batch.pods.values():
+            self._write_pod(pod, usage)
+        for (kind, name), item in batch.others.items():
+            if self.others[kind].get(name) != item:
+                self.others[kind][name] = item
+                self._writer.touched.add(UNPLACED)
+
+    def _write_pod(self, pod: Pod, usage: PodUsage) -> None:
+        uid = pod.metadata.uid
+        record = self.snapshot.pods.records.get(uid)
+        if pod.finished:
+            self._remove_pod(uid)
+        elif uid not in self._delivered:
+            if record is None or record.pod != pod:
+                self._writer.put_pod(pod, usage)
+        elif record is not None and not pod.spec.node_name:
+            self._delivered[uid] = pod
+            self._writer.put_pod(_on_node(pod, record.pod.spec.node_name), usage, assumed=True)
+        else:
+            del self._delivered[uid]
+            self._writer.put_pod(pod, usage)
+
+    def _remove_pod(self, uid: str) -> None:
+        self._delivered.pop(uid, None)
+        self._writer.remove_pod(uid)
+
+    def _publish(self) -> None:
+        if self._writer.touched:
+            self.version = self._log.record(self.version, self._writer.touched)
+            self._writer.touched.clear()
+
+
+def _on_node(pod: Pod, node_name: str) -> Pod:
+    return replace(pod, spec=replace(pod.spec, node_name=node_name))

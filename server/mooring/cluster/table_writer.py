@@ -1,0 +1,187 @@
+"""Writes pods to the tables and keeps them and their nodes' rows in step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from mooring.cluster.node_writer import NodeWriter
+from mooring.cluster.shared_values import SharedValues
+from mooring.framework.objects import Node, Pod
+from mooring.framework.pod_table import UNPLACED, ClassKey, PodClass, PodRecord, PodTable
+from mooring.framework.resources import PodUsage
+from mooring.framework.view import Snapshot
+
+K = TypeVar("K")
+
+
+class TableWriter:
+    """The one writer of a snapshot's two tables. The caller holds the tables' lock.
+
+    Attributes:
+        nodes: The writer of the node table.
+        pods: The pod table.
+        touched: Rows written since the owner emptied this set; ``UNPLACED`` for what has no row.
+    """
+
+    def __init__(self, nodes: NodeWriter, pods: PodTable) -> None:
+        self.nodes = nodes
+        self.pods = pods
+        self.touched: set[int] = set()
+        self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
+        self._by_row = SharedValues(self.pods.by_row, dict)
+        self._classes = SharedValues(self.pods.classes, _copy_of_class)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The two tables."""
+        return Snapshot(self.nodes.table, self.pods)
+
+    def fork(self) -> TableWriter:
+        """An independent writer of a copy of the tables."""
+        old = self.pods
+        pods = PodTable(old.records.copy(), old.by_row.copy(), old.classes.copy(), old.with_affinity.copy())
+        twin = TableWriter(self.nodes.fork(), pods)
+        twin._waiting = self._waiting.fork(self._waiting.values.copy())
+        twin._by_row = self._by_row.fork(pods.by_row)
+        twin._classes = self._classes.fork(pods.classes)
+        return twin
+
+    def put_node(self, node: Node, amounts: dict[str, int]) -> None:
+        """Adds or replaces ``node``, which offers ``amounts``; pods that waited for it get their row."""
+        row = self.nodes.put(node, amounts)
+        self.touched.add(row)
+        waiting = self._waiting.values.get(node.metadata.name, {})
+        self._waiting.drop(node.metadata.name)
+        for uid in waiting:
+            record = replace(self.pods.records[uid], row=row)
+            self.pods.records[uid] = record
+            self._attach(record)
+
+    def remove_node(self, name: str) -> None:
+        """Removes a node; its pods wait for one of that name."""
+        row = self.nodes.table.index[name]
+        for uid in tuple(self.pods.by_row.get(row, ())):
+            record = self.pods.records[uid]
+            self._detach(record)
+            unplaced = replace(record, row=UNPLACED)
+            self.pods.records[uid] = unplaced
+            self._attach(unplaced)
+        self.nodes.remove(row)
+        self.touched.add(row)
+
+    def put_pod(self, pod: Pod, usage: PodUsage, *, assumed: bool = False) -> None:
+        """Adds or replaces the pod of this UID."""
+        record = PodRecord(
+            pod,
+            self.nodes.table.index.get(pod.spec.node_name, UNPLACED),
+            self.nodes.footprint(usage).usage,
+            _class_key(pod),
+            assumed,
+        )
+        old = self.pods.records.get(pod.metadata.uid)
+        if old is not None and _same_place(old, record):
+            self.pods.records[pod.metadata.uid] = replace(record, class_key=old.class_key)
+            self.touched.add(record.row)
+            return
+        if old is not None:
+            self._detach(old)
+        known = self.pods.classes.get(record.class_key)
+        if known is not None:
+            record = replace(record, class_key=known.key)
+        self.pods.records[pod.metadata.uid] = record
+        self._attach(record)
+
+    def remove_pod(self, uid: str) -> None:
+        """Removes the pod, if it is there."""
+        record = self.pods.records.get(uid)
+        if record is not None:
+            self._detach(record)
+            del self.pods.records[uid]
+
+    def _attach(self, record: PodRecord) -> None:
+        uid, row, name = record.pod.metadata.uid, record.row, record.pod.spec.node_name
+        self.touched.add(row)
+        if row == UNPLACED:
+            if name:
+                _add(self._waiting, name, uid)
+            return
+        self.nodes.take(row, self.nodes.footprint(record.usage))
+        _add(self._by_row, row, uid)
+        pod_class = self._classes.writable(record.class_key)
+        if pod_class is None:
+            namespace, _, terminating = key = record.class_key
+            pod_class = PodClass(key, namespace, record.pod.metadata.labels, terminating)
+            self._classes.put(key, pod_class)
+        pod_class.counts[row] = pod_class.counts.get(row, 0) + 1
+        if _has_pod_affinity(record.pod):
+            self.pods.with_affinity.add(uid)
+
+    def _detach(self, record: PodRecord) -> None:
+        uid, row, name = record.pod.metadata.uid, record.row, record.pod.spec.node_name
+        self.touched.add(row)
+        if row == UNPLACED:
+            if name:
+                _discard(self._waiting, name, uid)
+            return
+        self.nodes.give_back(row, self.nodes.footprint(record.usage))
+        _discard(self._by_row, row, uid)
+        pod_class = self._classes.writable(record.class_key)
+        if pod_class is not None:
+            pod_class.counts[row] -= 1
+            if not pod_class.counts[row]:
+                del pod_class.counts[row]
+            if not pod_class.counts:
+                self._classes.drop(record.class_key)
+        self.pods.with_affinity.discard(uid)
+
+
+def _add(sets: SharedValues[K, dict[str, None]], key: K, uid: str) -> None:
+    members = sets.writable(key)
+    if members is None:
+        sets.put(key, {uid: None})
+    else:
+        members[uid] = None
+
+
+def _discard(sets: SharedValues[K, dict[str, None]], key: K, uid: str) -> None:
+    members = sets.writable(key)
+    if members is not None:
+        members.pop(uid, None)
+        if not members:
+            sets.drop(key)
+
+
+def _copy_of_class(pod_class: PodClass) -> PodClass:
+    return replace(pod_class, counts=pod_class.counts.copy())
+
+
+def _class_key(pod: Pod) -> ClassKey:
+    meta = pod.metadata
+    return (meta.namespace, frozenset(meta.labels.items()), meta.deletion_timestamp is not None)
+
+
+def _same_place(old: PodRecord, new: PodRecord) -> bool:
+    """True when nothing that is counted by row differs."""
+    return (
+        old.row == new.row
+        and old.pod.spec.node_name == new.pod.spec.node_name
+        and old.usage == new.usage
+        and old.class_key == new.class_key
+        and _has_pod_affinity(old.pod) == _has_pod_affinity(new.pod)
+    )
+
+
+def _has_pod_affinity(pod: Pod) -> bool:
+    affinity = pod.spec.affinity
+    if affinity is None:
+        return False
+    kinds = (affinity.pod_affinity, affinity.pod_anti_affinity)
+    return any(
+        kind is not None
+        and (
+            kind.required_during_scheduling_ignored_during_execution
+            or kind.preferred_during_scheduling_ignored_during_execution
+        )
+        for kind in kinds
+    )

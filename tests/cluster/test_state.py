@@ -1,0 +1,153 @@
+import pytest
+
+from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.state import State
+from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
+from mooring.framework.node_table import CPU_ROW, PODS_ROW
+from mooring.framework.pod_table import UNPLACED
+from mooring.testing.builders import make_node, make_pod
+
+
+def cpu_on(state: State, node: str) -> int:
+    table = state.snapshot.nodes
+    return int(table.requested[CPU_ROW, table.index[node]])
+
+
+def pods_on(state: State, node: str) -> set[str]:
+    snapshot = state.snapshot
+    row = snapshot.nodes.index[node]
+    pods = {pod.metadata.name for pod in snapshot.pods.on_row(row)}
+    assert snapshot.nodes.requested[PODS_ROW, row] == len(pods)
+    return pods
+
+
+def loaded(*objects: object) -> State:
+    state = State()
+    state.replace("test", objects)  # type: ignore[arg-type] # builders give what sources give
+    return state
+
+
+def test_nodes_get_rows_in_name_order_at_a_full_load() -> None:
+    state = loaded(make_node("c"), make_node("a"), make_node("b"))
+    assert state.snapshot.nodes.index == {"a": 0, "b": 1, "c": 2}
+
+
+def test_a_pod_whose_node_is_unknown_waits_for_it() -> None:
+    state = loaded(make_pod("p", node="n", requests={"cpu": "1"}))
+    assert state.snapshot.pods.records["pod/default/p"].row == UNPLACED
+    state.apply("test", [Put(make_node("n"))])
+    assert pods_on(state, "n") == {"p"}
+    assert cpu_on(state, "n") == 1000
+    state.apply("test", [Remove("Node", "", "n")])
+    assert state.snapshot.pods.records["pod/default/p"].row == UNPLACED
+    assert state.snapshot.pods.classes == {}
+
+
+def test_an_assumed_pod_counts_until_it_is_forgotten() -> None:
+    state = loaded(make_node("n"))
+    state.assume(make_pod("p", requests={"cpu": "1"}), "n")
+    assert cpu_on(state, "n") == 1000
+    state.forget("pod/default/p")
+    assert cpu_on(state, "n") == 0
+    assert len(state.snapshot.pods) == 0
+
+
+def test_forgetting_returns_a_delivered_pod_to_the_pending_ones() -> None:
+    pod = make_pod("p")
+    state = loaded(make_node("n"), pod)
+    state.assume(pod, "n")
+    assert list(state.snapshot.pods.pending()) == []
+    state.forget(pod.metadata.uid)
+    assert list(state.snapshot.pods.pending()) == [pod]
+
+
+@pytest.mark.parametrize(
+    ("delivered", "node", "assumed"),
+    [
+        pytest.param(make_pod("p"), "a", True, id="still pending: the assumption stays"),
+        pytest.param(make_pod("p", node="a"), "a", False, id="same node: confirmed"),
+        pytest.param(make_pod("p", node="b"), "b", False, id="another node: moved"),
+    ],
+)
+def test_what_a_source_says_of_an_assumed_pod(delivered: object, node: str, assumed: bool) -> None:
+    state = loaded(make_node("a"), make_node("b"))
+    state.assume(make_pod("p"), "a")
+    state.apply("test", [Put(delivered)])  # type: ignore[arg-type] # parametrised
+    assert pods_on(state, node) == {"p"}
+    assert state.snapshot.pods.records["pod/default/p"].assumed is assumed
+
+
+def test_assuming_a_pod_that_is_elsewhere_is_refused() -> None:
+    state = loaded(make_node("a"), make_node("b"), make_pod("p", node="a"))
+    state.assume(make_pod("p"), "a")
+    with pytest.raises(FailedPreconditionError) as raised:
+        state.assume(make_pod("p"), "b")
+    assert raised.value.reason == "POD_BOUND_ELSEWHERE"
+    with pytest.raises(KeyError):
+        state.assume(make_pod("q"), "nowhere")
+
+
+def test_a_finished_pod_leaves() -> None:
+    state = loaded(make_node("n"), make_pod("p", node="n", requests={"cpu": "1"}))
+    state.apply("test", [Put(make_pod("p", node="n", status={"phase": "Succeeded"}))])
+    assert cpu_on(state, "n") == 0
+    assert state.find_pod("default", "p") is None
+
+
+def test_a_reused_name_is_another_pod() -> None:
+    state = loaded(make_node("n"), make_pod("p", node="n", metadata={"uid": "1"}))
+    state.apply("test", [Put(make_pod("p", metadata={"uid": "2"}))])
+    assert pods_on(state, "n") == set()
+    assert set(state.snapshot.pods.records) == {"2"}
+    state.apply("test", [Remove("Pod", "default", "p", uid="1")])
+    assert set(state.snapshot.pods.records) == {"2"}
+    state.apply("test", [Remove("Pod", "default", "p", uid="2")])
+    assert len(state.snapshot.pods) == 0
+
+
+def test_sources_own_disjoint_objects_and_a_refused_batch_changes_nothing() -> None:
+    state = loaded(make_node("n"), make_pod("p"))
+    version = state.version
+    for taken in (make_node("n"), make_pod("p"), make_pod("p", metadata={"uid": "other"})):
+        with pytest.raises(InvalidArgumentError, match="source 'test' has it"):
+            state.apply("second", [Put(make_node("m")), Put(taken)])
+    assert state.version == version
+    assert set(state.snapshot.nodes.index) == {"n"}
+
+
+def test_a_full_load_touches_only_what_changed() -> None:
+    nodes = [make_node(name) for name in "abc"]
+    state = loaded(*nodes)
+    version, epoch = state.version, state.snapshot.nodes.epoch
+    state.replace("test", nodes)
+    assert (state.version, state.snapshot.nodes.epoch) == (version, epoch)
+    state.replace("test", [nodes[0], make_node("b", labels={"x": "y"}), nodes[2]])
+    changed = state.rows_changed_since(version)
+    assert changed is not None
+    assert changed.tolist() == [1]
+    assert state.snapshot.nodes.epoch == epoch
+
+
+def test_a_log_that_is_too_short_says_so() -> None:
+    state = State(log_length=2)
+    state.replace("test", [make_node("a"), make_node("b")])
+    assert state.rows_changed_since(state.version - 2) is not None
+    state.apply("test", [Put(make_node("a", labels={"x": "y"}))])
+    assert state.rows_changed_since(state.version - 3) is None
+    assert state.rows_changed_since(state.version + 1) is None
+
+
+def test_an_images_size_is_that_of_the_first_node_that_listed_it() -> None:
+    def listing(node: str, size: int) -> Put:
+        return Put(make_node(node, status={"images": [{"names": ["app:1"], "sizeBytes": size}]}))
+
+    state = State()
+    state.apply("test", [listing("a", 5), listing("b", 7)])
+    use = state.snapshot.nodes.images["app:1"]
+    assert (use.size, sorted(use.rows)) == (5, [0, 1])
+    state.apply("test", [listing("a", 6)])
+    assert state.snapshot.nodes.images["app:1"].size == 5
+    state.apply("test", [Remove("Node", "", "a"), listing("b", 8)])
+    assert state.snapshot.nodes.images["app:1"].size == 8
+    state.apply("test", [Remove("Node", "", "b")])
+    assert state.snapshot.nodes.images == {}
