@@ -1,0 +1,28 @@
+"""A pod that names its node goes nowhere else. Mirrors ``plugins/nodename/node_name.go``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from mooring.framework import CycleState, FilterPlugin, NodeView, Pod, Scope, Status, Verdicts
+
+REASON = "node(s) didn't match the requested node name"
+
+
+class NodeName(FilterPlugin[None]):
+    """Refuses every node but the one that ``spec.nodeName`` names, when it names one."""
+
+    name = "NodeName"
+    scope = Scope.NODE
+
+    def sign(self, pod: Pod) -> Hashable:
+        return pod.spec.node_name
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        wanted = pod.spec.node_name
+        if not wanted:
+            return Verdicts.passed(len(nodes))
+        others = np.not_equal(nodes.rows, nodes.table.index.get(wanted, -1))
+        return Verdicts.reject_where(others, Status.unresolvable(REASON))

@@ -1,0 +1,1 @@
+"""PrioritySort: important pods first, then the ones that wait longest."""

@@ -1,0 +1,1 @@
+"""SchedulingGates: a gated pod waits."""

@@ -1,0 +1,17 @@
+"""A gated pod waits. Mirrors ``plugins/schedulinggates/scheduling_gates.go``."""
+
+from __future__ import annotations
+
+from mooring.framework import SUCCESS, Pod, PreEnqueuePlugin, Status
+
+
+class SchedulingGates(PreEnqueuePlugin[None]):
+    """Holds a pod back until ``spec.schedulingGates`` is empty."""
+
+    name = "SchedulingGates"
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        gates = " ".join(gate.name for gate in pod.spec.scheduling_gates)
+        if not pod.spec.scheduling_gates:
+            return SUCCESS
+        return Status.unresolvable(f"waiting for scheduling gates: [{gates}]")
