@@ -1,0 +1,1 @@
+"""TaintToleration: keeps pods off nodes whose taints they don't tolerate."""

@@ -1,0 +1,92 @@
+"""Keeps pods off tainted nodes. Mirrors ``plugins/tainttoleration/taint_toleration.go``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+
+from mooring.framework import (
+    SUCCESS,
+    CycleState,
+    FilterPlugin,
+    Int32s,
+    Int64s,
+    KubeVersion,
+    NodeView,
+    Normalizer,
+    Pod,
+    PreScorePlugin,
+    Scope,
+    ScorePlugin,
+    Status,
+    Taint,
+    Toleration,
+    Verdicts,
+)
+from mooring.framework.taints import tolerated
+
+REASON = "node(s) had untolerated taint(s)"
+
+_ONE_REASON_SINCE = KubeVersion(1, 35)
+"""Up to the release before, the reason named the taint."""
+
+_PREFER_NO_SCHEDULE = "PreferNoSchedule"
+_PRE_SCORE = "PreScoreTaintToleration"
+
+
+class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None]):
+    """Refuses nodes with a taint that the pod doesn't tolerate, and prefers those with few soft ones.
+
+    Nodes with equal taints share one number in the table, so tolerations are matched once per distinct
+    list of taints.
+    """
+
+    name = "TaintToleration"
+    scope = Scope.NODE
+    normalizer = Normalizer.BY_MAX_REVERSED
+
+    def sign(self, pod: Pod) -> Hashable:
+        return pod.spec.tolerations
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        statuses = {SUCCESS: 0}
+
+        def verdict(taints: tuple[Taint, ...]) -> int:
+            return statuses.setdefault(self._verdict(taints, pod.spec.tolerations), len(statuses))
+
+        codes = _by_taint_set(nodes, verdict)
+        return Verdicts(codes, tuple(statuses))
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        state.write(
+            _PRE_SCORE, tuple(t for t in pod.spec.tolerations if t.effect in ("", _PREFER_NO_SCHEDULE))
+        )
+        return SUCCESS
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        tolerations: tuple[Toleration, ...] = state.read(_PRE_SCORE, tuple)
+
+        def untolerated(taints: tuple[Taint, ...]) -> int:
+            soft = (taint for taint in taints if taint.effect == _PREFER_NO_SCHEDULE)
+            return sum(not tolerated(taint, tolerations) for taint in soft)
+
+        return _by_taint_set(nodes, untolerated).astype(np.int64)
+
+    def _verdict(self, taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Status:
+        for taint in taints:
+            if taint.effect in ("NoSchedule", "NoExecute") and not tolerated(taint, tolerations):
+                if self.handle.kube_version >= _ONE_REASON_SINCE:
+                    return Status.unresolvable(REASON)
+                return Status.unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}")
+        return SUCCESS
+
+
+def _by_taint_set(nodes: NodeView, value: Callable[[tuple[Taint, ...]], int]) -> Int32s:
+    """int32[K]: ``value`` of each node's taints, asked once per distinct list that one of them has."""
+    sets = nodes.table.taint_set[nodes.rows]
+    counts = np.bincount(sets)
+    values = np.zeros(len(counts), np.int32)
+    for number in np.flatnonzero(counts).tolist():
+        values[number] = value(nodes.table.taint_sets[number])
+    return values[sets]
