@@ -1,0 +1,1 @@
+"""NodePorts: keeps pods off nodes where a host port they want is taken."""
