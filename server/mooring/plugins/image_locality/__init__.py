@@ -1,0 +1,1 @@
+"""ImageLocality: prefers nodes that already have the pod's images."""

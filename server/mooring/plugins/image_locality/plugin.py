@@ -1,0 +1,81 @@
+"""Prefers nodes that have the pod's images. Mirrors ``plugins/imagelocality/image_locality.go``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+import numpy as np
+
+from mooring.framework import (
+    MAX_NODE_SCORE,
+    CycleState,
+    Int64s,
+    KubeVersion,
+    NodeTable,
+    NodeView,
+    Pod,
+    ScorePlugin,
+)
+
+MIN_BYTES = 23 * 1024 * 1024
+"""Fewer bytes than these are as good as none."""
+
+MAX_BYTES_PER_CONTAINER = 1000 * 1024 * 1024
+"""More bytes per container than these count no more."""
+
+_IMAGE_VOLUMES_SINCE = KubeVersion(1, 36)
+
+
+class ImageLocality(ScorePlugin[None]):
+    """Scores the bytes of the pod's images that a node has, each image by how widely it is spread.
+
+    Its answers depend on how many nodes there are and have the images, hence the wide scope.
+    """
+
+    name = "ImageLocality"
+
+    def sign(self, pod: Pod) -> Hashable:
+        return _container_count(pod), tuple(sorted(self._images(pod)))
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        table = nodes.table
+        present = np.zeros(table.capacity, np.int64)
+        for image in self._images(pod):
+            _add_bytes(image, table, present)
+        return _scores(present[nodes.rows], MAX_BYTES_PER_CONTAINER * _container_count(pod))
+
+    def _images(self, pod: Pod) -> Iterator[str]:
+        """The normalised names of the images, repeated as often as the pod uses them."""
+        for container in (*pod.spec.init_containers, *pod.spec.containers):
+            yield normalized_image_name(container.image)
+        if self.handle.kube_version >= _IMAGE_VOLUMES_SINCE:
+            for volume in pod.spec.volumes:
+                if volume.image is not None:
+                    yield normalized_image_name(volume.image.reference)
+
+
+def normalized_image_name(name: str) -> str:
+    """``name`` with the tag ``latest`` when it has neither tag nor digest."""
+    return f"{name}:latest" if name.rfind(":") <= name.rfind("/") else name
+
+
+def _container_count(pod: Pod) -> int:
+    return len(pod.spec.init_containers) + len(pod.spec.containers)
+
+
+def _add_bytes(image: str, table: NodeTable, present: Int64s) -> None:
+    """Add the image's bytes, times the share of nodes that have it, where it is."""
+    use = table.images.get(image)
+    if use is None:
+        return
+    # A slice copies in one step: the writer may append meanwhile, and can't while numpy holds the buffer.
+    rows = np.array(use.rows[:], np.int32)
+    rows = rows[rows < len(present)]
+    present[rows] += int(float(use.size) * (len(rows) / max(len(table), 1)))
+
+
+def _scores(present: Int64s, most: int) -> Int64s:
+    """int64[K]: the bytes within the two bounds, as a share of the way from one to the other."""
+    clamped = np.where(present < MIN_BYTES, MIN_BYTES, np.minimum(present, most))
+    scores: Int64s = MAX_NODE_SCORE * (clamped - MIN_BYTES) // (most - MIN_BYTES)
+    return scores
