@@ -1,0 +1,121 @@
+"""Keeps pods on the nodes they ask for. Mirrors ``plugins/nodeaffinity/node_affinity.go``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from mooring.framework import (
+    SUCCESS,
+    CycleState,
+    FilterPlugin,
+    Handle,
+    Int32s,
+    Int64s,
+    NodeView,
+    Normalizer,
+    Pod,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    Scope,
+    ScorePlugin,
+    Status,
+    Verdicts,
+)
+from mooring.framework.node_selector import (
+    NAME_FIELD,
+    labels_match,
+    preferred_errors,
+    preferred_scores,
+    selector_matches,
+)
+from mooring.framework.objects import NodeAffinity as NodeAffinityTerms
+from mooring.framework.objects import NodeSelector, NodeSelectorTerm
+from mooring.plugins.node_affinity.args import NodeAffinityArgs
+
+REASON_POD = "node(s) didn't match Pod's node affinity/selector"
+REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
+REASON_CONFLICT = "pod affinity terms conflict"
+
+_STATUSES = (SUCCESS, Status.unresolvable(REASON_POD), Status.unresolvable(REASON_ENFORCED))
+_PREFERRED_PATH = "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+
+
+class NodeAffinity(
+    PreFilterPlugin[NodeAffinityArgs],
+    FilterPlugin[NodeAffinityArgs],
+    PreScorePlugin[NodeAffinityArgs],
+    ScorePlugin[NodeAffinityArgs],
+):
+    """Refuses nodes that node selector or required affinity don't match, and scores preferred terms.
+
+    The affinity in the args is required and preferred besides the pod's own.
+    """
+
+    name = "NodeAffinity"
+    Args = NodeAffinityArgs
+    scope = Scope.NODE
+    normalizer = Normalizer.BY_MAX
+
+    def __init__(self, args: NodeAffinityArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        added = args.added_affinity or NodeAffinityTerms()
+        self._added_required = added.required_during_scheduling_ignored_during_execution
+        self._added_preferred = added.preferred_during_scheduling_ignored_during_execution
+
+    def sign(self, pod: Pod) -> Hashable:
+        return frozenset(pod.spec.node_selector.items()), _affinity(pod)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
+        required = _affinity(pod).required_during_scheduling_ignored_during_execution
+        if required is None and self._added_required is None and not pod.spec.node_selector:
+            return Status.skip()
+        names = None if required is None else _named_nodes(required)
+        if names is not None and not names:
+            return Status.unresolvable(REASON_CONFLICT)
+        return PreFilterResult(names)
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        matched = labels_match(pod.spec.node_selector, nodes)
+        required = _affinity(pod).required_during_scheduling_ignored_during_execution
+        if required is not None:
+            matched &= selector_matches(required, nodes)
+        codes: Int32s = (~matched).astype(np.int32)
+        if self._added_required is not None:
+            codes[~selector_matches(self._added_required, nodes)] = 2
+        return Verdicts(codes, _STATUSES)
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        preferred = _affinity(pod).preferred_during_scheduling_ignored_during_execution
+        if not preferred and not self._added_preferred:
+            return Status.skip()
+        errors = [str(error) for error in preferred_errors(preferred, _PREFERRED_PATH)]
+        return Status.error(*errors) if errors else SUCCESS
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        own = _affinity(pod).preferred_during_scheduling_ignored_during_execution
+        return preferred_scores((*self._added_preferred, *own), nodes)
+
+
+def _affinity(pod: Pod) -> NodeAffinityTerms:
+    affinity = pod.spec.affinity
+    return (affinity.node_affinity if affinity else None) or NodeAffinityTerms()
+
+
+def _named_nodes(required: NodeSelector) -> frozenset[str] | None:
+    """The only nodes that can match, when every term names its nodes; None = not limited by name."""
+    by_term = [_names_of(term) for term in required.node_selector_terms]
+    names = [found for found in by_term if found is not None]
+    return frozenset().union(*names) if names and len(names) == len(by_term) else None
+
+
+def _names_of(term: NodeSelectorTerm) -> frozenset[str] | None:
+    """The names that all of the term's conditions on the node's name allow; None without such a condition."""
+    allowed = [
+        frozenset(requirement.values)
+        for requirement in term.match_fields
+        if requirement.key == NAME_FIELD and requirement.operator == "In"
+    ]
+    return frozenset.intersection(*allowed) if allowed else None
