@@ -1,0 +1,98 @@
+"""Prefers nodes whose resources fill up evenly. Mirrors ``plugins/noderesources/balanced_allocation.go``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.framework import (
+    MAX_NODE_SCORE,
+    SUCCESS,
+    Bools,
+    CycleState,
+    Int64s,
+    KubeVersion,
+    NodeView,
+    Pod,
+    PreScorePlugin,
+    Scope,
+    ScorePlugin,
+    Status,
+)
+from mooring.framework.resources import pod_amounts
+from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
+from mooring.plugins.resource_uses import Requests, listed_requests, resource_uses
+
+_IMPROVEMENT_SINCE = KubeVersion(1, 36)
+"""Before, the score was the balance with the pod, however it was without."""
+
+_PRE_SCORE = "PreScoreNodeResourcesBalancedAllocation"
+
+_Shares = npt.NDArray[np.float64]
+
+
+class NodeResourcesBalancedAllocation(
+    PreScorePlugin[NodeResourcesBalancedAllocationArgs], ScorePlugin[NodeResourcesBalancedAllocationArgs]
+):
+    """Scores how much more even the use of the listed resources becomes with the pod: 75 = no change."""
+
+    name = "NodeResourcesBalancedAllocation"
+    Args = NodeResourcesBalancedAllocationArgs
+    scope = Scope.NODE
+
+    def sign(self, pod: Pod) -> Hashable:
+        return self._requests(pod)
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        requests = self._requests(pod)
+        if not any(amount for _, amount in requests):
+            return Status.skip()
+        state.write(_PRE_SCORE, requests)
+        return SUCCESS
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        requests: Requests = state.get(_PRE_SCORE, tuple) or self._requests(pod)
+        if not any(amount for _, amount in requests):
+            return np.zeros(len(nodes), np.int64)
+        uses = list(resource_uses(requests, nodes, non_zero=False))
+        counts = [use.counts for use in uses]
+        with_pod = _balance([_share(use.wanted, use.capacity) for use in uses], counts, len(nodes))
+        if self.handle.kube_version < _IMPROVEMENT_SINCE:
+            return with_pod
+        without_pod = _balance([_share(use.used, use.capacity) for use in uses], counts, len(nodes))
+        half = MAX_NODE_SCORE // 2
+        scores: Int64s = half + (half + with_pod - without_pod) // 2
+        return scores
+
+    def _requests(self, pod: Pod) -> Requests:
+        return listed_requests(pod_amounts(pod), (resource.name for resource in self.args.resources))
+
+
+def _share(amount: Int64s, capacity: Int64s) -> _Shares:
+    """float64[K]: how much of its capacity is taken, at most 1."""
+    return np.minimum(amount.astype(np.float64) / capacity.astype(np.float64), 1.0)
+
+
+def _balance(shares: Sequence[_Shares], counts: Sequence[Bools], length: int) -> Int64s:
+    """int64[K]: 100 where all shares are equal, down to 50; ``counts`` says which shares a node has.
+
+    Every step rounds as upstream's does: half the difference for two shares, the standard deviation of
+    more, summed in the list's order.
+    """
+    number, total, squares = np.zeros((3, length))
+    lowest, highest = np.full(length, np.inf), np.full(length, -np.inf)
+    for share, counted in zip(shares, counts, strict=True):
+        number += counted
+        total += np.where(counted, share, 0.0)
+        np.minimum(lowest, share, out=lowest, where=counted)
+        np.maximum(highest, share, out=highest, where=counted)
+    mean = total / np.maximum(number, 1)
+    for share, counted in zip(shares, counts, strict=True):
+        squares += np.where(counted, (share - mean) * (share - mean), 0.0)
+    deviation = np.where(number > 2, np.sqrt(squares / np.maximum(number, 1)), 0.0)
+    two = number == 2
+    deviation[two] = (highest[two] - lowest[two]) / 2
+    balance: Int64s = ((1 - deviation) * MAX_NODE_SCORE).astype(np.int64)
+    return balance

@@ -1,0 +1,87 @@
+"""Which nodes have room for a pod, and what the others lack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from mooring.framework import SUCCESS, Bools, Code, Int32s, NodeView, Pod, Status, Verdicts
+from mooring.framework.resources import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    PODS,
+    counted_amounts,
+    is_extended_resource,
+    pod_amounts,
+)
+from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
+from mooring.plugins.resource_uses import Requests
+
+_FIXED = (CPU, MEMORY, EPHEMERAL_STORAGE)
+"""These come first among the reasons, in this order; scalar resources follow by name."""
+
+
+def checked_requests(pod: Pod, args: NodeResourcesFitArgs) -> Requests:
+    """What the pod asks for of the resources that are checked, in the order of the reasons."""
+    counted = counted_amounts(pod_amounts(pod, resizing=False))
+    names = (*_FIXED, *sorted(counted.keys() - {*_FIXED, PODS}))
+    return tuple((name, counted[name]) for name in names if counted.get(name) and not _ignored(name, args))
+
+
+def room(requests: Requests, nodes: NodeView) -> Verdicts:
+    """What each node lacks: all of it, with the code that says whether an empty node would do."""
+    table = _StatusTable(len(nodes))
+    full = nodes.requested(PODS) >= nodes.allocatable(PODS)
+    table.change_where(full, partial(_with_reason, "Too many pods"))
+    for name, request in requests:
+        offered = nodes.allocatable(name)
+        short = request > offered - nodes.requested(name)
+        table.change_where(short, partial(_with_reason, f"Insufficient {name}"))
+        table.change_where(request > offered, _unresolvable)
+    return Verdicts(table.codes, tuple(table.statuses))
+
+
+def _ignored(name: str, args: NodeResourcesFitArgs) -> bool:
+    if not is_extended_resource(name):
+        return False
+    return name in args.ignored_resources or name.partition("/")[0] in args.ignored_resource_groups
+
+
+def _with_reason(reason: str, status: Status) -> Status:
+    code = Code.UNSCHEDULABLE if status.ok else status.code
+    return Status(code, (*status.reasons, reason))
+
+
+def _unresolvable(status: Status) -> Status:
+    return replace(status, code=Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+
+
+class _StatusTable:
+    """Statuses of K nodes, dictionary-coded, that grow reason by reason.
+
+    There are never more statuses than kinds of nodes, however many resources are checked.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.codes: Int32s = np.zeros(count, np.int32)
+        self.statuses = [SUCCESS]
+
+    def change_where(self, chosen: Bools, change: Callable[[Status], Status]) -> None:
+        """Put ``change(status)`` in place of each status where ``chosen`` (bool[K]) is true."""
+        if not chosen.any():
+            return
+        pairs = self.codes * 2 + chosen
+        present = np.bincount(pairs, minlength=2 * len(self.statuses)) > 0
+        present[0] = True
+        renumbered = np.cumsum(present, dtype=np.int32) - 1
+        self.codes = renumbered[pairs]
+        self.statuses = list(self._changed(np.flatnonzero(present).tolist(), change))
+
+    def _changed(self, pairs: list[int], change: Callable[[Status], Status]) -> Iterator[Status]:
+        for pair in pairs:
+            number, chosen = divmod(pair, 2)
+            yield change(self.statuses[number]) if chosen else self.statuses[number]

@@ -1,0 +1,93 @@
+"""The three ways to make a score of how full nodes would be.
+
+Mirrors ``least_allocated.go``, ``most_allocated.go`` and ``requested_to_capacity_ratio.go``. Amounts may
+be anything that int64 holds; where kube-scheduler's hundredfold would overflow, the true value is given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView
+from mooring.framework.normalize import percentage
+from mooring.plugins.node_resources_fit.args import (
+    MAX_SHAPE_SCORE,
+    ScoringStrategy,
+    ScoringStrategyType,
+    UtilizationShapePoint,
+)
+from mooring.plugins.resource_uses import Requests, ResourceUse, resource_uses
+
+Scorer = Callable[[Requests, NodeView], Int64s]
+"""int64[K]: the scores, 0..100, of the nodes for a pod with these requests."""
+
+
+def scorer_of(strategy: ScoringStrategy) -> Scorer:
+    """The strategy as a function."""
+    weights = [resource.weight for resource in strategy.resources]
+    if strategy.type is ScoringStrategyType.LEAST_ALLOCATED:
+        return lambda requests, nodes: _mean(weights, requests, nodes, _free)
+    if strategy.type is ScoringStrategyType.MOST_ALLOCATED:
+        return lambda requests, nodes: _mean(weights, requests, nodes, _taken)
+    ratio = strategy.requested_to_capacity_ratio
+    if ratio is None:
+        raise ValueError("scoringStrategy.requestedToCapacityRatio is required, as type asks for it")
+    curve = score_curve(ratio.shape)
+    return lambda requests, nodes: _rounded_mean(weights, requests, nodes, curve)
+
+
+def score_curve(shape: Sequence[UtilizationShapePoint]) -> Int64s:
+    """int64[101]: the score, 0..100, at each whole percentage of utilization."""
+    scale = MAX_NODE_SCORE // MAX_SHAPE_SCORE
+    points = [(point.utilization, point.score * scale) for point in shape]
+    return np.array([_value_at(points, percent) for percent in range(101)], np.int64)
+
+
+def _value_at(points: Sequence[tuple[int, int]], percent: int) -> int:
+    before = points[0]
+    for at in points:
+        if percent <= at[0]:
+            if at is before:
+                return at[1]
+            rise = (at[1] - before[1]) * (percent - before[0])
+            return before[1] + math.trunc(rise / (at[0] - before[0]))
+        before = at
+    return before[1]
+
+
+def _free(use: ResourceUse) -> Int64s:
+    return percentage(np.maximum(use.capacity - use.wanted, 0), use.capacity)
+
+
+def _taken(use: ResourceUse) -> Int64s:
+    return percentage(np.minimum(use.wanted, use.capacity), use.capacity)
+
+
+def _mean(
+    weights: Sequence[int], requests: Requests, nodes: NodeView, score: Callable[[ResourceUse], Int64s]
+) -> Int64s:
+    """The weighted mean over the resources that a node has, rounded down."""
+    total, divisor = np.zeros((2, len(nodes)), np.int64)
+    for use in resource_uses(requests, nodes, non_zero=True):
+        _add(score(use), use.counts, weights[use.position], total, divisor)
+    mean: Int64s = total // np.maximum(divisor, 1)
+    return mean
+
+
+def _rounded_mean(weights: Sequence[int], requests: Requests, nodes: NodeView, curve: Int64s) -> Int64s:
+    """The weighted mean over the resources that score anything, rounded half up."""
+    total, divisor = np.zeros((2, len(nodes)), np.int64)
+    for use in resource_uses(requests, nodes, non_zero=True):
+        scores = curve[_taken(use)]
+        _add(scores, use.counts & (scores > 0), weights[use.position], total, divisor)
+    divisor = np.maximum(divisor, 1)
+    mean: Int64s = (2 * total + divisor) // (2 * divisor)
+    return mean
+
+
+def _add(scores: Int64s, where: Bools, weight: int, total: Int64s, divisor: Int64s) -> None:
+    np.add(total, scores * weight, out=total, where=where)
+    np.add(divisor, weight, out=divisor, where=where)

@@ -1,0 +1,77 @@
+"""How full nodes are of the resources that a score looks at, without and with the pod.
+
+Mirrors ``plugins/noderesources/resource_allocation.go``, which NodeResourcesFit and
+NodeResourcesBalancedAllocation share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mooring.framework import Bools, Int64s, NodeView
+from mooring.framework.quantity import MAX_INT64, millis, units
+from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource
+
+Requests = tuple[tuple[str, int], ...]
+"""What the pod asks of each listed resource, in the list's order: CPU in thousandths, others in units."""
+
+_NON_ZERO_ROWS = {CPU: 0, MEMORY: 1}
+"""Where NodeTable.non_zero_requested holds a resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceUse:
+    """One listed resource over K nodes.
+
+    Attributes:
+        position: The resource's place in the list.
+        counts: bool[K], the node has any of it; elsewhere the resource is left out of the score.
+        capacity: int64[K], what the node offers; 1 where it has none, so that it can divide.
+        used: int64[K], what the pods on the node take.
+        wanted: int64[K], the same with the pod; int64's largest value stands for anything above.
+    """
+
+    position: int
+    counts: Bools
+    capacity: Int64s
+    used: Int64s
+    wanted: Int64s
+
+
+def listed_requests(amounts: Mapping[str, int], names: Iterable[str]) -> Requests:
+    """What ``amounts`` (billionths) say of each listed resource."""
+    return tuple((name, _counted(name, amounts.get(name, 0))) for name in names)
+
+
+def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Iterator[ResourceUse]:
+    """The uses of the listed resources that can count at all.
+
+    Args:
+        requests: The pod's requests; a scalar resource that it doesn't ask for is left out.
+        nodes: The nodes.
+        non_zero: Pods without a CPU or memory request count with the defaults, as in
+            ``NodeTable.non_zero_requested``.
+    """
+    for position, (name, request) in enumerate(requests):
+        scalar = is_scalar_resource(name)
+        if (scalar and not request) or not (scalar or name in (CPU, MEMORY, EPHEMERAL_STORAGE)):
+            continue
+        offered = nodes.allocatable(name)
+        if non_zero and name in _NON_ZERO_ROWS:
+            used: Int64s = nodes.table.non_zero_requested[_NON_ZERO_ROWS[name], nodes.rows]
+        else:
+            used = nodes.requested(name)
+        yield ResourceUse(
+            position=position,
+            counts=np.greater(offered, 0),
+            capacity=np.maximum(offered, 1),
+            used=used,
+            wanted=np.minimum(used, MAX_INT64 - request) + request,
+        )
+
+
+def _counted(name: str, nanos: int) -> int:
+    return millis(nanos) if name == CPU else min(units(nanos), MAX_INT64)
