@@ -1,0 +1,1 @@
+"""HelloWorldPlugin: prefers nodes whose network is quiet."""
