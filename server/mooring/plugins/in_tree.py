@@ -1,0 +1,37 @@
+"""The plugins that every registry starts with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooring.framework import Plugin
+from mooring.plugins.default_binder.plugin import DefaultBinder
+from mooring.plugins.hello_world_plugin.plugin import HelloWorldPlugin
+from mooring.plugins.image_locality.plugin import ImageLocality
+from mooring.plugins.node_affinity.plugin import NodeAffinity
+from mooring.plugins.node_filter.plugin import NodeFilter
+from mooring.plugins.node_name.plugin import NodeName
+from mooring.plugins.node_ports.plugin import NodePorts
+from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
+from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
+from mooring.plugins.node_unschedulable.plugin import NodeUnschedulable
+from mooring.plugins.priority_sort.plugin import PrioritySort
+from mooring.plugins.scheduling_gates.plugin import SchedulingGates
+from mooring.plugins.taint_toleration.plugin import TaintToleration
+
+IN_TREE: tuple[type[Plugin[Any]], ...] = (
+    SchedulingGates,
+    PrioritySort,
+    NodeUnschedulable,
+    NodeName,
+    TaintToleration,
+    NodeAffinity,
+    NodePorts,
+    NodeResourcesFit,
+    NodeResourcesBalancedAllocation,
+    ImageLocality,
+    DefaultBinder,
+    NodeFilter,
+    HelloWorldPlugin,
+)
+"""kube-scheduler's own first, in its order; then those of other systems."""
