@@ -30,6 +30,7 @@ Answered = tuple[Manifest, Manifest]
 PROGRAM = Path(".cache/conformance/oracle-1.36")
 # Without a terminal there is no bar, and the log would be empty for as long as the run takes.
 REPORT_SECONDS = 30.0
+RAISED = "mooring raised"
 
 
 def main() -> int:
@@ -105,7 +106,7 @@ def disagreement(scenario: Manifest, answer: Manifest) -> list[str]:
     try:
         ours = explained(scenario)
     except Exception as error:  # noqa: BLE001 - whatever it raises is a finding, and the run goes on
-        return [f"mooring raised {type(error).__name__}: {error}"]
+        return [f"{RAISED} {type(error).__name__}: {error}"]
     return differences(ours, answer["document"])
 
 
@@ -121,13 +122,24 @@ def compare(answered: Iterable[Answered], program: Path, most: int) -> int:
             agreed += 1
     with Oracle(program) as one_by_one:
         for scenario in mismatches[:most]:
-            smallest = shrink(scenario, lambda smaller: bool(disagreement(smaller, one_by_one.ask(smaller))))
-            print(f"--- {scenario['id']}\n{json.dumps(smallest)}")
-            print("\n".join(disagreement(smallest, one_by_one.ask(smallest))))
+            _print_shrunk(scenario, one_by_one)
     print(f"{agreed} agree, {len(mismatches)} differ, {refused} refused by the API server's rules")
     for family, count in _by_family(mismatches).items():
         print(f"  {count} in {family}")
     return 1 if mismatches else 0
+
+
+def _print_shrunk(scenario: Manifest, oracle: Oracle) -> None:
+    """Shrink without changing the sort of mismatch: one that raises may not end as one that only differs."""
+
+    def found(smaller: Manifest) -> list[str]:
+        return disagreement(smaller, oracle.ask(smaller))
+
+    raised = found(scenario)[0].startswith(RAISED)
+    smallest = shrink(
+        scenario, lambda smaller: any(line.startswith(RAISED) == raised for line in found(smaller))
+    )
+    print("\n".join([f"--- {scenario['id']}", json.dumps(smallest), *found(smallest)]))
 
 
 def _by_family(scenarios: list[Manifest]) -> dict[str, int]:

@@ -179,21 +179,22 @@ def nothing_asked(draft: Draft) -> None:
 
 
 def huge(draft: Draft) -> None:
-    """Amounts near the end of 64 bits, where sums and products wrap around."""
+    """Amounts up to a hundredth of what 64 bits hold: beyond, kube-scheduler's own products wrap around."""
     requests(draft)
     rng = draft.rng
     for node in draft.nodes:
         for name, spellings in {
-            "memory": ["8E", "7Ei", "100E", "1E", "90P"],
-            "cpu": ["9223372036854775", "100E", "1E", "92233720368547758"],
+            "memory": ["92233720368547758", "81Pi", "90P", "33T", "5Ti"],
+            "cpu": ["92233720368547", "92T", "123456789", "5G", "1M"],
         }.items():
-            if draft.chance(0.5):
+            if draft.chance(0.6):
                 node["status"]["allocatable"][name] = node["status"]["capacity"][name] = rng.choice(spellings)
-    for container in draft.pod["spec"]["containers"]:
-        if draft.chance(0.5):
-            container.setdefault("resources", {}).setdefault("requests", {})["memory"] = rng.choice(
-                ["1E", "90P", "3Ei", "100E"]
-            )
+    for pod in [draft.pod, *draft.some(draft.assigned, 0, 2)]:
+        for container in pod["spec"]["containers"]:
+            if draft.chance(0.5):
+                asked = container.setdefault("resources", {}).setdefault("requests", {})
+                asked["memory"] = rng.choice(["1Ti", "30P", "20Pi", "45000000000000001"])
+                asked["cpu"] = rng.choice(["1k", "30T", "61728394", "2500M"])
 
 
 def strategies(draft: Draft) -> None:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -84,9 +85,15 @@ func parseObject(raw []byte, checked bool) (runtime.Object, error) {
 		return nil, err
 	}
 	legacyscheme.Scheme.Default(obj)
+	if obj, err = canonical(obj); err != nil {
+		return nil, err
+	}
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
 		return nil, err
+	}
+	if accessor.GetName() == "" {
+		return nil, errors.New("metadata.name: required")
 	}
 	if pod, ok := obj.(*v1.Pod); ok && pod.Namespace == "" {
 		pod.Namespace = v1.NamespaceDefault
@@ -98,6 +105,17 @@ func parseObject(raw []byte, checked bool) (runtime.Object, error) {
 		return obj, validate(obj)
 	}
 	return obj, nil
+}
+
+// canonical writes and reads an object once, as it reaches the scheduler: "0.5Gi" becomes "512Mi". A quantity that was
+// read with a fraction is held by a pointer, and adding a pod's overhead to its pod-level requests would change the pod.
+func canonical(obj runtime.Object) (runtime.Object, error) {
+	raw, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	stored, _, err := strictDecoder.Decode(raw, nil, nil)
+	return stored, err
 }
 
 // validate applies the API server's rules to pods and nodes, the kinds that scenarios vary freely.
