@@ -2,10 +2,11 @@
 
 from mooring.config.catalog import MULTI_POINT, POINTS, Catalog, PluginDescription
 from mooring.config.configuration import Configuration, EffectiveProfile
+from mooring.config.convert import convert
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
 from mooring.config.in_tree import in_tree_catalog
-from mooring.config.load import default, from_document, load
+from mooring.config.load import check, default, from_document, load
 from mooring.config.show import show
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "EffectiveProfile",
     "EnabledPlugin",
     "PluginDescription",
+    "check",
+    "convert",
     "default",
     "from_document",
     "in_tree_catalog",

@@ -98,7 +98,9 @@ def _decode(plugin: PluginDescription, given: Any, path: str, gates: Gates) -> t
     ]
     args = _gated(args, set(fields), gates)
     if hasattr(args, "validate"):
-        errors += [FieldError(_below(path, error.path), error.message) for error in args.validate()]
+        faults = (FieldError(_below(path, error.path), error.message) for error in args.validate())
+        reported = {error.path for error in errors}
+        errors += [error for error in faults if error.path not in reported]
     return args, errors
 
 

@@ -75,12 +75,33 @@ def decode(record: type[RecordT], value: object, path: str) -> tuple[RecordT | N
         path: Where the document stands in the whole file; put before every error's path.
 
     Returns:
-        The record and no errors, or None and all the errors.
+        The record, and what is wrong with the document. Where leaving out the faulty fields makes a record,
+        it is that one, so that its other fields can be checked too; else None.
     """
+    document = without_nulls(value)
     try:
-        return _adapter(cast("Hashable", record)).validate_json(json.dumps(without_nulls(value))), []
+        return _read(record, document), []
     except ValidationError as error:
-        return None, [_field_error(detail, path) for detail in error.errors(include_url=False)]
+        errors = [_field_error(detail, path) for detail in error.errors(include_url=False)]
+    try:
+        return _read(record, _without(document, {error.path for error in errors}, path)), errors
+    except ValidationError:
+        return None, errors
+
+
+def _read(record: type[RecordT], document: object) -> RecordT:
+    read: RecordT = _adapter(cast("Hashable", record)).validate_json(json.dumps(document))
+    return read
+
+
+def _without(value: Any, faulty: set[str], path: str) -> Any:
+    """The document without the fields at the faulty paths; list items stay, or paths would shift."""
+    if isinstance(value, dict):
+        fields = ((key, item, join(path, key)) for key, item in value.items())
+        return {key: _without(item, faulty, where) for key, item, where in fields if where not in faulty}
+    if isinstance(value, list):
+        return [_without(item, faulty, join(path, index)) for index, item in enumerate(value)]
+    return value
 
 
 def encode(value: object) -> Any:

@@ -31,7 +31,7 @@ from mooring.config.validation import (
     check_profile,
     check_queue_sort,
 )
-from mooring.config.versions import as_v1
+from mooring.config.versions import as_v1, version_notes
 from mooring.config.yaml_loader import read_yaml
 from mooring.framework import FieldError, KubeVersion
 
@@ -64,6 +64,22 @@ def load(
     )
 
 
+def check(
+    text: str,
+    catalog: Catalog,
+    *,
+    kube_version: str = DEFAULT_KUBE_VERSION,
+    feature_gates: Mapping[str, bool] | None = None,
+    strict: bool = False,
+) -> tuple[tuple[FieldError, ...], tuple[str, ...]]:
+    """What ``load`` would complain about: the errors and, when there are none, the warnings."""
+    try:
+        loaded = load(text, catalog, kube_version=kube_version, feature_gates=feature_gates, strict=strict)
+    except ConfigError as error:
+        return tuple(error.errors), ()
+    return (), loaded.warnings
+
+
 def default(
     catalog: Catalog,
     *,
@@ -94,7 +110,7 @@ def from_document(
         errors += removed
     for index, profile in enumerate(written.profiles):
         errors += check_profile(profile, join("profiles", index), catalog)
-    notes = (*notes, *map(str, removed), *advise(current, written, catalog))
+    notes = (*version_notes(document), *notes, *map(str, removed), *advise(current, written, catalog))
     written = dataclasses.replace(written, profiles=tuple(map(without_removed_plugins, written.profiles)))
     complete = with_defaults(written, default_plugins(version, gates))
     errors += _unreported(check_document(complete), errors)
@@ -118,10 +134,8 @@ def from_document(
 def _decode(
     document: dict[str, Any], catalog: Catalog, gates: Gates
 ) -> tuple[KubeSchedulerConfiguration, list[FieldError]]:
-    """The typed document; faulty fields are left out, so that the rest can be checked too."""
+    """The typed document with typed arguments, as far as it can be read, and what is wrong with it."""
     written, errors = decode(KubeSchedulerConfiguration, document, "")
-    if written is None:
-        written, _ = decode(KubeSchedulerConfiguration, _without(document, {e.path for e in errors}), "")
     if written is None:
         raise ConfigError(errors)
     profiles = []
@@ -130,18 +144,6 @@ def _decode(
         profiles.append(typed)
         errors += found
     return dataclasses.replace(written, profiles=tuple(profiles)), errors
-
-
-def _without(value: Any, faulty: set[str], path: str = "") -> Any:
-    if isinstance(value, dict):
-        return {
-            key: _without(item, faulty, join(path, key))
-            for key, item in value.items()
-            if join(path, key) not in faulty
-        }
-    if isinstance(value, list):
-        return [_without(item, faulty, join(path, index)) for index, item in enumerate(value)]
-    return value
 
 
 def _unreported(found: Any, errors: list[FieldError]) -> list[FieldError]:

@@ -5,8 +5,10 @@ kube-scheduler names them in ``invalidPluginsByVersion`` of ``pkg/scheduler/apis
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mooring.config.fields import join
 from mooring.config.in_tree import REMOVED
@@ -37,6 +39,22 @@ def without_removed_plugins(profile: Profile) -> Profile:
         },
         plugin_config=tuple(entry for entry in profile.plugin_config if entry.name not in REMOVED),
     )
+
+
+def without_removed_names(document: dict[str, Any]) -> dict[str, Any]:
+    """The same for a plain document whose types are sound."""
+    result = copy.deepcopy(document)
+    for profile in result.get("profiles", ()):
+        for section in profile.get("plugins", {}).values():
+            if "enabled" in section:
+                section["enabled"] = _remaining(section["enabled"])
+        if "pluginConfig" in profile:
+            profile["pluginConfig"] = _remaining(profile["pluginConfig"])
+    return result
+
+
+def _remaining(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [item for item in listed if item["name"] not in REMOVED]
 
 
 def _gone(path: str, name: str) -> FieldError:

@@ -61,6 +61,13 @@ def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tu
     return (given, ()) if version == API_VERSION else _to_v1(given)
 
 
+def version_notes(document: object) -> Iterator[str]:
+    """What to say about a document of an older version."""
+    version = document.get("apiVersion") if isinstance(document, dict) else None
+    if version != API_VERSION:
+        yield f"a current kube-scheduler refuses {version}; mooring config convert writes the v1 file"
+
+
 def _type_errors(kind: object, version: object, *, strict: bool) -> Iterator[FieldError]:
     if kind == "Policy":
         yield FieldError(
@@ -71,16 +78,25 @@ def _type_errors(kind: object, version: object, *, strict: bool) -> Iterator[Fie
     elif version not in {API_VERSION, *(f"{GROUP}/{name}" for name in OLDER_VERSIONS)}:
         yield FieldError("apiVersion", f"must be {API_VERSION}" + (f", not {version}" if version else ""))
     elif version != API_VERSION and strict:
-        yield FieldError("apiVersion", f"{version} is not read by kube-scheduler any more; convert the file")
+        yield FieldError(
+            "apiVersion",
+            f"{version} is refused by a current kube-scheduler; mooring config convert writes the v1 file",
+        )
 
 
 def _to_v1(document: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     old = str(document["apiVersion"]).removeprefix(f"{GROUP}/")
     converted = copy.deepcopy(document) | {"apiVersion": API_VERSION}
-    notes = [f"{GROUP}/{old} is no longer read by kube-scheduler; mooring config convert writes the v1 file"]
+    notes: list[str] = []
     dropped = [name for name in _GONE_FIELDS if converted.pop(name, None) is not None]
     if dropped:
         notes.append(f"{', '.join(dropped)}: no longer part of the configuration, left out")
+    election = converted.get("leaderElection")
+    if isinstance(election, dict) and election.get("resourceLock", "leases") != "leases":
+        notes.append(
+            f"leaderElection.resourceLock: {election['resourceLock']} is gone, leases took its place"
+        )
+        election["resourceLock"] = "leases"
     if not converted.get("profiles"):
         converted["profiles"] = [{}]
     errors: list[FieldError] = []

@@ -5,17 +5,12 @@ Mirrors ``NodeAffinityArgs`` of ``k8s.io/kube-scheduler/config/v1/types_pluginar
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mooring.framework import FieldError
-from mooring.framework.names import is_label_value, is_qualified_name
-from mooring.framework.objects import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm
-
-_INT64 = 2**63
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_FIELD_OPERATORS = ("In", "NotIn")
+from mooring.framework.node_selector import preferred_errors, selector_errors
+from mooring.framework.objects import NodeAffinity
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,57 +27,10 @@ class NodeAffinityArgs:
         """Mirrors ``ValidateNodeAffinityArgs``."""
         if self.added_affinity is None:
             return
-        path = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
         required = self.added_affinity.required_during_scheduling_ignored_during_execution
-        for index, term in enumerate(required.node_selector_terms if required else ()):
-            yield from _check_term(term, f"{path}.nodeSelectorTerms[{index}]")
-        path = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+        if required is not None:
+            path = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+            yield from selector_errors(required, path)
         preferred = self.added_affinity.preferred_during_scheduling_ignored_during_execution
-        for index, weighted in enumerate(preferred):
-            if weighted.weight:
-                yield from _check_term(weighted.preference, f"{path}[{index}].preference")
-
-
-def _check_term(term: NodeSelectorTerm, path: str) -> Iterator[FieldError]:
-    for index, requirement in enumerate(term.match_expressions):
-        yield from _check_expression(requirement, f"{path}.matchExpressions[{index}]")
-    for index, requirement in enumerate(term.match_fields):
-        yield from _check_field(requirement, f"{path}.matchFields[{index}]")
-
-
-def _check_expression(requirement: NodeSelectorRequirement, path: str) -> Iterator[FieldError]:
-    if not is_qualified_name(requirement.key):
-        yield FieldError(f"{path}.key", f"{requirement.key!r} is no label key")
-    values = requirement.values
-    match requirement.operator:
-        case "In" | "NotIn":
-            if not values:
-                yield FieldError(f"{path}.values", f"must not be empty for {requirement.operator}")
-        case "Exists" | "DoesNotExist":
-            if values:
-                yield FieldError(f"{path}.values", f"must be empty for {requirement.operator}")
-        case "Gt" | "Lt":
-            yield from _check_bound(values, requirement.operator, path)
-        case other:
-            operators = "In, NotIn, Exists, DoesNotExist, Gt or Lt"
-            yield FieldError(f"{path}.operator", f"must be {operators}, not {other!r}")
-            return
-    for index, value in enumerate(values):
-        if not is_label_value(value):
-            yield FieldError(f"{path}.values[{index}]", f"{value!r} is no label value")
-
-
-def _check_bound(values: Sequence[str], operator: str, path: str) -> Iterator[FieldError]:
-    if len(values) != 1:
-        yield FieldError(f"{path}.values", f"must be exactly one for {operator}")
-    for index, value in enumerate(values):
-        if not _INTEGER.fullmatch(value) or not -_INT64 <= int(value) < _INT64:
-            yield FieldError(f"{path}.values[{index}]", f"must be an integer for {operator}, not {value!r}")
-
-
-def _check_field(requirement: NodeSelectorRequirement, path: str) -> Iterator[FieldError]:
-    if requirement.operator not in _FIELD_OPERATORS:
-        operators = " or ".join(_FIELD_OPERATORS)
-        yield FieldError(f"{path}.operator", f"must be {operators}, not {requirement.operator!r}")
-    elif len(requirement.values) != 1:
-        yield FieldError(f"{path}.values", "must be exactly one")
+        path = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+        yield from preferred_errors(preferred, path)
