@@ -1,0 +1,1 @@
+"""The gRPC service: transport, protections, health and metrics, and the servicers of mooring.v1."""

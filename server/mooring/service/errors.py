@@ -1,0 +1,108 @@
+"""From an error to what travels on the wire: the one table, and the details that clients decode.
+
+The tree of errors is drawn in mooring.framework.errors. Whatever is not part of it is a defect: the caller
+gets INTERNAL with an incident number, the log gets the number and the traceback.
+"""
+
+import logging
+import uuid
+from typing import NamedTuple, NoReturn
+
+import grpc
+from google.rpc.error_details_pb2 import (  # type: ignore[import-untyped]  # ships no types
+    BadRequest,
+    ErrorInfo,
+)
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ships no types
+
+from mooring.framework import errors
+
+DOMAIN = "mooring.dev"
+"""ErrorInfo.domain of every failed call."""
+
+DETAILS_KEY = "grpc-status-details-bin"
+"""The trailing metadata that holds the serialised google.rpc.Status."""
+
+# HTTP/2 peers refuse trailers above 8 KiB. Text is percent-encoded (three bytes for one at worst) and the
+# details grow by a third, so 600 bytes of text and 3,000 of details always fit.
+MAX_TEXT_BYTES = 600
+MAX_DETAILS_BYTES = 3_000
+
+CODES: dict[type[errors.MooringError], grpc.StatusCode] = {
+    errors.InvalidArgumentError: grpc.StatusCode.INVALID_ARGUMENT,
+    errors.NotFoundError: grpc.StatusCode.NOT_FOUND,
+    errors.FailedPreconditionError: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.AbortedError: grpc.StatusCode.ABORTED,
+    errors.OutOfRangeError: grpc.StatusCode.OUT_OF_RANGE,
+    errors.UnavailableError: grpc.StatusCode.UNAVAILABLE,
+    errors.ResourceExhaustedError: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    errors.DeadlineExceededError: grpc.StatusCode.DEADLINE_EXCEEDED,
+    errors.PermissionDeniedError: grpc.StatusCode.PERMISSION_DENIED,
+    errors.PluginFailureError: grpc.StatusCode.INTERNAL,
+    errors.UnimplementedError: grpc.StatusCode.UNIMPLEMENTED,
+}
+"""The gRPC code of each class of error; a subclass has the code of its nearest ancestor here."""
+
+log = logging.getLogger(__name__)
+
+
+class Failure(NamedTuple):
+    """A failed call as gRPC sends it: the code, its text, and the serialised google.rpc.Status."""
+
+    code: grpc.StatusCode
+    text: str
+    details: bytes
+
+
+def failure_of(error: Exception) -> Failure:
+    """Translates any exception. One outside the tree is logged, with the incident number that is sent."""
+    if isinstance(error, errors.MooringError):
+        return _failure(_code(error), error)
+    incident = uuid.uuid4().hex[:12]
+    log.error("incident %s: uncaught %s", incident, type(error).__name__, exc_info=error)
+    text = f"defect of the server; its log has the details under incident {incident}"
+    return _failure(grpc.StatusCode.INTERNAL, errors.MooringError(text, reason="INTERNAL", incident=incident))
+
+
+def abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
+    """Ends the call with what `failure_of` makes of the error. Raises, as `context.abort` does."""
+    failure = failure_of(error)
+    context.set_trailing_metadata(((DETAILS_KEY, failure.details),))
+    context.abort(failure.code, failure.text)
+
+
+def _code(error: errors.MooringError) -> grpc.StatusCode:
+    return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
+
+
+def _failure(code: grpc.StatusCode, error: errors.MooringError) -> Failure:
+    text = _cut(error.message, MAX_TEXT_BYTES)
+    status = Status(code=code.value[0], message=text)
+    metadata = {key: _cut(value, 300) for key, value in error.metadata.items()}
+    _attach(status, ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=metadata))
+    if isinstance(error, errors.InvalidArgumentError):
+        room = MAX_DETAILS_BYTES - status.ByteSize()
+        _attach(status, _bad_request(error, room))
+    return Failure(code, text, status.SerializeToString())
+
+
+def _bad_request(error: errors.InvalidArgumentError, room: int) -> BadRequest:
+    """The violations, as many as fit into `room` bytes; the last one says how many did not."""
+    request = BadRequest()
+    for index, violation in enumerate(error.violations):
+        path, message = _cut(violation.path, 200), _cut(violation.message, 300)
+        if request.ByteSize() + len(path.encode()) + len(message.encode()) > room - 100:
+            rest = len(error.violations) - index
+            request.field_violations.add(description=f"and {rest} more violations")
+            break
+        request.field_violations.add(field=path, description=message)
+    return request
+
+
+def _attach(status: Status, detail: ErrorInfo | BadRequest) -> None:
+    status.details.add().Pack(detail)
+
+
+def _cut(text: str, limit: int) -> str:
+    encoded = text.encode()
+    return text if len(encoded) <= limit else encoded[: limit - 3].decode(errors="ignore") + "..."

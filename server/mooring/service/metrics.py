@@ -1,0 +1,156 @@
+"""Metrics: grpc_server_*, and kube-scheduler's names, labels and buckets with the prefix mooring_.
+
+A pod's or node's name is never a label.
+"""
+
+from typing import Generic, TypeVar
+
+import grpc
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+
+def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
+    """Upper bounds of histogram buckets: start, start*factor, ... (`count` of them)."""
+    return tuple(start * factor**i for i in range(count))
+
+
+Metric = TypeVar("Metric", Counter, Gauge, Histogram)
+
+
+class Labelled(Generic[Metric]):
+    """A metric with labels that keeps its children: finding one costs more than counting. Thread-safe."""
+
+    def __init__(self, metric: Metric) -> None:
+        self._metric: Metric = metric
+        self._children: dict[tuple[str, ...], Metric] = {}
+
+    def __call__(self, *labels: str) -> Metric:
+        """The child for these values, in the order of the labels."""
+        child = self._children.get(labels)
+        if child is None:
+            child = self._children.setdefault(labels, self._metric.labels(*labels))
+        return child
+
+
+class Metrics:
+    """Every metric of one server, in a registry of its own. Thread-safe.
+
+    An attribute with labels is called with their values: `metrics.cache_size("nodes").set(5)`.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        self._decisions()
+        self._calls()
+        self._protection()
+
+    def _decisions(self) -> None:
+        self.schedule_attempts = self._counters(
+            "mooring_schedule_attempts",
+            "Decisions, by result: scheduled, unschedulable or error.",
+            ("result", "profile"),
+        )
+        self.attempt_duration = self._histograms(
+            "mooring_scheduling_attempt_duration_seconds",
+            "Seconds for one decision, commit included.",
+            ("result", "profile"),
+            exponential(0.001, 2, 15),
+        )
+        self.algorithm_duration = Histogram(
+            "mooring_scheduling_algorithm_duration_seconds",
+            "Seconds for filtering and scoring one pod.",
+            buckets=exponential(0.001, 2, 15),
+            registry=self.registry,
+        )
+        self.extension_point_duration = self._histograms(
+            "mooring_framework_extension_point_duration_seconds",
+            "Seconds for all plugins of one extension point.",
+            ("extension_point", "status", "profile"),
+            exponential(0.0001, 2, 12),
+        )
+        self.plugin_execution_duration = self._histograms(
+            "mooring_plugin_execution_duration_seconds",
+            "Seconds for one plugin at one extension point, on a sample of the decisions.",
+            ("plugin", "extension_point", "status"),
+            exponential(0.00001, 1.5, 20),
+        )
+        self.plugin_evaluation = self._counters(
+            "mooring_plugin_evaluation",
+            "Evaluations of a plugin.",
+            ("plugin", "extension_point", "profile"),
+        )
+        self.cache_size = Labelled(
+            Gauge("mooring_cache_size", "Objects in the state.", ("type",), registry=self.registry)
+        )
+
+    def _calls(self) -> None:
+        method = ("grpc_type", "grpc_service", "grpc_method")
+        self.started = self._counters("grpc_server_started", "Calls started.", method)
+        self.handled = self._counters("grpc_server_handled", "Calls ended.", (*method, "grpc_code"))
+        self.received = self._counters("grpc_server_msg_received", "Requests received.", method)
+        self.sent = self._counters("grpc_server_msg_sent", "Responses sent.", method)
+        self.handling = self._histograms(
+            "grpc_server_handling_seconds",
+            "Seconds from a call's start to its end.",
+            method,
+            exponential(0.0001, 2, 17),
+        )
+
+    def _protection(self) -> None:
+        self.inflight_calls = Gauge(
+            "mooring_inflight_calls",
+            "Calls whose request has arrived and that have no answer yet.",
+            registry=self.registry,
+        )
+        self.shed_calls = Counter(
+            "mooring_shed_calls", "Calls refused because too many were in flight.", registry=self.registry
+        )
+        self.body_timeouts = Counter(
+            "mooring_body_timeouts", "Calls whose request did not arrive in time.", registry=self.registry
+        )
+        self.abandoned_workers = Gauge(
+            "mooring_abandoned_workers",
+            "Threads still inside a plugin whose call was answered at its deadline.",
+            registry=self.registry,
+        )
+
+    def _counters(self, name: str, text: str, labels: tuple[str, ...]) -> Labelled[Counter]:
+        return Labelled(Counter(name, text, labels, registry=self.registry))
+
+    def _histograms(
+        self, name: str, text: str, labels: tuple[str, ...], buckets: tuple[float, ...]
+    ) -> Labelled[Histogram]:
+        return Labelled(Histogram(name, text, labels, buckets=buckets, registry=self.registry))
+
+
+class MethodMetrics:
+    """The grpc_server_* children of one unary method, which exist from the start. Thread-safe.
+
+    Args:
+        metrics: Where they belong.
+        method: The full name as on the wire, such as "/mooring.v1.SchedulingService/Filter".
+    """
+
+    def __init__(self, metrics: Metrics, method: str) -> None:
+        service, _, name = method.strip("/").partition("/")
+        labels = ("unary", service, name)
+        self.started: Counter = metrics.started(*labels)
+        self.received: Counter = metrics.received(*labels)
+        self.sent: Counter = metrics.sent(*labels)
+        self.handling: Histogram = metrics.handling(*labels)
+        self.handled: dict[grpc.StatusCode, Counter] = {
+            code: metrics.handled(*labels, camel_case(code)) for code in grpc.StatusCode
+        }
+
+
+def camel_case(code: grpc.StatusCode) -> str:
+    """A code as gRPC's Go libraries spell it, which dashboards expect: InvalidArgument, OK, Canceled."""
+    if code is grpc.StatusCode.OK:
+        return "OK"
+    if code is grpc.StatusCode.CANCELLED:
+        return "Canceled"
+    return "".join(word.capitalize() for word in code.name.split("_"))

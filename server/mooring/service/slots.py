@@ -1,0 +1,205 @@
+"""Plugin slots: the few threads that run plugins' code, and what happens when one does not come back.
+
+A call hands its work to a slot and waits until its deadline. If the work is still running then, the call is
+answered with the name of the plugin; the slot's thread, which nothing can stop, is abandoned and replaced.
+Too many abandoned threads end the process: `alive` turns false, and whoever watches liveness restarts it.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any, TypeVar
+
+from prometheus_client import Gauge
+
+from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
+
+Result = TypeVar("Result")
+
+
+class Progress:
+    """What the work in a slot tells about itself, and asks.
+
+    The work sets `plugin` and `extension_point` before it calls a plugin and calls `check` between plugins;
+    the waiting call reads them. Plain attributes, because an assignment must cost nothing.
+
+    Attributes:
+        plugin: The plugin that is running; "" for none.
+        extension_point: Where it is running, such as "Filter"; "" for nowhere.
+        deadline: When the caller stops waiting, in seconds of `time.monotonic`.
+    """
+
+    __slots__ = ("_cancelled", "deadline", "extension_point", "plugin")
+
+    def __init__(self, deadline: float) -> None:
+        self.plugin = ""
+        self.extension_point = ""
+        self.deadline = deadline
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Makes the next `check` raise. For when the caller has gone away."""
+        self._cancelled = True
+
+    def check(self) -> None:
+        """Raises DeadlineExceededError if nobody waits for the result any more."""
+        if self._cancelled or time.monotonic() >= self.deadline:
+            raise self.exceeded()
+
+    def exceeded(self) -> DeadlineExceededError:
+        """The error for a caller whose time is over, with the name of what is running."""
+        if not self.plugin:
+            return DeadlineExceededError("the deadline passed; allow more time or ask for less")
+        return DeadlineExceededError(
+            f"the deadline passed while plugin {self.plugin} was running at {self.extension_point}; "
+            "allow more time or look at the plugin",
+            plugin=self.plugin,
+            extension_point=self.extension_point,
+        )
+
+
+class _Stage(Enum):
+    QUEUED = auto()
+    RUNNING = auto()
+    DONE = auto()
+    GIVEN_UP = auto()
+
+
+@dataclass(slots=True)
+class _Job:
+    work: Callable[[Progress], Any]
+    progress: Progress
+    finished: threading.Lock = field(default_factory=threading.Lock)
+    stage: _Stage = _Stage.QUEUED
+    result: Any = None
+    error: BaseException | None = None
+
+
+class Slots:
+    """A bounded number of worker threads for plugins' code. Thread-safe.
+
+    Args:
+        count: How many, 1 or more; default 8.
+        max_abandoned: How many threads may be stuck before new work is refused, 0 or more; default 32.
+        gauge: Set to the number of abandoned threads; optional.
+    """
+
+    def __init__(self, count: int = 8, max_abandoned: int = 32, gauge: Gauge | None = None) -> None:
+        self._count = count
+        self._max_abandoned = max_abandoned
+        self._gauge = gauge
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._workers = 0
+        self._abandoned = 0
+        self._started = 0
+        with self._lock:
+            self._fill()
+
+    @property
+    def abandoned(self) -> int:
+        """How many threads are stuck in work that nobody waits for."""
+        return self._abandoned
+
+    def alive(self) -> bool:
+        """Whether new work is taken: no more than `max_abandoned` threads are stuck."""
+        return self._abandoned <= self._max_abandoned
+
+    def run(
+        self,
+        work: Callable[[Progress], Result],
+        deadline: float,
+        on_cancel: Callable[[Callable[[], None]], object] | None = None,
+    ) -> Result:
+        """Runs the work in a slot and returns its result, or raises what it raised.
+
+        Args:
+            work: Called with the Progress that it keeps up to date.
+            deadline: When to stop waiting, in seconds of `time.monotonic`.
+            on_cancel: Registers a callback for when the caller goes away, such as `context.add_callback`.
+
+        Raises:
+            DeadlineExceededError: The deadline passed; it names the plugin that was running.
+            ResourceExhaustedError: Too many threads are stuck.
+        """
+        if not self.alive():
+            raise ResourceExhaustedError(
+                f"{self._abandoned} workers are stuck in plugins, {self._max_abandoned} may be; "
+                "retry at another replica",
+                reason="WORKERS_ABANDONED",
+            )
+        job = _Job(work, Progress(deadline))
+        if on_cancel is not None:
+            on_cancel(job.progress.cancel)
+        job.finished.acquire()
+        self._jobs.put(job)
+        if not job.finished.acquire(timeout=max(0.0, deadline - time.monotonic())) and self._give_up(job):
+            raise job.progress.exceeded()
+        if job.error is not None:
+            raise job.error
+        result: Result = job.result
+        return result
+
+    def stop(self) -> None:
+        """Ends the idle threads, and the busy ones when their work ends. Work that is queued still runs."""
+        for _ in range(self._workers):
+            self._jobs.put(None)
+
+    def _give_up(self, job: _Job) -> bool:
+        """Marks the job as nobody's; False if it was done in the meantime."""
+        with self._lock:
+            if job.stage is _Stage.DONE:
+                return False
+            if job.stage is _Stage.RUNNING:
+                self._workers -= 1
+                self._count_abandoned(+1)
+                if self.alive():
+                    self._fill()
+            job.stage = _Stage.GIVEN_UP
+            return True
+
+    def _fill(self) -> None:
+        while self._workers < self._count:
+            self._workers += 1
+            self._started += 1
+            threading.Thread(target=self._work, name=f"plugin-slot-{self._started}", daemon=True).start()
+
+    def _work(self) -> None:
+        while self._turn():
+            pass
+
+    def _turn(self) -> bool:
+        """Waits for a job and runs it, and keeps nothing of it; False if this thread is to end."""
+        job = self._jobs.get()
+        if job is None:
+            return False
+        with self._lock:
+            if job.stage is _Stage.GIVEN_UP:
+                return True
+            job.stage = _Stage.RUNNING
+        try:
+            job.result = job.work(job.progress)
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller, who waits in `run`
+            job.error = error
+        return self._finish(job)
+
+    def _finish(self, job: _Job) -> bool:
+        """Hands the job back; False if this thread was abandoned and another one has its place."""
+        with self._lock:
+            if job.stage is not _Stage.GIVEN_UP:
+                job.stage = _Stage.DONE
+                job.finished.release()
+                return True
+            self._count_abandoned(-1)
+            if self._workers >= self._count:
+                return False
+            self._workers += 1
+            return True
+
+    def _count_abandoned(self, change: int) -> None:
+        self._abandoned += change
+        if self._gauge is not None:
+            self._gauge.set(self._abandoned)

@@ -1,0 +1,155 @@
+"""A server on real ports with a servicer of the tests' own."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import grpc
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo  # type: ignore[import-untyped]
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
+
+from mooring.service.metrics import Metrics
+from mooring.service.server import Options, Server, Service, build
+from mooring.service.slots import Slots
+from mooring.v1 import cluster_service_pb2 as pb
+from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
+
+Answer = Callable[[grpc.ServicerContext], pb.GetClusterInfoResponse]
+
+QUIET = Options(
+    listen="127.0.0.1:0",
+    health_listen="127.0.0.1:0",
+    metrics_listen="127.0.0.1:0",
+    drain_delay=0.0,
+    stop_grace=5.0,
+)
+SERVICE = pb.DESCRIPTOR.services_by_name["ClusterService"]
+LONG = 20.0
+"""Seconds; more than anything here takes, so that a hang fails instead of lasting."""
+
+
+@dataclass
+class Running:
+    """A started server and what is needed to look at it."""
+
+    server: Server
+    stub: pb_grpc.ClusterServiceStub
+    metrics: Metrics
+    slots: Slots
+
+    def ask(self, timeout: float = LONG) -> pb.GetClusterInfoResponse:
+        return self.stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=timeout)
+
+    def fails(self, timeout: float = LONG) -> "Failed":
+        return failed(lambda: self.ask(timeout))
+
+    def value(self, name: str, **labels: str) -> float | None:
+        return self.metrics.registry.get_sample_value(name, labels)
+
+
+@dataclass
+class Failed:
+    """A failed call as a client sees it."""
+
+    code: grpc.StatusCode
+    text: str
+    info: Any
+    violations: list[tuple[str, str]]
+
+
+def servicer(answer: Answer) -> pb_grpc.ClusterServiceServicer:
+    class Servicer(pb_grpc.ClusterServiceServicer):
+        def GetClusterInfo(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name of the call
+            return answer(context)
+
+        def ListNodes(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name of the call
+            return pb.ListNodesResponse()
+
+    return Servicer()  # type: ignore[abstract]  # PushObjects stays as it was generated
+
+
+def service(answer: Answer) -> Service:
+    return Service(
+        SERVICE, lambda server: pb_grpc.add_ClusterServiceServicer_to_server(servicer(answer), server)
+    )
+
+
+def answering(_: grpc.ServicerContext) -> pb.GetClusterInfoResponse:
+    return pb.GetClusterInfoResponse(synced=True)
+
+
+@contextmanager
+def running(
+    answer: Answer = answering,
+    options: Options = QUIET,
+    slots: Slots | None = None,
+    ready: Callable[[], str] = lambda: "",
+    **changes: Any,
+) -> Iterator[Running]:
+    metrics = Metrics()
+    slots = slots or Slots(2)
+    server = build([service(answer)], replace(options, **changes), metrics=metrics, slots=slots, ready=ready)
+    server.start()
+    with grpc.insecure_channel(server.address) as channel:
+        try:
+            yield Running(server, pb_grpc.ClusterServiceStub(channel), metrics, slots)
+        finally:
+            server.stop()
+
+
+def failed(call: Callable[[], object]) -> Failed:
+    """What a call fails with, details decoded."""
+    try:
+        call()
+    except grpc.RpcError as error:
+        return decode(error)
+    raise AssertionError("the call succeeded")
+
+
+def decode(error: Any) -> Failed:
+    trailers = dict(error.trailing_metadata() or ())
+    status = Status.FromString(trailers.get("grpc-status-details-bin", b""))
+    assert not trailers or status.code == error.code().value[0]
+    bad = unpacked(status, BadRequest)
+    return Failed(
+        error.code(),
+        error.details(),
+        unpacked(status, ErrorInfo),
+        [(v.field, v.description) for v in bad.field_violations] if bad else [],
+    )
+
+
+def unpacked(status: Any, kind: Any) -> Any:
+    for detail in status.details:
+        assert isinstance(detail, AnyMessage)
+        message = kind()
+        if detail.Unpack(message):
+            return message
+    return None
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits for the condition; fails if it never comes."""
+    give_up = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < give_up, "the condition never came true"
+        time.sleep(0.005)
+
+
+@contextmanager
+def blocked() -> Iterator[tuple[Answer, threading.Event]]:
+    """An answer that waits for the event, which is set at the end whatever happens."""
+    release = threading.Event()
+
+    def wait(_: grpc.ServicerContext) -> pb.GetClusterInfoResponse:
+        release.wait(LONG)
+        return pb.GetClusterInfoResponse()
+
+    try:
+        yield wait, release
+    finally:
+        release.set()
