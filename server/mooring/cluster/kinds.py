@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mooring.framework.objects import Node, Object, ObjectMeta, Pod
+from mooring.framework.objects.numbers import Int32
 
 
 class Namespace(Object, frozen=True):
@@ -17,7 +18,7 @@ class PriorityClass(Object, frozen=True):
     """What a pod's ``priorityClassName`` stands for."""
 
     metadata: ObjectMeta = ObjectMeta()
-    value: int = 0
+    value: Int32 = 0
     global_default: bool = False
     preemption_policy: str | None = None
 

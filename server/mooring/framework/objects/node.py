@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from mooring.framework.objects.meta import Condition, Object, ObjectMeta
+from mooring.framework.objects.numbers import Int64
 from mooring.framework.quantity import Quantity
 
 
@@ -27,7 +28,7 @@ class ContainerImage(Object, frozen=True):
     """An image that the node has, under all its names."""
 
     names: tuple[str, ...] = ()
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
 class NodeAddress(Object, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from mooring.framework.objects.meta import Condition, LabelSelector, Object, ObjectMeta
+from mooring.framework.objects.numbers import Int32
 from mooring.framework.quantity import Quantity
 
 
@@ -18,8 +19,8 @@ class ResourceRequirements(Object, frozen=True):
 class ContainerPort(Object, frozen=True):
     """A port of a container; ``host_port`` 0 = none, ``protocol`` "" = TCP, ``host_ip`` "" = all."""
 
-    container_port: int = 0
-    host_port: int = 0
+    container_port: Int32 = 0
+    host_port: Int32 = 0
     host_ip: str = field(default="", name="hostIP")
     protocol: str = ""
 
@@ -58,7 +59,7 @@ class NodeSelector(Object, frozen=True):
 class PreferredSchedulingTerm(Object, frozen=True):
     """A term worth ``weight`` (1..100) on the nodes that match it."""
 
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
@@ -83,7 +84,7 @@ class PodAffinityTerm(Object, frozen=True):
 class WeightedPodAffinityTerm(Object, frozen=True):
     """A pod affinity term worth ``weight`` (1..100)."""
 
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
@@ -114,11 +115,11 @@ class Toleration(Object, frozen=True):
 class TopologySpreadConstraint(Object, frozen=True):
     """How evenly matching pods must lie over the values of a node label."""
 
-    max_skew: int = 0
+    max_skew: Int32 = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: tuple[str, ...] = ()
@@ -159,7 +160,7 @@ class ISCSIVolumeSource(Object, frozen=True):
 
     target_portal: str = ""
     iqn: str = ""
-    lun: int = 0
+    lun: Int32 = 0
     read_only: bool = False
 
 
@@ -226,7 +227,7 @@ class PodSpec(Object, frozen=True):
     scheduler_name: str = "default-scheduler"
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
     scheduling_group: PodSchedulingGroup | None = None
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: str | None = None
     overhead: dict[str, Quantity] = field(default_factory=dict)
