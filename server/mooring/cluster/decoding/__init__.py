@@ -1,5 +1,18 @@
 """The API's encodings to objects: JSON, protobuf, manifests. Both encodings give the same objects."""
 
 from mooring.cluster.decoding.json_objects import decode_json, decode_node, decode_pod, from_manifest
+from mooring.cluster.decoding.protobuf_objects import (
+    decode_node_protobuf,
+    decode_pod_protobuf,
+    decode_protobuf,
+)
 
-__all__ = ["decode_json", "decode_node", "decode_pod", "from_manifest"]
+__all__ = [
+    "decode_json",
+    "decode_node",
+    "decode_node_protobuf",
+    "decode_pod",
+    "decode_pod_protobuf",
+    "decode_protobuf",
+    "from_manifest",
+]

@@ -1,0 +1,157 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from mooring.cluster.decoding import (
+    decode_json,
+    decode_node,
+    decode_pod,
+    decode_pod_protobuf,
+    decode_protobuf,
+    from_manifest,
+)
+from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
+from mooring.cluster.kinds import ClusterObject
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.objects import Container, Node, Pod
+
+FIXTURES = Path(__file__).parents[1] / "testdata" / "protobuf"
+NAMES = sorted(file.stem for file in FIXTURES.glob("*.json"))
+
+
+def outcome(data: bytes, kind: str, *, json_encoded: bool) -> ClusterObject | str | None:
+    """The object, or the text of the refusal: both encodings must agree on that as well."""
+    try:
+        return decode_json(data, kind) if json_encoded else decode_protobuf(data, kind)
+    except InvalidArgumentError as error:
+        return error.message
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_go_marshals_is_what_its_json_says(name: str) -> None:
+    kind = name.partition("-")[0].capitalize()
+    expected = outcome((FIXTURES / f"{name}.json").read_bytes(), kind, json_encoded=True)
+    assert outcome((FIXTURES / f"{name}.pb").read_bytes(), kind, json_encoded=False) == expected
+    assert outcome((FIXTURES / f"{name}.k8s.pb").read_bytes(), "", json_encoded=False) == expected
+
+
+def test_there_are_fixtures() -> None:
+    assert len(NAMES) > 10
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "message"),
+    [
+        pytest.param("", "", "empty", id="nothing"),
+        pytest.param("{", "", "truncated", id="cut off"),
+        pytest.param("[" * 100_000, "", "nested too deeply", id="deep list"),
+        pytest.param('{"spec":' * 100_000, "", "nested too deeply", id="deep field"),
+        pytest.param("<html>", "", "malformed", id="no JSON"),
+        pytest.param('{"metadata":{"name":NaN}}', "", "malformed", id="NaN"),
+        pytest.param("{}", "metadata.name", "required", id="no name"),
+        pytest.param('{"metadata":{"name":7}}', "metadata.name", "got int", id="wrong type"),
+        pytest.param(
+            '{"metadata":{"name":"p"},"spec":{"containers":[{"name":"a"},{"ports":[{"hostPort":"x"}]}]}}',
+            "spec.containers[1].ports[0].hostPort",
+            "got str",
+            id="path with indices",
+        ),
+        pytest.param(
+            '{"metadata":{"name":"p"},"spec":{"nodeName":null,"containers":[{"image":3}]}}',
+            "spec.containers[0].image",
+            "got int",
+            id="path on the slow way",
+        ),
+        pytest.param(
+            '{"metadata":{"name":"p"},"spec":{"overhead":{"cpu":"-1"}}}',
+            "spec.overhead[cpu]",
+            "negative",
+            id="negative quantity",
+        ),
+        pytest.param(
+            '{"metadata":{"name":"p"},"spec":{"overhead":{"cpu":"1x"}}}',
+            "spec.overhead[cpu]",
+            "not a quantity",
+            id="malformed quantity",
+        ),
+        pytest.param(
+            '{"metadata":{"name":"p"},"spec":{"priority":1000000000000000000000000000000}}',
+            "spec.priority",
+            "<= 2147483647",
+            id="absurd number",
+        ),
+        pytest.param(" " * (MAX_OBJECT_BYTES + 1), "", "at most", id="too large"),
+    ],
+)
+def test_malformed_json_is_refused_with_the_fields_path(text: str, path: str, message: str) -> None:
+    with pytest.raises(InvalidArgumentError) as raised:
+        decode_pod(text.encode())
+    violation = raised.value.violations[0]
+    assert violation.path == path
+    assert message in violation.message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"\xff\xff\xff", id="no message"),
+        pytest.param(b"k8s\0\xff", id="broken envelope"),
+        pytest.param(b"\x0a\x04\x0a\x02\xff\xfe", id="name is not UTF-8"),
+        pytest.param(
+            b"\x0a\x0f\x0a\x01p\x42\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f", id="year 292 billion"
+        ),
+        pytest.param(b"", id="nothing"),
+    ],
+)
+def test_malformed_protobuf_is_refused(data: bytes) -> None:
+    with pytest.raises(InvalidArgumentError):
+        decode_pod_protobuf(data)
+
+
+def test_null_counts_as_absent() -> None:
+    nulls = {
+        "apiVersion": None,
+        "metadata": {"name": "p", "namespace": None, "labels": {"a": None}, "deletionTimestamp": None},
+        "spec": {
+            "nodeName": None,
+            "schedulerName": None,
+            "affinity": None,
+            "containers": [None, {"name": "c", "ports": None, "resources": {"requests": {"cpu": None}}}],
+        },
+        "status": None,
+    }
+    pod = decode_pod(json.dumps(nulls).encode())
+    assert pod.metadata.labels == {"a": ""}
+    assert pod.spec.scheduler_name == "default-scheduler"
+    assert pod.spec.containers[0] == Container()
+    assert pod.spec.containers[1].resources.requests == {"cpu": 0}
+    assert from_manifest({**nulls, "kind": "Pod"}) == pod
+
+
+def test_an_object_without_namespace_and_uid_gets_the_same_ones_each_time() -> None:
+    pod = decode_pod(b'{"metadata":{"name":"p"}}')
+    assert (pod.metadata.namespace, pod.metadata.uid) == ("default", "pod/default/p")
+    node = decode_node(b'{"metadata":{"name":"n"}}')
+    assert (node.metadata.namespace, node.metadata.uid) == ("", "node/n")
+    assert decode_pod(b"{}", named=False).metadata.uid == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "stated", "kept"),
+    [
+        pytest.param("Pod", "", Pod, id="given"),
+        pytest.param("", "Node", Node, id="stated"),
+        pytest.param("Pod", "Pod", Pod, id="both"),
+        pytest.param("", "Service", type(None), id="a kind that nobody reads"),
+    ],
+)
+def test_the_kind_is_given_or_stated(given: str, stated: str, kept: type) -> None:
+    assert type(decode_json(json.dumps({"kind": stated, "metadata": {"name": "x"}}).encode(), given)) is kept
+
+
+@pytest.mark.parametrize(("given", "stated"), [("Pod", "Node"), ("", "")], ids=["contradicting", "missing"])
+def test_a_kind_that_is_unclear_is_refused(given: str, stated: str) -> None:
+    with pytest.raises(InvalidArgumentError) as raised:
+        decode_json(json.dumps({"kind": stated, "metadata": {"name": "x"}}).encode(), given)
+    assert raised.value.violations[0].path == "kind"
