@@ -17,6 +17,8 @@ class to one gRPC code, and `reason` is the name of a value of `mooring.v1.Error
     └── UnimplementedError        not offered
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from mooring.framework.args import FieldError
@@ -47,6 +49,11 @@ class InvalidArgumentError(MooringError):
         self.violations = tuple(violations)
         text = "; ".join(f"{v.path}: {v.message}" for v in self.violations)
         super().__init__(text, reason=reason, **metadata)
+
+    @classmethod
+    def at(cls, path: str, message: str) -> InvalidArgumentError:
+        """The error with one violation."""
+        return cls([FieldError(path, message)])
 
 
 class NotFoundError(MooringError):

@@ -24,6 +24,10 @@ class ClusterState(Protocol):
     snapshot: Snapshot
     version: int
 
+    def find_pod(self, namespace: str, name: str) -> Pod | None:
+        """The pod of that name as it is now, also one that is assumed; None when there is none."""
+        ...
+
     def rows_changed_since(self, version: int) -> Int32s | None:
         """int32[]: the rows touched after ``version``, each once; None when the log is too short."""
         ...

@@ -82,6 +82,49 @@ def evaluate(
     return evaluation
 
 
+def evaluate_filters(
+    profile: Profile,
+    snapshot: Snapshot,
+    pod: Pod,
+    rows: Int32s,
+    calls: PluginCalls,
+    options: CycleOptions,
+) -> Evaluation:
+    """PreFilter and Filter for each of ``rows``, every one looked at; no scores."""
+    evaluation = begin(profile, snapshot, pod, rows)
+    allowed = run_pre_filter(evaluation, calls)
+    if allowed is not None:
+        positions = np.flatnonzero(allowed).astype(np.int32)
+        with calls.point("Filter") as point:
+            run_filters(evaluation, positions, calls, options)
+            point.status = Code.SUCCESS if (evaluation.codes == 0).any() else Code.UNSCHEDULABLE
+        evaluation.evaluated = len(positions)
+    return evaluation
+
+
+def evaluate_scores(
+    profile: Profile,
+    snapshot: Snapshot,
+    pod: Pod,
+    rows: Int32s,
+    calls: PluginCalls,
+    options: CycleOptions,
+) -> Evaluation:
+    """The scores of ``rows``, all taken as feasible; PreFilter runs for the notes that it leaves."""
+    evaluation = prepared(profile, snapshot, pod, rows, calls)
+    evaluation.scores = score(evaluation, rows, calls)
+    return evaluation
+
+
+def prepared(profile: Profile, snapshot: Snapshot, pod: Pod, rows: Int32s, calls: PluginCalls) -> Evaluation:
+    """An evaluation that takes ``rows`` as feasible, after PreFilter, whatever that said."""
+    evaluation = begin(profile, snapshot, pod, rows)
+    run_pre_filter(evaluation, calls)
+    evaluation.rejection = SUCCESS
+    evaluation.codes = np.zeros(len(rows), np.int32)
+    return evaluation
+
+
 def begin(profile: Profile, snapshot: Snapshot, pod: Pod, rows: Int32s) -> Evaluation:
     """An evaluation in which nothing has run yet and every candidate counts as feasible."""
     return Evaluation(

@@ -1,1 +1,6 @@
-"""Builders and fakes for tests, public: authors of plugins test as mooring does."""
+"""For tests, public: authors of plugins test as mooring does."""
+
+from mooring.testing.builders import make_node, make_pod
+from mooring.testing.explaining import explain
+
+__all__ = ["explain", "make_node", "make_pod"]

@@ -16,7 +16,7 @@ class Object(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Lets plugin args hold API objects: the configuration loader decodes them as strictly as the rest."""
+        """Lets plugin args hold API objects: the configuration loader decodes them strictly."""
         from pydantic_core import core_schema
 
         def decode(value: object) -> object:

@@ -1,0 +1,44 @@
+"""From a configuration, a registry and a state to an engine that decides."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from mooring.config import Configuration
+from mooring.framework import Binder, ClusterState, Handle, KubeVersion
+from mooring.runtime.clock import SystemClock
+from mooring.runtime.engine import Engine
+from mooring.runtime.profile import build_profile
+from mooring.runtime.progress import Observer
+from mooring.runtime.registry import Registry
+
+
+def build_engine(
+    configuration: Configuration,
+    registry: Registry,
+    state: ClusterState,
+    binder: Binder,
+    *,
+    kube_version: str = "1.36",
+    feature_gates: Mapping[str, bool] | None = None,
+    observer: Observer | None = None,
+) -> Engine:
+    """Make every profile of ``configuration`` with its plugins, over ``state``.
+
+    Raises:
+        RegistryError: A plugin can't be loaded or made.
+    """
+    handle = Handle(
+        snapshot=lambda: state.snapshot,
+        binder=binder,
+        clock=SystemClock(),
+        logger=logging.getLogger("mooring.plugins"),
+        kube_version=KubeVersion.parse(kube_version),
+        feature_gates=dict(feature_gates or {}),
+    )
+    profiles = {
+        effective.scheduler_name: build_profile(effective, registry, handle)
+        for effective in configuration.profiles
+    }
+    return Engine(state, profiles, observer)

@@ -1,0 +1,38 @@
+"""NormalizeScore on its own, for scores that somebody else holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mooring.framework import Int32s, Int64s, NodeView, Pod, Snapshot
+from mooring.runtime.cycle import CycleOptions, prepared
+from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.profile import Profile
+from mooring.runtime.progress import PluginCalls
+from mooring.runtime.scoring import run_pre_score, weigh
+
+Normalized = Callable[[Profile, Snapshot, Pod, Int32s, PluginCalls, CycleOptions], Evaluation]
+"""What ``Engine.look`` runs."""
+
+
+def evaluate_normalized(raw: Callable[[], Mapping[str, Int64s]]) -> Normalized:
+    """An evaluation that takes the raw scores (int64[N] by plugin) from ``raw`` in place of Score.
+
+    PreFilter and PreScore run for the notes that they leave; plugins that skip add nothing.
+    """
+
+    def run(
+        profile: Profile,
+        snapshot: Snapshot,
+        pod: Pod,
+        rows: Int32s,
+        calls: PluginCalls,
+        options: CycleOptions,
+    ) -> Evaluation:
+        evaluation = prepared(profile, snapshot, pod, rows, calls)
+        skipped = run_pre_score(evaluation, NodeView(snapshot, rows), calls)
+        wanted = {name: scores for name, scores in raw().items() if name not in skipped}
+        evaluation.scores = weigh(evaluation, wanted, len(rows), calls)
+        return evaluation
+
+    return run

@@ -1,0 +1,58 @@
+"""Evaluations in the caller's order of nodes, as columns on the wire."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mooring.framework import SUCCESS, Int32s, Int64s, Status
+from mooring.runtime.evaluation import Evaluation, PluginScores
+from mooring.service.selection import NO_ROW
+from mooring.v1 import statuses_pb2
+
+UNKNOWN_NODE = Status.unresolvable("node(s) not known to mooring")
+"""The verdict on a node that was named and isn't in the state."""
+
+
+def selected_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, list[Status]]:
+    """int32[M] codes in the caller's order, and their table; unknown nodes have a verdict of their own."""
+    statuses = evaluation.statuses or [SUCCESS]
+    known = rows != NO_ROW
+    if known.all():
+        return evaluation.codes, statuses
+    codes = np.full(len(known), len(statuses), np.int32)
+    codes[known] = evaluation.codes
+    return codes, [*statuses, UNKNOWN_NODE]
+
+
+def selected_scores(evaluation: Evaluation, rows: Int32s) -> tuple[list[PluginScores], Int64s]:
+    """The columns and totals, int64[M], in the caller's order; 0 for unknown nodes."""
+    scores = evaluation.scores
+    if scores is None:
+        return [], np.zeros(len(rows), np.int64)
+    known = rows != NO_ROW
+
+    def spread(column: Int64s) -> Int64s:
+        wide = np.zeros(len(known), np.int64)
+        wide[known] = column
+        return wide
+
+    if known.all():
+        return list(scores.plugins), scores.totals
+    columns = [
+        PluginScores(column.plugin, column.weight, spread(column.raw), spread(column.normalized))
+        for column in scores.plugins
+    ]
+    return columns, spread(scores.totals)
+
+
+def score_message(
+    column: PluginScores, *, raw: bool = True, normalized: bool = True
+) -> statuses_pb2.PluginScores:
+    """One plugin's scores on the wire."""
+    return statuses_pb2.PluginScores(
+        plugin=column.plugin,
+        weight=column.weight,
+        raw=column.raw.tolist() if raw else (),
+        normalized=column.normalized.tolist() if normalized else (),
+        weighted=(column.normalized * column.weight).tolist() if normalized else (),
+    )

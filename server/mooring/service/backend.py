@@ -1,0 +1,141 @@
+"""What the servicers answer from: the engine, and the parts that the command line puts behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from mooring.config.catalog import PluginDescription
+from mooring.framework import Node, Pod
+from mooring.runtime.engine import Engine
+from mooring.service.slots import Slots
+from mooring.v1 import cluster_service_pb2 as cluster_pb
+from mooring.v1 import objects_pb2
+
+
+class ObjectDecoder(Protocol):
+    """Decodes objects of the Kubernetes API from both encodings. Safe from any thread."""
+
+    def pod(self, encoding: str, data: bytes, path: str) -> Pod:
+        """A pod from ``json`` or ``protobuf`` bytes.
+
+        Raises:
+            InvalidArgumentError: It is malformed; field paths begin with ``path``.
+        """
+        ...
+
+    def node(self, encoding: str, data: bytes, path: str) -> Node:
+        """A node; otherwise as ``pod``."""
+        ...
+
+
+class PushReceiver(Protocol):
+    """Takes pushed events. Safe from any thread."""
+
+    def push(self, request: cluster_pb.PushObjectsRequest) -> PushResult:
+        """Apply the events of a request, all or none.
+
+        Raises:
+            OutOfRangeError: Events are missing.
+            InvalidArgumentError: An object is malformed or belongs to another source.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PushResult:
+    """What became of pushed events; see ``PushObjectsResponse``."""
+
+    next_sequence: int
+    applied_count: int
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """One source of objects; see ``SourceInfo``."""
+
+    name: str
+    synced: bool
+    node_count: int = 0
+    pod_count: int = 0
+    session: str = ""
+    next_sequence: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginEntry:
+    """A plugin that the server knows; see ``PluginInfo``."""
+
+    name: str
+    points: tuple[str, ...]
+    source: str
+    supported: bool = True
+    load_error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one call may hold."""
+
+    max_message_bytes: int = 64 * 2**20
+    max_selected_nodes: int = 2_000_000
+    max_batch_pods: int = 100_000
+    max_concurrent_calls: int = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Everything behind the RPCs.
+
+    Attributes:
+        engine: Decides.
+        slots: Where plugins run.
+        decoder: Reads objects.
+        configuration_hash: Of the effective configuration.
+        kube_version: Whose behaviour is followed, for example ``1.36``.
+        server_version: mooring's own version.
+        start_time: When the server started, with time zone.
+        sources: The sources as they are now.
+        plugins: The plugins that the server knows, by name.
+        catalog: What is known of each plugin.
+        profile_documents: By profile, its configuration with all defaults, as JSON.
+        pushes: Takes PushObjects; None when there is no push source.
+        api_server_connected: Whether binds go to an API server.
+        feature_gates: The gates set by the operator.
+        seed: Decides ties where a request gives no seed.
+        limits: How much one call may hold.
+    """
+
+    engine: Engine
+    slots: Slots
+    decoder: ObjectDecoder
+    configuration_hash: str
+    kube_version: str
+    server_version: str
+    start_time: datetime
+    sources: Callable[[], Sequence[SourceState]]
+    plugins: Sequence[PluginEntry]
+    catalog: Mapping[str, PluginDescription]
+    profile_documents: Mapping[str, str]
+    pushes: PushReceiver | None = None
+    api_server_connected: bool = False
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    limits: Limits = Limits()
+
+    @property
+    def synced(self) -> bool:
+        """Whether every source has had its first full load."""
+        return all(source.synced for source in self.sources())
+
+    def provenance(self, state_version: int, node_epoch: int, profile: str = "") -> objects_pb2.Provenance:
+        """Where an answer comes from."""
+        return objects_pb2.Provenance(
+            state_version=state_version,
+            node_epoch=node_epoch,
+            configuration_hash=self.configuration_hash,
+            profile=profile,
+        )

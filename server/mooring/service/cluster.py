@@ -1,0 +1,107 @@
+"""ClusterService: the state, shown and fed."""
+
+from __future__ import annotations
+
+import grpc
+import numpy as np
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from mooring.framework import Bools, Int32s, NodeTable
+from mooring.framework.errors import FailedPreconditionError, UnavailableError
+from mooring.service.backend import Backend, SourceState
+from mooring.service.selection import name_list, names_of
+from mooring.v1 import cluster_service_pb2 as pb
+from mooring.v1 import nodes_pb2, objects_pb2
+from mooring.v1.cluster_service_pb2_grpc import ClusterServiceServicer
+
+
+class ClusterServicer(ClusterServiceServicer):
+    """Answers from one backend."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def GetClusterInfo(
+        self, request: pb.GetClusterInfoRequest, context: grpc.ServicerContext
+    ) -> pb.GetClusterInfoResponse:
+        backend = self._backend
+        state = backend.engine.state
+        started = Timestamp()
+        started.FromDatetime(backend.start_time)
+        with state.lock:
+            sources = backend.sources()
+            return pb.GetClusterInfoResponse(
+                provenance=self._provenance(),
+                synced=all(source.synced for source in sources),
+                node_count=len(state.snapshot.nodes),
+                pod_count=len(state.snapshot.pods),
+                pending_pod_count=sum(1 for _ in state.snapshot.pods.pending()),
+                sources=[_source(source) for source in sources],
+                kube_version=backend.kube_version,
+                server_version=backend.server_version,
+                start_time=started,
+                api_server_connected=backend.api_server_connected,
+            )
+
+    def ListNodes(self, request: pb.ListNodesRequest, context: grpc.ServicerContext) -> pb.ListNodesResponse:
+        if not self._backend.synced:
+            raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
+        state = self._backend.engine.state
+        table = state.snapshot.nodes
+        with state.lock:
+            complete = (
+                not request.HasField("since_epoch")
+                or not table.first_epoch <= request.since_epoch <= table.epoch
+            )
+            changed = np.ones(table.capacity, np.bool_) if complete else table.row_epoch > request.since_epoch
+            rows = np.flatnonzero(changed & table.alive).astype(np.int32)
+            return pb.ListNodesResponse(
+                provenance=self._provenance(),
+                complete=complete,
+                indices=rows.tolist(),
+                nodes=_names(table, rows, request.form),
+                removed_indices=() if complete else _removed(table, changed),
+            )
+
+    def PushObjects(
+        self, request: pb.PushObjectsRequest, context: grpc.ServicerContext
+    ) -> pb.PushObjectsResponse:
+        if self._backend.pushes is None:
+            raise FailedPreconditionError(
+                "this server takes no pushed objects; start it with --source push", reason="PUSH_DISABLED"
+            )
+        result = self._backend.pushes.push(request)
+        return pb.PushObjectsResponse(
+            provenance=self._provenance(),
+            next_sequence=result.next_sequence,
+            applied_count=result.applied_count,
+            warnings=result.warnings,
+        )
+
+    def _provenance(self) -> objects_pb2.Provenance:
+        state = self._backend.engine.state
+        return self._backend.provenance(state.version, state.snapshot.nodes.epoch)
+
+
+def _source(source: SourceState) -> pb.SourceInfo:
+    return pb.SourceInfo(
+        name=source.name,
+        synced=source.synced,
+        node_count=source.node_count,
+        pod_count=source.pod_count,
+        session=source.session,
+        next_sequence=source.next_sequence,
+        error=source.error,
+    )
+
+
+def _names(table: NodeTable, rows: Int32s, form: nodes_pb2.NodeForm.ValueType) -> nodes_pb2.NodeList | None:
+    if form == nodes_pb2.NODE_FORM_INDICES:
+        return None
+    return name_list(names_of(table, rows), joined=form == nodes_pb2.NODE_FORM_JOINED_NAMES)
+
+
+def _removed(table: NodeTable, changed: Bools) -> list[int]:
+    """Rows that were freed, or given to another node, since then; a caller that never had one ignores it."""
+    removed: list[int] = np.flatnonzero(changed).tolist()
+    return removed

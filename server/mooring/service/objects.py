@@ -1,0 +1,103 @@
+"""Objects and statuses between the wire and the framework."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mooring.framework import ClusterState, Code, Int32s, Node, Pod, Status
+from mooring.framework.errors import AbortedError, InvalidArgumentError, NotFoundError
+from mooring.service.backend import ObjectDecoder
+from mooring.v1 import objects_pb2, statuses_pb2
+
+CODES = {
+    Code.SUCCESS: statuses_pb2.CODE_SUCCESS,
+    Code.ERROR: statuses_pb2.CODE_ERROR,
+    Code.UNSCHEDULABLE: statuses_pb2.CODE_UNSCHEDULABLE,
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: statuses_pb2.CODE_UNSCHEDULABLE_AND_UNRESOLVABLE,
+    Code.WAIT: statuses_pb2.CODE_WAIT,
+    Code.SKIP: statuses_pb2.CODE_SKIP,
+    Code.PENDING: statuses_pb2.CODE_PENDING,
+}
+"""The wire's code of each code."""
+
+
+def decode_pod(decoder: ObjectDecoder, message: objects_pb2.KubernetesObject, path: str) -> Pod:
+    """The pod that ``message`` holds.
+
+    Raises:
+        InvalidArgumentError: It is missing or malformed.
+    """
+    encoding, data = _encoded(message, path)
+    return decoder.pod(encoding, data, path)
+
+
+def decode_node(decoder: ObjectDecoder, message: objects_pb2.KubernetesObject, path: str) -> Node:
+    """The node that ``message`` holds; otherwise as ``decode_pod``."""
+    encoding, data = _encoded(message, path)
+    return decoder.node(encoding, data, path)
+
+
+def _encoded(message: objects_pb2.KubernetesObject, path: str) -> tuple[str, bytes]:
+    encoding = message.WhichOneof("encoding")
+    if encoding is None:
+        raise InvalidArgumentError.at(path, "has no object; set json or protobuf")
+    return encoding, message.json if encoding == "json" else message.protobuf
+
+
+def find_pod(
+    decoder: ObjectDecoder, state: ClusterState, source: objects_pb2.PodSource, path: str = "pod"
+) -> Pod:
+    """The pod that a call is about: sent along, or known to the state.
+
+    Raises:
+        InvalidArgumentError: Neither is given, or the object is malformed.
+        NotFoundError: No pod of that name is known (POD_NOT_FOUND).
+        AbortedError: It has another UID (POD_RECREATED).
+    """
+    kind = source.WhichOneof("source")
+    if kind == "object":
+        return decode_pod(decoder, source.object, f"{path}.object")
+    if kind is None:
+        raise InvalidArgumentError.at(path, "is missing; set object or reference")
+    pod = referenced_pod(state, source.reference, f"{path}.reference")
+    if pod is None:
+        key = f"{source.reference.namespace}/{source.reference.name}"
+        raise NotFoundError(
+            f"pod {key} is not known; send the object, or wait for it", reason="POD_NOT_FOUND", pod=key
+        )
+    return pod
+
+
+def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, path: str) -> Pod | None:
+    """The pod that ``reference`` names; None when the state doesn't know it.
+
+    Raises:
+        InvalidArgumentError: The reference has no name.
+        AbortedError: The pod has another UID (POD_RECREATED).
+    """
+    if not reference.namespace or not reference.name:
+        raise InvalidArgumentError.at(path, "needs namespace and name")
+    pod = state.find_pod(reference.namespace, reference.name)
+    if pod is not None and reference.uid and pod.metadata.uid != reference.uid:
+        raise AbortedError(
+            f"pod {pod.key} has UID {pod.metadata.uid}, not {reference.uid}; forget the old pod",
+            reason="POD_RECREATED",
+            pod=pod.key,
+            uid=pod.metadata.uid,
+        )
+    return pod
+
+
+def status_message(status: Status, message: str = "") -> statuses_pb2.Status:
+    """A status on the wire."""
+    return statuses_pb2.Status(
+        code=CODES[status.code], plugin=status.plugin, reasons=status.reasons, message=message
+    )
+
+
+def verdicts(statuses: Sequence[Status], codes: Int32s) -> statuses_pb2.NodeVerdicts:
+    """Verdicts on nodes: ``codes`` (int32[M]) index ``statuses``, of which number 0 is Success."""
+    answer = statuses_pb2.NodeVerdicts(statuses=[status_message(status) for status in statuses])
+    if codes.any():
+        answer.node_statuses.extend(codes.tolist())
+    return answer

@@ -1,0 +1,142 @@
+"""PluginService: what the server is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+
+from mooring.runtime.profile import Enabled, Profile
+from mooring.service.backend import Backend, PluginEntry
+from mooring.v1 import nodes_pb2
+from mooring.v1 import plugin_service_pb2 as pb
+from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring.v1.plugin_service_pb2_grpc import PluginServiceServicer
+
+POINTS = {
+    "preEnqueue": pb.EXTENSION_POINT_PRE_ENQUEUE,
+    "queueSort": pb.EXTENSION_POINT_QUEUE_SORT,
+    "preFilter": pb.EXTENSION_POINT_PRE_FILTER,
+    "filter": pb.EXTENSION_POINT_FILTER,
+    "postFilter": pb.EXTENSION_POINT_POST_FILTER,
+    "preScore": pb.EXTENSION_POINT_PRE_SCORE,
+    "score": pb.EXTENSION_POINT_SCORE,
+    "reserve": pb.EXTENSION_POINT_RESERVE,
+    "permit": pb.EXTENSION_POINT_PERMIT,
+    "preBind": pb.EXTENSION_POINT_PRE_BIND,
+    "bind": pb.EXTENSION_POINT_BIND,
+    "postBind": pb.EXTENSION_POINT_POST_BIND,
+}
+"""The wire's word for each extension point, in the order of the cycle."""
+
+IMPLEMENTED = (
+    "mooring.v1.SchedulingService/Filter",
+    "mooring.v1.SchedulingService/Score",
+    "mooring.v1.SchedulingService/NormalizeScore",
+    "mooring.v1.SchedulingService/Bind",
+    "mooring.v1.SchedulingService/Schedule",
+    "mooring.v1.SchedulingService/Explain",
+    "mooring.v1.ClusterService/GetClusterInfo",
+    "mooring.v1.ClusterService/ListNodes",
+    "mooring.v1.ClusterService/PushObjects",
+    "mooring.v1.PluginService/ListPlugins",
+    "mooring.v1.PluginService/ListProfiles",
+    "mooring.v1.PluginService/GetCapabilities",
+)
+"""The calls that this server answers; a test compares them with the servicers."""
+
+OBJECT_KINDS = ("Namespace", "Node", "Pod", "PriorityClass")
+"""What PushObjects stores."""
+
+
+class PluginServicer(PluginServiceServicer):
+    """Answers from one backend."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def ListPlugins(
+        self, request: pb.ListPluginsRequest, context: grpc.ServicerContext
+    ) -> pb.ListPluginsResponse:
+        entries = sorted(self._backend.plugins, key=lambda entry: entry.name)
+        return pb.ListPluginsResponse(plugins=[self._plugin(entry) for entry in entries])
+
+    def ListProfiles(
+        self, request: pb.ListProfilesRequest, context: grpc.ServicerContext
+    ) -> pb.ListProfilesResponse:
+        return pb.ListProfilesResponse(
+            profiles=[self._profile(profile) for profile in self._backend.engine.profiles.values()],
+            configuration_hash=self._backend.configuration_hash,
+        )
+
+    def GetCapabilities(
+        self, request: pb.GetCapabilitiesRequest, context: grpc.ServicerContext
+    ) -> pb.GetCapabilitiesResponse:
+        backend = self._backend
+        limits = backend.limits
+        return pb.GetCapabilitiesResponse(
+            rpcs=IMPLEMENTED,
+            commit_modes=[scheduling_pb.COMMIT_MODE_DRY_RUN, scheduling_pb.COMMIT_MODE_BIND],
+            encodings=[pb.OBJECT_ENCODING_JSON, pb.OBJECT_ENCODING_PROTOBUF],
+            node_forms=[
+                nodes_pb2.NODE_FORM_NAMES,
+                nodes_pb2.NODE_FORM_JOINED_NAMES,
+                nodes_pb2.NODE_FORM_INDICES,
+            ],
+            limits=pb.Limits(
+                max_message_bytes=limits.max_message_bytes,
+                max_selected_nodes=limits.max_selected_nodes,
+                max_batch_pods=limits.max_batch_pods,
+                max_concurrent_calls=limits.max_concurrent_calls,
+            ),
+            kube_version=backend.kube_version,
+            server_version=backend.server_version,
+            object_kinds=OBJECT_KINDS,
+            feature_gates=backend.feature_gates,
+        )
+
+    def _plugin(self, entry: PluginEntry) -> pb.PluginInfo:
+        state = pb.PLUGIN_STATE_AVAILABLE if entry.supported else pb.PLUGIN_STATE_UNSUPPORTED
+        return pb.PluginInfo(
+            name=entry.name,
+            extension_points=[POINTS[point] for point in POINTS if point in entry.points],
+            source=entry.source,
+            state=pb.PLUGIN_STATE_FAILED if entry.load_error else state,
+            load_error=entry.load_error,
+            profiles=[
+                profile.name
+                for profile in self._backend.engine.profiles.values()
+                if entry.name in enabled_names(profile)
+            ],
+        )
+
+    def _profile(self, profile: Profile) -> pb.Profile:
+        return pb.Profile(
+            name=profile.name,
+            extension_points=[
+                pb.EnabledPlugins(
+                    extension_point=number,
+                    plugins=[
+                        pb.EnabledPlugin(name=each.name, weight=each.weight if point == "score" else 0)
+                        for each in enabled
+                    ],
+                )
+                for point, number in POINTS.items()
+                if (enabled := plugins_at(profile, point))
+            ],
+            configuration_json=self._backend.profile_documents.get(profile.name, ""),
+            weight_sum=profile.weight_sum,
+            unsupported_plugins=profile.unsupported,
+        )
+
+
+def plugins_at(profile: Profile, point: str) -> tuple[Enabled[Any], ...]:
+    """The plugins of ``profile`` at a point, named as in configurations."""
+    attribute = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in point)
+    enabled: tuple[Enabled[Any], ...] = getattr(profile, attribute)
+    return enabled
+
+
+def enabled_names(profile: Profile) -> set[str]:
+    """The plugins that ``profile`` enables anywhere."""
+    return {each.name for point in POINTS for each in plugins_at(profile, point)} | set(profile.unsupported)

@@ -1,0 +1,107 @@
+"""The whole cycle on a few manifests, without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from mooring.cluster.decoding.json_objects import from_manifest
+from mooring.cluster.kinds import KINDS, default_uid
+from mooring.cluster.state import State
+from mooring.config import default, from_document
+from mooring.framework import BindOutcome, Pod
+from mooring.framework.errors import InvalidArgumentError, PluginFailureError
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.engine import all_rows
+from mooring.runtime.explain import Document, document, failure_document
+from mooring.runtime.registry import Registry, new_in_tree_registry
+
+
+class NoBinder:
+    """Refuses to bind: explanations change nothing."""
+
+    def bind(self, pod: Pod, node_name: str) -> BindOutcome:
+        """Never called by an explanation."""
+        raise AssertionError(f"an explanation tried to bind pod {pod.key} to {node_name}")
+
+
+def explain(
+    objects: Sequence[Mapping[str, Any]],
+    pod: Mapping[str, Any],
+    config: Mapping[str, Any] | None = None,
+    *,
+    profile: str | None = None,
+    version: str = "1.36",
+    seed: int = 0,
+    feature_gates: Mapping[str, bool] | None = None,
+    always_score: bool = False,
+    all_rejections: bool = False,
+    registry: Registry | None = None,
+) -> Document:
+    """Why ``pod`` would go where, given ``objects``.
+
+    Args:
+        objects: The cluster as manifests: nodes, and pods with ``spec.nodeName``.
+        pod: The pod's manifest.
+        config: A KubeSchedulerConfiguration, or None for the default one.
+        profile: The profile's name; default the one that the pod's schedulerName names, else the only one.
+        version: The Kubernetes release whose behaviour is wanted.
+        seed: Decides between nodes of equal totals.
+        feature_gates: Gates that differ from the release's defaults.
+        always_score: Score a single feasible node too.
+        all_rejections: Report every plugin that refuses a node, not only the first.
+        registry: The plugins that there are; default the in-tree ones.
+
+    Returns:
+        The document that ``mooring explain -o json`` prints; a plugin that failed is told in its status.
+
+    Raises:
+        InvalidArgumentError: A manifest can't be used; has the field's path.
+        ConfigError: The configuration has faults; names all of them.
+        NotFoundError: There is no such profile.
+    """
+    registry = registry or new_in_tree_registry()
+    catalog = registry.catalog()
+    configuration = (
+        default(catalog, kube_version=version, feature_gates=feature_gates)
+        if config is None
+        else from_document(dict(config), catalog, kube_version=version, feature_gates=feature_gates)
+    )
+    state = State()
+    kept = [manifest for manifest in objects if manifest.get("kind") in KINDS]
+    state.replace("manifests", [from_manifest(manifest) for manifest in kept])
+    engine = build_engine(
+        configuration, registry, state, NoBinder(), kube_version=version, feature_gates=feature_gates
+    )
+    subject = _identified(from_manifest(pod, "Pod"))
+    chosen = engine.profile(profile or "", subject)
+    try:
+        choice = engine.decide(
+            subject,
+            chosen,
+            all_rows,
+            seed=seed,
+            options=CycleOptions(always_score=always_score, all_rejections=all_rejections),
+        )
+    except PluginFailureError as failure:
+        return failure_document(subject.key, chosen, seed, failure)
+    return document(choice, seed, (*configuration.warnings, *_ignored(objects)))
+
+
+def _ignored(objects: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The warning about objects that no plugin reads."""
+    kinds = sorted({str(manifest.get("kind")) for manifest in objects} - set(KINDS))
+    return (f"not looked at: objects of kind {', '.join(kinds)}",) if kinds else ()
+
+
+def _identified(item: object) -> Pod:
+    """The pod with a namespace and a UID."""
+    if not isinstance(item, Pod):
+        raise InvalidArgumentError.at("kind", "the subject of an explanation is a Pod")
+    metadata = item.metadata
+    namespace = metadata.namespace or "default"
+    uid = metadata.uid or default_uid("Pod", namespace, metadata.name)
+    return replace(item, metadata=replace(metadata, namespace=namespace, uid=uid))
