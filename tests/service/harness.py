@@ -92,13 +92,18 @@ def running(
 ) -> Iterator[Running]:
     metrics = Metrics()
     slots = slots or Slots(2)
-    server = build([service(answer)], replace(options, **changes), metrics=metrics, slots=slots, ready=ready)
-    server.start()
-    with grpc.insecure_channel(server.address) as channel:
-        try:
-            yield Running(server, pb_grpc.ClusterServiceStub(channel), metrics, slots)
-        finally:
-            server.stop()
+    try:
+        server = build(
+            [service(answer)], replace(options, **changes), metrics=metrics, slots=slots, ready=ready
+        )
+        server.start()
+        with grpc.insecure_channel(server.address) as channel:
+            try:
+                yield Running(server, pb_grpc.ClusterServiceStub(channel), metrics, slots)
+            finally:
+                server.stop()
+    finally:
+        slots.stop()
 
 
 def failed(call: Callable[[], object]) -> Failed:

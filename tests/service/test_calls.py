@@ -184,7 +184,7 @@ def test_a_deadline_names_the_plugin_and_the_others_are_served() -> None:
         return slots.run(slow, time_limit(context), context.add_callback)
 
     with running(answer, slots=slots) as mooring:
-        failure = mooring.fails(timeout=0.5)
+        failure = mooring.fails(timeout=2)
         assert failure.code is grpc.StatusCode.DEADLINE_EXCEEDED
         assert dict(failure.info.metadata) == {"plugin": "SlowRack", "extension_point": "Filter"}
         assert mooring.stub.ListNodes(pb.ListNodesRequest(), timeout=LONG) is not None
@@ -222,13 +222,18 @@ def test_calls_are_counted_from_the_start() -> None:
 
 
 def test_a_client_that_goes_away_is_counted_as_cancelled() -> None:
-    with blocked() as (answer, release), running(answer) as mooring:
+    def answer(context: grpc.ServicerContext) -> pb.GetClusterInfoResponse:
+        gone = threading.Event()
+        context.add_callback(gone.set)
+        gone.wait(LONG)
+        return pb.GetClusterInfoResponse()
+
+    with running(answer) as mooring:
         call = mooring.stub.GetClusterInfo.future(pb.GetClusterInfoRequest(), timeout=LONG)
         until(lambda: mooring.value("mooring_inflight_calls") == 1)
         call.cancel()
-        time.sleep(0)
-        release.set()
-        until(lambda: mooring.value("mooring_inflight_calls") == 0)
+        until(lambda: mooring.value("grpc_server_handled_total", **labels(), grpc_code="Canceled") == 1)
+        assert mooring.value("mooring_inflight_calls") == 0
 
 
 def test_time_is_kept_for_the_answer() -> None:

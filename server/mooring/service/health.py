@@ -44,11 +44,11 @@ class _Servicer(health.HealthServicer):  # type: ignore[misc]  # the package shi
         for service, status in self._current().items():
             self.set(service, status)
 
-    def Check(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802 - the call's name
+    def Check(self, request: Any, context: grpc.ServicerContext) -> Any:
         self.refresh()
         return super().Check(request, context)
 
-    def List(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802 - the call's name
+    def List(self, request: Any, context: grpc.ServicerContext) -> Any:
         answers = {
             service: health_pb2.HealthCheckResponse(status=status)
             for service, status in self._current().items()

@@ -194,18 +194,17 @@ def metered(behavior: Behavior, meters: MethodMetrics) -> Behavior:
     def call(request: Any, context: grpc.ServicerContext) -> Any:
         meters.started.inc()
         began = time.perf_counter()
-        code = grpc.StatusCode.UNKNOWN
+        code = None
         try:
             response = behavior(request, context)
-            code = grpc.StatusCode.OK
-            meters.sent.inc()
+            code = grpc.StatusCode.OK if context.is_active() else None
         except Exception:
-            # A call that the client or a clock has ended has no code.
-            code = _code_of(context) or grpc.StatusCode.CANCELLED
+            code = _code_of(context)
             raise
         finally:
             meters.handling.observe(time.perf_counter() - began)
-            meters.handled[code].inc()
+            meters.handled[code or _code_of_ended(context)].inc()
+        meters.sent.inc()
         return response
 
     return call
@@ -214,6 +213,11 @@ def metered(behavior: Behavior, meters: MethodMetrics) -> Behavior:
 def _code_of(context: grpc.ServicerContext) -> grpc.StatusCode | None:
     code = context.code()  # type: ignore[attr-defined]  # missing in grpcio's types
     return code if isinstance(code, grpc.StatusCode) else None
+
+
+def _code_of_ended(context: grpc.ServicerContext) -> grpc.StatusCode:
+    # A call that the client or a clock has ended has no code of its own.
+    return grpc.StatusCode.CANCELLED if context.time_remaining() > 0 else grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 def mapped(behavior: Behavior) -> Behavior:

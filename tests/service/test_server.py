@@ -1,0 +1,205 @@
+"""Listening, TLS, options that gRPC would ignore in silence, reflection, drain."""
+
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (  # type: ignore[import-untyped]
+    ProtoReflectionDescriptorDatabase,
+)
+
+from mooring.service.listen import ListenError, is_local
+from mooring.service.tls import TlsFiles
+from mooring.v1 import cluster_service_pb2 as pb
+from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
+from tests.service.frames import MAX_CONCURRENT_STREAMS, connect, settings
+from tests.service.harness import LONG, SERVICE, blocked, failed, running, until
+
+TESTDATA = Path(__file__).parent / "testdata"
+CERTIFICATE = TESTDATA / "localhost.crt"
+FILES = TlsFiles(CERTIFICATE, TESTDATA / "localhost.key")
+
+
+@pytest.mark.parametrize("option", ["listen", "health_listen", "metrics_listen"])
+def test_a_taken_port_is_an_error_that_names_it(option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        change: dict[str, Any] = {option: address}
+        message = f"cannot listen on {address}: Address already in use"
+        with pytest.raises(ListenError, match=message), running(**change):
+            pass
+
+
+def test_a_second_server_on_the_same_port_is_refused() -> None:
+    with (
+        running() as first,
+        pytest.raises(ListenError, match=first.server.address),
+        running(listen=first.server.address),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        pytest.param("0.0.0.0:0", "can be reached from other machines", id="every address"),
+        pytest.param("[::]:0", "can be reached from other machines", id="every IPv6 address"),
+        pytest.param("example.invalid:80", "can be reached from other machines", id="a name"),
+        pytest.param("127.0.0.1", "is no address", id="no port"),
+        pytest.param("127.0.0.1:http", "is no address", id="a port by name"),
+        pytest.param("127.0.0.1:65536", "is no address", id="a port too high"),
+        pytest.param(":50051", "is no address", id="no host"),
+        pytest.param("unix:/no/such/folder/socket", "there is no directory", id="no directory"),
+    ],
+)
+def test_an_address_is_refused(address: str, message: str) -> None:
+    with pytest.raises(ListenError, match=message), running(listen=address):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [
+        pytest.param("127.8.8.8:1", True, id="loopback"),
+        pytest.param("[::1]:1", True, id="IPv6 loopback"),
+        pytest.param("localhost:1", True, id="localhost"),
+        pytest.param("unix:socket", True, id="unix socket"),
+        pytest.param("10.0.0.1:1", False, id="a private network"),
+    ],
+)
+def test_local_addresses_are_known(address: str, local: bool) -> None:
+    assert is_local(address) is local
+
+
+def test_plain_text_for_others_can_be_allowed() -> None:
+    with running(listen="0.0.0.0:0", insecure_listen=True) as mooring:
+        port = mooring.server.address.rpartition(":")[2]
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            stub = pb_grpc.ClusterServiceStub(channel)
+            assert stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG).synced
+
+
+def test_a_unix_socket_serves_and_is_not_taken_from_its_owner(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path / 'mooring.sock'}"
+    with running(listen=address) as mooring:
+        assert mooring.server.address == address
+        assert mooring.ask().synced
+        with pytest.raises(ListenError, match="somebody listens there"), running(listen=address):
+            pass
+        assert mooring.ask().synced
+
+
+def test_a_socket_left_behind_is_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "mooring.sock"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    with running(listen=f"unix:{path}") as mooring:
+        assert mooring.ask().synced
+
+
+def test_a_file_is_not_replaced_by_a_socket(tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_text("kept")
+    with pytest.raises(ListenError, match="is no socket"), running(listen=f"unix:{path}"):
+        pass
+    assert path.read_text() == "kept"
+
+
+def over_tls(address: str, certificate: bytes) -> pb.GetClusterInfoResponse:
+    credentials = grpc.ssl_channel_credentials(certificate)
+    with grpc.secure_channel(address, credentials) as channel:
+        return pb_grpc.ClusterServiceStub(channel).GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG)
+
+
+def test_tls_serves_and_refuses_plain_text() -> None:
+    with running(tls=FILES) as mooring:
+        assert over_tls(mooring.server.address, CERTIFICATE.read_bytes()).synced
+        assert mooring.fails(timeout=5).code is grpc.StatusCode.UNAVAILABLE
+
+
+def test_client_certificates_are_required_where_an_authority_is_given() -> None:
+    with running(tls=TlsFiles(FILES.certificate, FILES.key, client_ca=CERTIFICATE)) as mooring:
+        failure = failed(lambda: over_tls(mooring.server.address, CERTIFICATE.read_bytes()))
+    assert failure.code is grpc.StatusCode.UNAVAILABLE
+
+
+def test_a_broken_rotation_keeps_the_certificate_in_use(tmp_path: Path) -> None:
+    copies = TlsFiles(tmp_path / "tls.crt", tmp_path / "tls.key")
+    copies.certificate.write_bytes(FILES.certificate.read_bytes())
+    copies.key.write_bytes(FILES.key.read_bytes())
+    with running(tls=copies) as mooring:
+        assert over_tls(mooring.server.address, CERTIFICATE.read_bytes()).synced
+        copies.key.unlink()
+        assert over_tls(mooring.server.address, CERTIFICATE.read_bytes()).synced
+
+
+def test_big_messages_pass() -> None:
+    def big(_: grpc.ServicerContext) -> pb.GetClusterInfoResponse:
+        return pb.GetClusterInfoResponse(kube_version="x" * (5 * 2**20))
+
+    unlimited = [("grpc.max_receive_message_length", -1)]
+    with running(big) as mooring, grpc.insecure_channel(mooring.server.address, unlimited) as channel:
+        stub = pb_grpc.ClusterServiceStub(channel)
+        request = pb.PushObjectsRequest(source="x" * (5 * 2**20))
+        assert len(stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG).kube_version) == 5 * 2**20
+        # It arrives, and only then is found to be one that nobody has written.
+        assert failed(lambda: stub.PushObjects(request, timeout=LONG)).code is grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_streams_per_connection_are_limited() -> None:
+    with running() as mooring, connect(mooring.server.address) as connection:
+        assert settings(connection)[MAX_CONCURRENT_STREAMS] == 100
+
+
+def listed(mooring_address: str) -> list[str]:
+    with grpc.insecure_channel(mooring_address) as channel:
+        return list(ProtoReflectionDescriptorDatabase(channel).get_services())
+
+
+def test_reflection_is_offered_when_asked_for() -> None:
+    with running(reflection=True) as mooring:
+        assert SERVICE.full_name in listed(mooring.server.address)
+
+
+def test_reflection_is_off_by_default() -> None:
+    with running() as mooring:
+        assert failed(lambda: listed(mooring.server.address)).code is grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_drain_ends_readiness_first_and_lets_running_calls_finish() -> None:
+    with (
+        blocked() as (answer, release),
+        running(answer, drain_delay=LONG, stop_grace=LONG) as mooring,
+        ThreadPoolExecutor(3) as threads,
+    ):
+        running_call = threads.submit(mooring.ask)
+        until(lambda: mooring.value("mooring_inflight_calls") == 1)
+        drained = threads.submit(mooring.server.drain)
+        until(lambda: not mooring.server.ready())
+        # Not ready, but whoever has not noticed yet is still served.
+        late_call = threads.submit(mooring.ask)
+        until(lambda: mooring.value("mooring_inflight_calls") == 2)
+        mooring.server._ended.set()
+        until(refused(mooring.fails))
+        release.set()
+        assert running_call.result() is not None
+        assert late_call.result() is not None
+        drained.result(LONG)
+
+
+def refused(call: Callable[[float], object]) -> Callable[[], bool]:
+    def condition() -> bool:
+        return call(0.5).code is grpc.StatusCode.UNAVAILABLE  # type: ignore[attr-defined]
+
+    return condition
+
+
+def test_stop_can_be_repeated() -> None:
+    with running() as mooring:
+        mooring.server.stop()
+        mooring.server.stop()
+        assert mooring.fails(timeout=2).code is grpc.StatusCode.UNAVAILABLE

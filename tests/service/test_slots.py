@@ -1,0 +1,170 @@
+"""Plugin slots: bounded threads, deadlines with a name, abandoned workers."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from prometheus_client import CollectorRegistry, Gauge
+
+from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
+from mooring.service.slots import Progress, Slots
+from tests.service.harness import LONG, until
+
+
+def soon() -> float:
+    """A deadline that passes at once."""
+    return time.monotonic() + 0.01
+
+
+def late() -> float:
+    """A deadline that does not pass."""
+    return time.monotonic() + LONG
+
+
+def stuck(release: threading.Event, plugin: str = "Stuck") -> Callable[[Progress], str]:
+    def work(progress: Progress) -> str:
+        progress.plugin, progress.extension_point = plugin, "Score"
+        release.wait(LONG)
+        return "late"
+
+    return work
+
+
+def abandon(slots: Slots, release: threading.Event, count: int) -> None:
+    # A deadline may pass before the work has begun; that abandons nobody.
+    while slots.abandoned < count:
+        with pytest.raises(DeadlineExceededError):
+            slots.run(stuck(release), time.monotonic() + 0.05)
+
+
+def test_a_result_comes_back() -> None:
+    slots = Slots(1)
+    assert slots.run(lambda progress: progress.plugin + "done", late()) == "done"
+    slots.stop()
+
+
+def test_an_error_comes_back_as_it_was_raised() -> None:
+    slots = Slots(1)
+
+    def work(_: Progress) -> None:
+        raise KeyError("node-7")
+
+    with pytest.raises(KeyError, match="node-7"):
+        slots.run(work, late())
+    assert slots.run(lambda _: 1, late()) == 1
+    slots.stop()
+
+
+def test_no_more_work_runs_at_once_than_there_are_slots() -> None:
+    slots, release = Slots(2), threading.Event()
+    running, most, lock = 0, 0, threading.Lock()
+
+    def work(_: Progress) -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        release.wait(LONG)
+        with lock:
+            running -= 1
+
+    with ThreadPoolExecutor(6) as callers:
+        calls = [callers.submit(slots.run, work, late()) for _ in range(6)]
+        until(lambda: running == 2)
+        release.set()
+        for call in calls:
+            call.result()
+    assert most == 2
+    slots.stop()
+
+
+def test_the_deadline_names_what_is_running() -> None:
+    slots, release = Slots(1), threading.Event()
+    with pytest.raises(DeadlineExceededError, match="plugin RackAffinity was running at Score") as raised:
+        slots.run(stuck(release, "RackAffinity"), time.monotonic() + 1)
+    assert raised.value.metadata == {"plugin": "RackAffinity", "extension_point": "Score"}
+    release.set()
+    slots.stop()
+
+
+def test_an_abandoned_worker_is_replaced_counted_and_given_back() -> None:
+    gauge = Gauge("abandoned", "-", registry=CollectorRegistry())
+    before = threads()
+    slots, release = Slots(1, max_abandoned=2, gauge=gauge), threading.Event()
+    abandon(slots, release, 2)
+    assert gauge._value.get() == 2
+    assert slots.alive()
+    assert slots.run(lambda _: "served", late()) == "served"
+    release.set()
+    until(lambda: slots.abandoned == 0)
+    assert gauge._value.get() == 0
+    assert slots.run(lambda _: "served", late()) == "served"
+    until(lambda: len(threads() - before) == 1)
+    slots.stop()
+    until(lambda: not threads() - before)
+
+
+def threads() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name.startswith("plugin-slot")}
+
+
+def test_too_many_abandoned_workers_end_liveness_until_one_returns() -> None:
+    slots, release = Slots(1, max_abandoned=1), threading.Event()
+    abandon(slots, release, 2)
+    assert not slots.alive()
+    with pytest.raises(ResourceExhaustedError, match="2 workers are stuck") as raised:
+        slots.run(lambda _: 1, late())
+    assert raised.value.reason == "WORKERS_ABANDONED"
+    release.set()
+    until(slots.alive)
+    assert slots.run(lambda _: "served", late()) == "served"
+    slots.stop()
+
+
+def test_work_that_got_no_slot_in_time_never_runs() -> None:
+    slots, release, ran = Slots(1), threading.Event(), threading.Event()
+    with ThreadPoolExecutor(1) as caller:
+        first = caller.submit(slots.run, stuck(release), late())
+        with pytest.raises(DeadlineExceededError):
+            slots.run(lambda _: ran.set(), soon())
+        release.set()
+        assert first.result() == "late"
+    assert slots.abandoned == 0
+    assert slots.run(lambda _: ran.is_set(), late()) is False
+    slots.stop()
+
+
+@pytest.mark.parametrize(
+    ("deadline", "cancelled", "raises"),
+    [
+        pytest.param(late, False, False, id="in time"),
+        pytest.param(late, True, True, id="the client has gone"),
+        pytest.param(lambda: time.monotonic() - 1, False, True, id="the deadline has passed"),
+    ],
+)
+def test_work_can_ask_whether_anybody_still_waits(
+    deadline: Callable[[], float], cancelled: bool, raises: bool
+) -> None:
+    progress = Progress(deadline())
+    if cancelled:
+        progress.cancel()
+    if raises:
+        with pytest.raises(DeadlineExceededError):
+            progress.check()
+    else:
+        progress.check()
+
+
+def test_a_client_that_goes_away_reaches_the_work() -> None:
+    slots = Slots(1)
+    callbacks: list[Callable[[], None]] = []
+
+    def work(progress: Progress) -> None:
+        callbacks[0]()
+        progress.check()
+
+    with pytest.raises(DeadlineExceededError):
+        slots.run(work, late(), callbacks.append)
+    slots.stop()
