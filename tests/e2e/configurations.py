@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from .processes import HTTP_TIMEOUT
+
 
 def mooring_node_affinity() -> dict[str, Any]:
     """mooring filters and scores by NodeAffinity alone."""
@@ -45,7 +47,7 @@ def extender(
         "filterVerb": "filter",
         "prioritizeVerb": "prioritize",
         "weight": 1,
-        "httpTimeout": "5s",
+        "httpTimeout": HTTP_TIMEOUT,
         "nodeCacheCapable": node_cache_capable,
         "ignorable": ignorable,
     }

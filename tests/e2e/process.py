@@ -23,6 +23,17 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, **(extra or {})}
 
 
+def run(*command: str | Path, directory: Path | None = None) -> str:
+    """Runs a program to its end and returns its standard output. Raises RuntimeError with what it said."""
+    arguments = [str(part) for part in command]
+    done = subprocess.run(
+        arguments, cwd=directory, env=environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
 def free_port() -> int:
     """A TCP port of 127.0.0.1 that nobody listened on a moment ago."""
     with socket.socket() as listener:

@@ -7,9 +7,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from .process import Process, free_port
+from .process import Process, free_port, run
+
+HTTP_TIMEOUT = "5s"
 
 _HOST_PORT = r"\S+:\d+"
+_SCRIPTS = Path(sys.executable).parent
+
+
+def mooring(*arguments: str | Path) -> str:
+    """Runs a `mooring` command to its end and returns its standard output."""
+    return run(_SCRIPTS / "mooring", *arguments)
 
 
 class _Restartable:
@@ -63,7 +71,7 @@ class MooringServer(_Restartable):
         kubeconfig: Path | None = None,
     ) -> None:
         self.address = f"127.0.0.1:{free_port()}"
-        command = [sys.executable, "-m", "mooring.cli", "serve", "--source", source, "--listen", self.address]
+        command = [str(_SCRIPTS / "mooring"), "serve", "--source", source, "--listen", self.address]
         command += [
             "--health-listen",
             f"127.0.0.1:{free_port()}",
@@ -88,6 +96,6 @@ class Adapter(_Restartable):
     def __init__(self, directory: Path, server_address: str) -> None:
         listen = f"127.0.0.1:{free_port()}"
         self.url = f"http://{listen}"
-        command = [str(Path(sys.executable).with_name("mooring-extender"))]
-        command += ["--listen", listen, "--server", server_address]
+        command = [str(_SCRIPTS / "mooring-extender"), "--listen", listen, "--server", server_address]
+        command += ["--http-timeout", HTTP_TIMEOUT]
         super().__init__(directory, command)

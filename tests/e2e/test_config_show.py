@@ -1,0 +1,99 @@
+"""`mooring config show` writes what kube-scheduler itself writes for the same file."""
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from . import processes
+from .build import BIN, HERE
+from .process import run
+
+pytestmark = pytest.mark.e2e
+
+SYSTEMS = sorted((HERE / "system_configurations").iterdir())
+OUT_OF_TREE = {"HelloWorldPlugin", "example", "nodeFilter"}
+RANDOM_COUNT = 100
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A kubeconfig that kube-scheduler can load; it writes its configuration without calling anybody."""
+    cluster = {"name": "none", "cluster": {"server": "https://127.0.0.1:1"}}
+    context = {"name": "none", "context": {"cluster": "none", "user": ""}}
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [cluster],
+        "contexts": [context],
+        "current-context": "none",
+    }
+    file = tmp_path_factory.mktemp("config") / "kubeconfig"
+    file.write_text(json.dumps(document))
+    return file
+
+
+def written_by_kube_scheduler(config: Path) -> dict[str, Any]:
+    target = config.with_suffix(".written")
+    run(
+        BIN / "kube-scheduler",
+        "--config",
+        config,
+        "--write-config-to",
+        target,
+        "--authentication-skip-lookup",
+    )
+    written: dict[str, Any] = yaml.safe_load(target.read_text())
+    return written
+
+
+def shown_by_mooring(config: Path) -> dict[str, Any]:
+    shown: dict[str, Any] = yaml.safe_load(processes.mooring("config", "show", config))
+    return shown
+
+
+def without_out_of_tree(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without the plugins that kube-scheduler does not have."""
+    for profile in document["profiles"]:
+        for point in profile.get("plugins", {}).values():
+            enabled = point.get("enabled", [])
+            point["enabled"] = [plugin for plugin in enabled if plugin["name"] not in OUT_OF_TREE]
+        arguments = profile.get("pluginConfig", [])
+        profile["pluginConfig"] = [entry for entry in arguments if entry["name"] not in OUT_OF_TREE]
+    return document
+
+
+def saved(document: dict[str, Any], kubeconfig: Path, target: Path) -> Path:
+    """Writes the document, with a kubeconfig because kube-scheduler wants one."""
+    connection = {**document.get("clientConnection", {}), "kubeconfig": str(kubeconfig)}
+    target.write_text(json.dumps({**document, "clientConnection": connection}))
+    return target
+
+
+@pytest.mark.parametrize("file", SYSTEMS, ids=lambda file: file.stem)
+def test_configurations_of_known_systems(file: Path, kubeconfig: Path, tmp_path: Path) -> None:
+    converted = yaml.safe_load(processes.mooring("config", "convert", file))
+    assert converted["apiVersion"] == "kubescheduler.config.k8s.io/v1"
+    config = saved(without_out_of_tree(converted), kubeconfig, tmp_path / "config.json")
+    assert shown_by_mooring(config) == written_by_kube_scheduler(config)
+
+
+def test_random_configurations(kubeconfig: Path, tmp_path: Path) -> None:
+    from tests.config.random_configs import random_config
+
+    configs = [
+        saved(random_config(seed), kubeconfig, tmp_path / f"{seed}.json") for seed in range(RANDOM_COUNT)
+    ]
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        written = list(pool.map(written_by_kube_scheduler, configs))
+        shown = list(pool.map(shown_by_mooring, configs))
+    differing = [
+        config.read_text()
+        for config, theirs, ours in zip(configs, written, shown, strict=True)
+        if theirs != ours
+    ]
+    assert differing == []
