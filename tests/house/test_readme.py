@@ -2,10 +2,14 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
+import grpc
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -17,6 +21,7 @@ FILES = dict(
     )
 )
 TUTORIAL = ["rack_affinity.py", "pyproject.toml", "config.yaml", "test_rack_affinity.py"]
+MOORING = Path(sys.executable).with_name("mooring")
 
 pytestmark = pytest.mark.xdist_group("readme")
 
@@ -44,11 +49,21 @@ def test_the_tutorial_tests_pass(tutorial: Path) -> None:
 
 
 def test_the_tutorial_plugin_is_listed(tutorial: Path) -> None:
-    mooring = Path(sys.executable).with_name("mooring")
-    done = run(mooring, "plugins", cwd=tutorial, path=tutorial / "installed")
+    done = run(MOORING, "plugins", cwd=tutorial, path=tutorial / "installed")
     assert done.returncode == 0, done.stderr
     line = next(line for line in done.stdout.splitlines() if "RackAffinity" in line)
     assert "rack-affinity" in line
+
+
+def test_the_tutorial_configuration_is_valid(tutorial: Path) -> None:
+    done = run(MOORING, "config", "check", "config.yaml", cwd=tutorial, path=tutorial / "installed")
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+def test_the_extender_stanza_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "scheduler.yaml").write_text(FILES["scheduler.yaml"])
+    done = run(MOORING, "config", "check", "--strict", "scheduler.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
 def test_the_tutorial_is_typed(tutorial: Path) -> None:
@@ -56,5 +71,34 @@ def test_the_tutorial_is_typed(tutorial: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def free_addresses(count: int) -> list[str]:
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The address of a server on the embedded sample cluster."""
+    address, health, metrics = free_addresses(3)
+    listeners = ("--listen", address, "--health-listen", health, "--metrics-listen", metrics)
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen([MOORING, "serve", *listeners], stdout=log, stderr=subprocess.STDOUT)
+        try:
+            with grpc.insecure_channel(address) as channel:
+                grpc.channel_ready_future(channel).result(timeout=60)
+            yield address
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def test_the_client_is_told_a_node(server: str, tmp_path: Path) -> None:
+    (tmp_path / "client.py").write_text(FILES["client.py"])
+    done = run(sys.executable, "client.py", server, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"[a-z0-9.-]+\n", done.stdout)
+
+
 def test_every_marked_file_is_used() -> None:
-    assert sorted(FILES) == sorted([*TUTORIAL, "client.py"])
+    assert sorted(FILES) == sorted([*TUTORIAL, "client.py", "scheduler.yaml"])
