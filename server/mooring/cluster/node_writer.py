@@ -57,6 +57,8 @@ class NodeWriter:
         twin = NodeWriter(
             NodeTable(
                 epoch=old.epoch,
+                first_epoch=old.first_epoch,
+                row_epoch=old.row_epoch.copy(),
                 names=old.names.copy(),
                 index=old.index.copy(),
                 nodes=old.nodes.copy(),
@@ -106,7 +108,7 @@ class NodeWriter:
             table.names[row] = name
             table.index[name] = row
             table.alive[row] = True
-            table.epoch += 1
+            self._next_epoch(row)
         return row
 
     def remove(self, row: int) -> None:
@@ -115,7 +117,7 @@ class NodeWriter:
         node = table.nodes[row]
         table.alive[row] = False
         del table.index[table.names[row]]
-        table.epoch += 1
+        self._next_epoch(row)
         table.names[row] = ""
         table.nodes[row] = None
         table.allocatable[:, row] = 0
@@ -157,6 +159,10 @@ class NodeWriter:
         self.table.non_zero_requested[:, row] -= footprint.non_zero
         self._count_ports(row, footprint.usage, -1)
 
+    def _next_epoch(self, row: int) -> None:
+        self.table.epoch += 1
+        self.table.row_epoch[row] = self.table.epoch
+
     def _free_row(self) -> int:
         if not self._free:
             self._grow(max(_SMALLEST_CAPACITY, self.table.capacity * 2))
@@ -168,6 +174,7 @@ class NodeWriter:
         old = table.capacity
         table.names.extend([""] * (capacity - old))
         table.nodes.extend([None] * (capacity - old))
+        table.row_epoch = grown(table.row_epoch, capacity)
         table.allocatable = grown(table.allocatable, capacity)
         table.requested = grown(table.requested, capacity)
         table.non_zero_requested = grown(table.non_zero_requested, capacity)

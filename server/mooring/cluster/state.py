@@ -33,8 +33,9 @@ class State:
         others: Namespaces and priority classes, by kind and name.
     """
 
-    def __init__(self, log_length: int = DEFAULT_LENGTH) -> None:
-        self._start(TableWriter(NodeWriter(NodeTable()), PodTable()), ChangeLog(log_length), 0)
+    def __init__(self, log_length: int = DEFAULT_LENGTH, first_epoch: int = 0) -> None:
+        table = NodeTable(epoch=first_epoch, first_epoch=first_epoch)
+        self._start(TableWriter(NodeWriter(table), PodTable()), ChangeLog(log_length), 0)
 
     def _start(self, writer: TableWriter, log: ChangeLog, version: int) -> None:
         self._writer = writer

@@ -41,6 +41,8 @@ class NodeTable:
     Attributes:
         lock: Held by the writer; taken by readers only to build a label column for the first time.
         epoch: Changes whenever a row is assigned or freed; validates indices held by callers.
+        first_epoch: The epoch that the table began with; an older one belongs to another table.
+        row_epoch: int64[capacity], the epoch in which each row was assigned or freed for the last time.
         names: Name of each row, "" for a free one.
         index: Row of each name.
         nodes: The node of each row, None for a free one.
@@ -61,6 +63,8 @@ class NodeTable:
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     epoch: int = 0
+    first_epoch: int = 0
+    row_epoch: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
     names: list[str] = field(default_factory=list)
     index: dict[str, int] = field(default_factory=dict)
     nodes: list[Node | None] = field(default_factory=list)
