@@ -119,11 +119,12 @@ class ExtenderApp:
 
     def _route(self, path: str) -> tuple[str, str] | None:
         """Return the verb and the profile that a path names; the profile may be empty."""
-        parts = path.removeprefix(self._prefix + "/").removeprefix("/").split("/")
-        if len(parts) == 1 and parts[0] in VERBS:
-            return parts[0], ""
-        if len(parts) == 3 and parts[0] == "profiles" and parts[1] and parts[2] in VERBS:
-            return parts[2], parts[1]
+        relative = path.removeprefix(self._prefix) if path.startswith(self._prefix + "/") else path
+        match relative.split("/"):
+            case ["", verb] if verb in VERBS:
+                return verb, ""
+            case ["", "profiles", profile, verb] if profile and verb in VERBS:
+                return verb, profile
         return None
 
     def _refusal(self, method: str, headers: dict[bytes, bytes]) -> Answer | None:

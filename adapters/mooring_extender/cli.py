@@ -57,11 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+    about = "Answers kube-scheduler's extender calls with the decisions of a mooring server."
+    twins = f"Each flag has a twin in the environment: --http-timeout is {ENVIRONMENT_PREFIX}HTTP_TIMEOUT."
     parser = argparse.ArgumentParser(
-        prog="mooring-extender",
-        description="Answers kube-scheduler's extender calls with the decisions of a mooring server.",
-        epilog=f"Each flag has a twin in the environment: --http-timeout is {ENVIRONMENT_PREFIX}HTTP_TIMEOUT.",
-        allow_abbrev=False,
+        prog="mooring-extender", description=about, epilog=twins, allow_abbrev=False
     )
 
     def flag(name: str, metavar: str, default: str, text: str, kind: _Converter = str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
+from operator import not_
 from typing import Final
 
 import grpc
@@ -36,6 +37,7 @@ from mooring_extender.failures import CallError
 
 MAX_EXTENDER_SCORE: Final = 10
 MAX_NODE_SCORE: Final = 100
+_HOST: Final = '{"Host":"'
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -87,7 +89,6 @@ def filter_result(asked: Question, response: FilterResponse) -> wire.ExtenderFil
         CallError: the answer does not fit the question, or the verdict on a node is an error.
     """
     indices = _status_indices(response.verdicts, len(asked.names))
-    stays = [not index for index in indices]
     failed: dict[str, str] = {}
     unresolvable: dict[str, str] = {}
     targets = [_rejection(status, failed, unresolvable) for status in response.verdicts.statuses]
@@ -95,8 +96,8 @@ def filter_result(asked: Question, response: FilterResponse) -> wire.ExtenderFil
         rejected, reason = targets[index]
         rejected[name] = reason
     return wire.ExtenderFilterResult(
-        nodes=None if asked.items is None else _node_list(list(compress(asked.items, stays))),
-        node_names=list(compress(asked.names, stays)) if asked.items is None else None,
+        nodes=_node_list(list(compress(asked.items, map(not_, indices)))) if asked.items else None,
+        node_names=None if asked.items else list(compress(asked.names, map(not_, indices))),
         failed_nodes=failed or None,
         failed_and_unresolvable_nodes=unresolvable or None,
     )
@@ -122,19 +123,18 @@ def host_priorities(asked: Question, response: ScoreResponse) -> bytes:
     totals = list(response.totals) if weight_sum else [0] * len(asked.names)
     if len(totals) != len(asked.names):
         raise _misfit(f"{len(totals)} totals for {len(asked.names)} nodes")
-    # A total is one of a few hundred values, a node one of thousands: each ending is rendered once.
-    endings = {total: f'","Score":{extender_score(total, weight_sum)}}}' for total in set(totals)}
     names: Sequence[str] = _escaped(asked)
     if any(indices):
-        known = [not index for index in indices]
-        names, totals = list(compress(names, known)), list(compress(totals, known))
+        names, totals = list(compress(names, map(not_, indices))), list(compress(totals, map(not_, indices)))
     if not names:
         return b"[]"
+    # A total is one of a few hundred values, a node one of thousands: what follows a name is rendered once.
+    ends = [f'","Score":{score}}},{_HOST}' for score in range(MAX_EXTENDER_SCORE + 1)]
+    end_of = {total: ends[extender_score(total, weight_sum)] for total in set(totals)}
     pieces = [""] * (2 * len(names))
     pieces[0::2] = names
-    pieces[1::2] = map(endings.__getitem__, totals)
-    pieces[1:-1:2] = [ending + ',{"Host":"' for ending in pieces[1:-1:2]]
-    return ('[{"Host":"' + "".join(pieces) + "]").encode()
+    pieces[1::2] = map(end_of.__getitem__, totals)
+    return f"[{_HOST}{''.join(pieces).removesuffix(',' + _HOST)}]".encode()
 
 
 def extender_score(total: int, weight_sum: int) -> int:
@@ -254,7 +254,9 @@ def _candidate(
 
 def _status_indices(verdicts: NodeVerdicts, count: int) -> list[int]:
     """Return one status index per node, 0 for a feasible one, checked against the question."""
-    indices = list(verdicts.node_statuses) or [0] * count
+    indices = list(verdicts.node_statuses)
+    if not indices:
+        return [0] * count
     if len(indices) != count:
         raise _misfit(f"{len(indices)} verdicts for {count} nodes")
     if max(indices) >= max(1, len(verdicts.statuses)):

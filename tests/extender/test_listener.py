@@ -1,0 +1,337 @@
+"""The HTTP listener on a real port: connections, deadlines, limits, what is no HTTP, start and stop."""
+
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from mooring_extender import server as server_module
+from mooring_extender.app import ExtenderApp, Options
+from mooring_extender.client import GrpcClient
+from mooring_extender.server import ExtenderServer, ListenError
+from tests.extender.fakes import FakeClient, Reply, Rules, grpc_server, listening, question
+
+PATIENCE = 30.0
+KUBE_SCHEDULER_IDLE_SECONDS = 90
+
+
+def head(size: int | None = None, path: str = "/filter", *lines: str) -> bytes:
+    length = [] if size is None else [f"Content-Length: {size}"]
+    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: x", *length, *lines, "", ""]).encode()
+
+
+def whole(body: bytes | None = None) -> bytes:
+    body = question() if body is None else body
+    return head(len(body)) + body
+
+
+def connect(server: ExtenderServer) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
+
+
+def answer(connection: socket.socket) -> Reply:
+    response = http.client.HTTPResponse(connection, method="POST")
+    response.begin()
+    body = response.read()
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Reply(response.status, headers, body)
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Wait until the other side has closed; what is still on its way is read and dropped."""
+    try:
+        while connection.recv(65536):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for `condition`, but not for ever."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it never came about"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def server() -> Iterator[ExtenderServer]:
+    with listening(FakeClient) as running:
+        yield running
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[ExtenderServer]:
+    monkeypatch.setattr(server_module, "RECEIVE_SECONDS", 0.2)
+    monkeypatch.setattr(server_module, "SEND_SECONDS", 0.2)
+    with listening(FakeClient) as running:
+        yield running
+
+
+def test_idle_connections_outlive_those_of_kube_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The listener waits longer for the next request than Go's client keeps an idle connection."""
+    configured: list[uvicorn.Config] = []
+    build = uvicorn.Server.__init__
+
+    def note(self: uvicorn.Server, config: uvicorn.Config) -> None:
+        configured.append(config)
+        build(self, config)
+
+    monkeypatch.setattr(uvicorn.Server, "__init__", note)
+    with listening(FakeClient) as running, connect(running) as connection:
+        connection.sendall(whole())
+        assert answer(connection).status == 200
+        (config,) = configured
+        assert config.timeout_keep_alive > KUBE_SCHEDULER_IDLE_SECONDS
+
+
+def test_connection_is_reused(server: ExtenderServer) -> None:
+    with connect(server) as connection:
+        for _ in range(20):
+            connection.sendall(whole())
+            reply = answer(connection)
+            assert (reply.status, reply.headers.get("connection")) == (200, None)
+            assert reply.headers["content-length"] == str(len(reply.body))
+
+
+def test_idle_connections_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "KEEP_ALIVE_SECONDS", 0.2)
+    with listening(FakeClient) as running, connect(running) as silent, connect(running) as used:
+        used.sendall(whole())
+        assert answer(used).status == 200
+        assert is_closed(used)
+        assert is_closed(silent)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"P", id="one-byte"),
+        pytest.param(b"\r\n", id="blank-line"),
+        pytest.param(b"POST /filter HTTP/1.1\r\nHost: x\r\n", id="head-without-end"),
+        pytest.param(head(100), id="no-body"),
+        pytest.param(head(100) + b"{", id="body-without-end"),
+        pytest.param(head(None, "/filter", "Transfer-Encoding: chunked") + b"5\r\n{", id="chunk-without-end"),
+        pytest.param(whole() + b"POST", id="second-request-without-end"),
+    ],
+)
+def test_slow_senders_are_dropped(impatient: ExtenderServer, sent: bytes) -> None:
+    with connect(impatient) as slow, connect(impatient) as good:
+        slow.sendall(sent)
+        assert is_closed(slow)
+        good.sendall(whole())
+        assert answer(good).status == 200
+
+
+def test_trickling_does_not_buy_time(impatient: ExtenderServer) -> None:
+    """One byte now and then: the deadline counts from the first one."""
+    with connect(impatient) as slow:
+        done = threading.Event()
+
+        def trickle() -> None:
+            try:
+                while not done.wait(0.01):
+                    slow.sendall(b"x")
+            except OSError:
+                pass
+
+        slow.sendall(head(10**6))
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        assert is_closed(slow)
+        done.set()
+        thread.join()
+
+
+def test_slow_readers_are_dropped(impatient: ExtenderServer) -> None:
+    """The answer of 20 MB does not fit into the socket's buffers and nobody reads it."""
+    nodes = {"items": [{"metadata": {"name": f"n{i}"}, "pad": "x" * 10_000} for i in range(2000)]}
+    large = question(NodeNames=None, Nodes=nodes)
+    with connect(impatient) as slow, connect(impatient) as good:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        good.sendall(whole())
+        assert answer(good).status == 200
+        slow.sendall(head(len(large)) + large)
+        until(lambda: len(impatient._server.server_state.connections) == 1)
+        good.sendall(whole())
+        assert answer(good).status == 200
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        pytest.param(head(101), 413, id="one-byte-more-announced"),
+        pytest.param(head(10**15), 413, id="absurd-length"),
+        pytest.param(
+            head(None, "/filter", "Transfer-Encoding: chunked") + b"65\r\n" + b"x" * 101 + b"\r\n",
+            413,
+            id="chunked",
+        ),
+        pytest.param(head(5, "/filter", "Content-Encoding: gzip"), 415, id="gzip"),
+        pytest.param(head(5, "/nowhere"), 404, id="unknown-path"),
+        pytest.param(b"GET /filter HTTP/1.1\r\nHost: x\r\n\r\n", 405, id="get"),
+    ],
+)
+def test_refused_before_the_body_is_read(sent: bytes, status: int) -> None:
+    with listening(FakeClient, max_body_bytes=100) as running, connect(running) as connection:
+        connection.sendall(sent)
+        reply = answer(connection)
+        assert (reply.status, list(reply.json)) == (status, ["error"])
+        assert is_closed(connection)
+
+
+NO_HTTP = {
+    "garbage": b"\x16\x03\x01\x02\x00\x01\x00",
+    "no-version": b"POST /filter\r\n\r\n",
+    "unknown-method": b"FILTER /filter HTTP/1.1\r\n\r\n",
+    "length-and-chunked": head(5, "/filter", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
+    "two-lengths": head(5, "/filter", "Content-Length: 6") + b"123456",
+    "negative-length": head(None, "/filter", "Content-Length: -1"),
+    "length-with-sign": head(None, "/filter", "Content-Length: +5") + b"12345",
+    "bad-chunk-size": head(None, "/filter", "Transfer-Encoding: chunked") + b"zz\r\n",
+    "unknown-transfer-encoding": head(None, "/filter", "Transfer-Encoding: xchunked") + b"0\r\n\r\n",
+    "folded-header": head(None, "/filter", "X: a", " b"),
+    "blank-in-header-name": head(None, "/filter", "Content-Length : 5") + b"12345",
+    "nul-in-header": head(None, "/filter", "X: a\0b"),
+    "huge-head": b"POST /filter HTTP/1.1\r\nX: " + b"x" * 10**6,
+}
+
+
+@pytest.mark.parametrize("sent", NO_HTTP.values(), ids=NO_HTTP)
+def test_what_is_no_http_is_400_and_closed(server: ExtenderServer, sent: bytes) -> None:
+    with connect(server) as bad, connect(server) as good:
+        try:
+            bad.sendall(sent)
+            reply = answer(bad)
+        except ConnectionError:
+            assert sent == NO_HTTP["huge-head"], "only what overflows may meet a closed door"
+        else:
+            assert (reply.status, list(reply.json)) == (400, ["error"])
+            assert is_closed(bad)
+        good.sendall(whole())
+        assert answer(good).status == 200
+
+
+def test_http_1_0_is_answered_and_closed(server: ExtenderServer) -> None:
+    with connect(server) as connection:
+        connection.sendall(whole().replace(b"HTTP/1.1", b"HTTP/1.0"))
+        assert answer(connection).status == 200
+        assert is_closed(connection)
+
+
+def test_expect_100_continue(server: ExtenderServer) -> None:
+    with connect(server) as connection:
+        connection.sendall(head(len(question()), "/filter", "Expect: 100-continue"))
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(question())
+        assert answer(connection).status == 200
+
+
+def test_pipelined_requests_are_answered_in_order(server: ExtenderServer) -> None:
+    with connect(server) as connection:
+        connection.sendall(whole() + whole(b"{}"))
+        first = http.client.HTTPResponse(connection, method="POST")
+        text = b""
+        while text.count(b"HTTP/1.1 200 OK") < 2 or not text.endswith(b"}"):
+            text += connection.recv(65536)
+        first.close()
+        assert text.index(b'"NodeNames":["a","b","c"]') < text.index(b"Pod is missing")
+
+
+def test_client_that_leaves_early_harms_nobody(server: ExtenderServer) -> None:
+    for sent in (b"POST", head(100), head(100) + b"{", whole()):
+        with connect(server) as connection:
+            connection.sendall(sent)
+    for _ in range(3):
+        with connect(server) as connection:
+            connection.sendall(whole())
+            assert answer(connection).status == 200
+
+
+def test_taken_port_is_a_clear_error(server: ExtenderServer) -> None:
+    with pytest.raises(
+        ListenError, match=rf"cannot listen on 127.0.0.1:{server.port}: .*in use.*choose another"
+    ):
+        ExtenderServer(ExtenderApp(FakeClient, Options()), "127.0.0.1", server.port)
+
+
+def test_stop_finishes_what_is_being_answered() -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def verdict(_name: str) -> int:
+        asked.set()
+        assert go_on.wait(PATIENCE)
+        return 0
+
+    with (
+        grpc_server(Rules(verdict=verdict)) as address,
+        listening(partial(GrpcClient, address), http_timeout=2 * PATIENCE) as running,
+        connect(running) as connection,
+        connect(running) as idle,
+    ):
+        connection.sendall(whole())
+        assert asked.wait(PATIENCE)
+        stopping = threading.Thread(target=running.stop)
+        stopping.start()
+        assert is_closed(idle)
+        go_on.set()
+        reply = answer(connection)
+        assert (reply.status, reply.json["NodeNames"]) == (200, ["a", "b", "c"])
+        stopping.join()
+        with pytest.raises(ConnectionRefusedError):
+            connect(running)
+
+
+def test_mooring_over_a_unix_socket(tmp_path: Path) -> None:
+    with (
+        grpc_server(Rules(), f"unix:{tmp_path}/mooring.sock") as address,
+        listening(partial(GrpcClient, address)) as running,
+        connect(running) as connection,
+    ):
+        connection.sendall(whole())
+        assert answer(connection).json["NodeNames"] == ["a", "b", "c"]
+
+
+def test_mooring_that_hangs_is_an_error_in_time() -> None:
+    go_on = threading.Event()
+    rules = Rules(verdict=lambda _name: int(not go_on.wait(PATIENCE)))
+    with (
+        grpc_server(rules) as address,
+        listening(partial(GrpcClient, address), http_timeout=1.0, profile="p") as running,
+        connect(running) as connection,
+    ):
+        connection.sendall(whole())
+        assert "mooring: no answer within 0." in answer(connection).json["Error"]
+        go_on.set()
+
+
+def test_mooring_that_is_away_and_comes_back(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/mooring.sock"
+    with listening(partial(GrpcClient, address)) as running, connect(running) as connection:
+        connection.sendall(whole())
+        assert answer(connection).json["Error"].startswith("mooring: unavailable: ")
+        with grpc_server(Rules(), address):
+            error = "not yet"
+            while error:
+                connection.sendall(whole())
+                error = answer(connection).json["Error"]
+
+
+def test_large_node_lists_pass_both_ways() -> None:
+    names = [f"node-{i}" for i in range(600)]
+    nodes = {"items": [{"metadata": {"name": name}, "pad": "x" * 10_000} for name in names]}
+    body = question(NodeNames=None, Nodes=nodes)
+    with (
+        grpc_server(Rules()) as address,
+        listening(partial(GrpcClient, address), http_timeout=PATIENCE) as running,
+        connect(running) as connection,
+    ):
+        connection.sendall(head(len(body)) + body)
+        assert [node["metadata"]["name"] for node in answer(connection).json["Nodes"]["items"]] == names
