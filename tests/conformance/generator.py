@@ -24,7 +24,9 @@ FAMILIES: dict[str, Family] = {
     "resources-pod-level-resize": resources.pod_level_resize,
     "resources-nothing-asked": resources.nothing_asked,
     "resources-huge": resources.huge,
-    "resources-strategies": resources.strategies,
+    "resources-least-allocated": resources.least_allocated,
+    "resources-most-allocated": resources.most_allocated,
+    "resources-capacity-ratio": resources.capacity_ratio,
 }
 MIXED = "mixed"
 NAMES = [*FAMILIES, MIXED]
@@ -34,7 +36,7 @@ def scenario(seed: int, index: int, only: str | None = None) -> Manifest:
     """Scenario `index` of a seed; the families take turns, unless one is asked for."""
     family = only or NAMES[index % len(NAMES)]
     rng = Random(f"{seed}/{family}/{index}")
-    draft = base(rng, most_nodes=rng.choice([3, 6, 6, 12]))
+    draft = base(rng, most_nodes=rng.choice([3, 5, 5, 10]))
     if family == MIXED:
         mix(draft)
     else:
@@ -49,7 +51,7 @@ def scenario(seed: int, index: int, only: str | None = None) -> Manifest:
         "pod": draft.pod,
         "config": config,
         "profile": draft.profile,
-        "always_score": draft.chance(0.4),
+        "always_score": draft.chance(0.6),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Self
@@ -22,20 +23,20 @@ def build(program: Path) -> None:
 
 def answers(program: Path, scenarios: Iterable[Manifest]) -> Iterator[tuple[Manifest, Manifest]]:
     """Yield each scenario with the oracle's answer: `{"id", "document"}` or `{"id", "error"}`, in order."""
-    asked: list[Manifest] = []
+    asked: deque[Manifest] = deque()
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         writer = threading.Thread(target=_write, args=(process.stdin, scenarios, asked), daemon=True)
         writer.start()
-        for number, line in enumerate(process.stdout):
-            yield asked[number], json.loads(line)
+        for line in process.stdout:
+            yield asked.popleft(), json.loads(line)
         writer.join()
     if process.returncode != 0:
         raise RuntimeError(f"the oracle {program} ended with exit code {process.returncode}")
 
 
-def _write(pipe: IO[str], scenarios: Iterable[Manifest], asked: list[Manifest]) -> None:
+def _write(pipe: IO[str], scenarios: Iterable[Manifest], asked: deque[Manifest]) -> None:
     with pipe:
         for scenario in scenarios:
             asked.append(scenario)

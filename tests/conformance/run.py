@@ -4,7 +4,7 @@
     python -m tests.conformance.run compare --seed 7 --count 20000 [--family node-affinity]
     python -m tests.conformance.run case --name NAME < SCENARIO
 
-All need Go and build the oracle if it is not there yet. `compare` exits 1 if the two sides differ; `case`
+All need Go and build the oracle first. `compare` exits 1 if the two sides differ; `case`
 prints the line that makes one scenario a named case.
 """
 
@@ -44,24 +44,21 @@ def main() -> int:
         mode.add_argument(
             "--family", choices=generator.NAMES, help="this family only (default: all take turns)"
         )
-        mode.add_argument("--program", type=Path, default=PROGRAM, help="the built oracle")
     case = modes.add_parser("case")
     case.add_argument("--name", required=True)
-    case.add_argument("--program", type=Path, default=PROGRAM, help="the built oracle")
     modes.choices["vectors"].add_argument("--out", type=Path, required=True)
     modes.choices["compare"].add_argument(
         "--most", type=int, default=5, help="mismatches to shrink and print"
     )
     arguments = parser.parse_args()
-    if not arguments.program.exists():
-        build(arguments.program)
+    build(PROGRAM)
     if arguments.mode == "case":
-        return make_case(json.load(sys.stdin) | {"id": arguments.name}, arguments.program)
+        return make_case(json.load(sys.stdin) | {"id": arguments.name})
     asked = generator.scenarios(arguments.seed, arguments.count, arguments.family)
-    answered = _with_progress(answers(arguments.program, asked), arguments.count)
+    answered = _with_progress(answers(PROGRAM, asked), arguments.count)
     if arguments.mode == "vectors":
         return make_vectors(answered, arguments.out)
-    return compare(answered, arguments.program, arguments.most)
+    return compare(answered, arguments.most)
 
 
 def make_vectors(answered: Iterable[Answered], out: Path) -> int:
@@ -73,8 +70,8 @@ def make_vectors(answered: Iterable[Answered], out: Path) -> int:
     return 0
 
 
-def make_case(scenario: Manifest, program: Path) -> int:
-    [(_, answer)] = answers(program, [scenario])
+def make_case(scenario: Manifest) -> int:
+    [(_, answer)] = answers(PROGRAM, [scenario])
     if "error" in answer:
         print(f"the oracle refuses this scenario: {answer['error']}", file=sys.stderr)
         return 1
@@ -110,7 +107,7 @@ def disagreement(scenario: Manifest, answer: Manifest) -> list[str]:
     return differences(ours, answer["document"])
 
 
-def compare(answered: Iterable[Answered], program: Path, most: int) -> int:
+def compare(answered: Iterable[Answered], most: int) -> int:
     agreed = refused = 0
     mismatches: list[Manifest] = []
     for scenario, answer in answered:
@@ -120,7 +117,7 @@ def compare(answered: Iterable[Answered], program: Path, most: int) -> int:
             mismatches.append(scenario)
         else:
             agreed += 1
-    with Oracle(program) as one_by_one:
+    with Oracle(PROGRAM) as one_by_one:
         for scenario in mismatches[:most]:
             _print_shrunk(scenario, one_by_one)
     print(f"{agreed} agree, {len(mismatches)} differ, {refused} refused by the API server's rules")

@@ -50,10 +50,10 @@ def _label(draft: Draft) -> None:
 
 def _affinity(draft: Draft, by_name: float) -> Manifest:
     affinity: Manifest = {}
-    if draft.chance(0.5):
+    if draft.chance(0.3):
         terms = [_term(draft, by_name) for _ in range(draft.rng.randint(1, 3))]
         affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}
-    if draft.chance(0.7):
+    if draft.chance(0.8):
         affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [
             {"weight": draft.rng.choice([1, 2, 10, 33, 100]), "preference": _term(draft, by_name)}
             for _ in range(draft.rng.randint(1, 4))

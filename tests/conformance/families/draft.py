@@ -41,7 +41,7 @@ Family = Callable[[Draft], None]
 def base(rng: Random, most_nodes: int) -> Draft:
     """Roomy nodes with a few small pods on them: nothing is refused until a family says so."""
     draft = Draft(rng)
-    for i in range(rng.randint(1, most_nodes)):
+    for i in range(rng.choice([1, most_nodes, rng.randint(2, most_nodes), rng.randint(2, most_nodes)])):
         cpu, memory = rng.choice([("4", "8Gi"), ("8", "16Gi"), ("16", "64Gi"), ("3920m", "15Gi")])
         room = {"cpu": cpu, "memory": memory, "pods": "110", "ephemeral-storage": "100Gi"}
         name = f"node-{i:02d}"
@@ -53,7 +53,7 @@ def base(rng: Random, most_nodes: int) -> Draft:
                 "status": {"capacity": dict(room), "allocatable": room},
             }
         )
-    for i in range(rng.randint(0, 2 * len(draft.nodes))):
+    for i in range(rng.randint(0, 3 * len(draft.nodes))):
         assigned = pod_manifest(draft, f"assigned-{i:02d}")
         assigned["spec"]["nodeName"] = rng.choice(draft.nodes)["metadata"]["name"]
         assigned["status"] = {"phase": "Running"}

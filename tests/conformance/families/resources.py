@@ -16,10 +16,10 @@ def room(draft: Draft) -> None:
         tight = draft.chance(0.25)
         allocatable = {
             "cpu": quantities.cpu(
-                rng, rng.choice([0, 500, 1000, 1930, 2000] if tight else [4000, 7910, 16000, 64000])
+                rng, rng.choice([0, 500, 1000, 1930, 2000] if tight else [3000, 4000, 7910, 16000])
             ),
             "memory": quantities.size(
-                rng, rng.choice([0, 512, 1024, 3001] if tight else [8192, 15001, 65536])
+                rng, rng.choice([0, 512, 1024, 3001] if tight else [4096, 8192, 15001, 32768])
             ),
             "pods": rng.choice(["0", "1", "2", "10"] if tight else ["110", "250"]),
             "ephemeral-storage": quantities.size(rng, rng.choice([0, 1024] if tight else [10240, 102400])),
@@ -54,12 +54,14 @@ def requests(draft: Draft) -> None:
 
 def _ask(draft: Draft, container: Manifest, small: bool) -> None:
     rng = draft.rng
-    most = 3 if small else 7
     asked: Manifest = {}
+    # The pods that are there lean to one resource or the other, so that nodes are out of balance.
     if draft.chance(0.75):
-        asked["cpu"] = quantities.cpu(rng, rng.choice([0, 1, 100, 250, 333, 500, 1000, 2500][: most + 1]))
+        amounts = [0, 100, 333, 500, 900] if small else [0, 1, 100, 250, 333, 500, 1000, 2500]
+        asked["cpu"] = quantities.cpu(rng, rng.choice(amounts))
     if draft.chance(0.75):
-        asked["memory"] = quantities.size(rng, rng.choice([0, 1, 100, 200, 333, 512, 1024, 2048][: most + 1]))
+        amounts = [0, 64, 333, 1024, 1500] if small else [0, 1, 100, 200, 333, 512, 1024, 2048]
+        asked["memory"] = quantities.size(rng, rng.choice(amounts))
     if draft.chance(0.2):
         asked["ephemeral-storage"] = quantities.size(rng, rng.choice([0, 10, 1024, 4096]))
     whole: Manifest = {}
@@ -197,35 +199,38 @@ def huge(draft: Draft) -> None:
                 asked["cpu"] = rng.choice(["1k", "30T", "61728394", "2500M"])
 
 
-def strategies(draft: Draft) -> None:
-    """Fit's scoring strategies and both plugins' resource lists."""
-    draft.rng.choice(ASKING)(draft)
-    if draft.chance(0.8):
-        draft.args["NodeResourcesFit"] = _fit_args(draft)
-    if draft.chance(0.5):
-        listed = draft.some(["cpu", "memory", "ephemeral-storage", "pods", *EXTENDED, HUGE], 1, 4)
-        draft.args["NodeResourcesBalancedAllocation"] = {
-            "resources": [{"name": name, "weight": 1} for name in listed]
-        }
+def least_allocated(draft: Draft) -> None:
+    _strategy(draft, {"type": "LeastAllocated"})
 
 
-def _fit_args(draft: Draft) -> Manifest:
+def most_allocated(draft: Draft) -> None:
+    _strategy(draft, {"type": "MostAllocated"})
+
+
+def capacity_ratio(draft: Draft) -> None:
+    """Shapes that rise, fall, or both, of one point to five."""
+    at = sorted(draft.some(range(101), 1, 5))
+    shape = [{"utilization": utilization, "score": draft.rng.randint(0, 10)} for utilization in at]
+    _strategy(draft, {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {"shape": shape}})
+
+
+def _strategy(draft: Draft, strategy: Manifest) -> None:
+    """A scoring strategy of Fit, and resource lists for both plugins."""
     rng = draft.rng
-    strategy: Manifest = {"type": rng.choice(["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"])}
-    if draft.chance(0.8) or strategy["type"] == "RequestedToCapacityRatio":
+    rng.choice(ASKING)(draft)
+    if draft.chance(0.8):
         listed = draft.some(["cpu", "memory", "ephemeral-storage", *EXTENDED, HUGE], 1, 4)
         strategy["resources"] = [{"name": name, "weight": rng.choice([1, 2, 3, 10, 100])} for name in listed]
-    if strategy["type"] == "RequestedToCapacityRatio":
-        at = sorted(draft.some(range(101), 1, 5))
-        strategy["requestedToCapacityRatio"] = {
-            "shape": [{"utilization": u, "score": rng.randint(0, 10)} for u in at]
-        }
     args: Manifest = {"scoringStrategy": strategy}
     if draft.chance(0.3):
         args["ignoredResources"] = draft.some(EXTENDED[:3], 1, 2)
     if draft.chance(0.3):
         args["ignoredResourceGroups"] = draft.some(["example.com", "other.example"], 1, 2)
-    return args
+    draft.args["NodeResourcesFit"] = args
+    if draft.chance(0.5):
+        listed = draft.some(["cpu", "memory", "ephemeral-storage", "pods", *EXTENDED, HUGE], 1, 4)
+        weighted = [{"name": name, "weight": 1} for name in listed]
+        draft.args["NodeResourcesBalancedAllocation"] = {"resources": weighted}
 
 
 ASKING: list[Family] = [requests, requests, pod_level, resize, pod_level_resize, nothing_asked]

@@ -32,8 +32,6 @@ type rawScenario struct {
 	Config      json.RawMessage   `json:"config"`
 	Profile     string            `json:"profile"`
 	AlwaysScore bool              `json:"always_score"`
-	// Unchecked skips the validation of the objects, which else must be such as the API server would store.
-	Unchecked bool `json:"unchecked"`
 }
 
 type scenario struct {
@@ -52,7 +50,7 @@ func parseScenario(line []byte) (*scenario, error) {
 	if err := json.Unmarshal(line, &s.rawScenario); err != nil {
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
-	obj, err := parseObject(s.Pod, !s.Unchecked)
+	obj, err := parseObject(s.Pod)
 	if err != nil {
 		return s, fmt.Errorf("pod: %w", err)
 	}
@@ -62,7 +60,7 @@ func parseScenario(line []byte) (*scenario, error) {
 	}
 	s.pod = pod
 	for i, raw := range s.Objects {
-		obj, err := parseObject(raw, !s.Unchecked)
+		obj, err := parseObject(raw)
 		if err != nil {
 			return s, fmt.Errorf("objects[%d]: %w", i, err)
 		}
@@ -78,8 +76,9 @@ func parseScenario(line []byte) (*scenario, error) {
 	return s, nil
 }
 
-// parseObject decodes a manifest, defaults it as the API server does, and gives it a namespace and a UID if it has none.
-func parseObject(raw []byte, checked bool) (runtime.Object, error) {
+// parseObject decodes a manifest, defaults and checks it as the API server does, and gives it a namespace and a UID if
+// it has none.
+func parseObject(raw []byte) (runtime.Object, error) {
 	obj, _, err := strictDecoder.Decode(raw, nil, nil)
 	if err != nil {
 		return nil, err
@@ -101,10 +100,7 @@ func parseObject(raw []byte, checked bool) (runtime.Object, error) {
 	if accessor.GetUID() == "" {
 		accessor.SetUID(types.UID(accessor.GetNamespace() + "/" + accessor.GetName()))
 	}
-	if checked {
-		return obj, validate(obj)
-	}
-	return obj, nil
+	return obj, validate(obj)
 }
 
 // canonical writes and reads an object once, as it reaches the scheduler: "0.5Gi" becomes "512Mi". A quantity that was
