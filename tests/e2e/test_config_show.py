@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from . import processes
-from .build import BIN, HERE
+from .build import BIN, ROOT
 from .process import run
 
 pytestmark = pytest.mark.e2e
 
-SYSTEMS = sorted((HERE / "system_configurations").iterdir())
+SYSTEMS = sorted((ROOT / "tests" / "config" / "testdata" / "seeds").iterdir())
 OUT_OF_TREE = {"HelloWorldPlugin", "example", "nodeFilter"}
 RANDOM_COUNT = 100
 
@@ -58,7 +58,7 @@ def shown_by_mooring(config: Path) -> dict[str, Any]:
 
 def without_out_of_tree(document: dict[str, Any]) -> dict[str, Any]:
     """The document without the plugins that kube-scheduler does not have."""
-    for profile in document["profiles"]:
+    for profile in document.get("profiles", []):
         for point in profile.get("plugins", {}).values():
             enabled = point.get("enabled", [])
             point["enabled"] = [plugin for plugin in enabled if plugin["name"] not in OUT_OF_TREE]
@@ -83,10 +83,10 @@ def test_configurations_of_known_systems(file: Path, kubeconfig: Path, tmp_path:
 
 
 def test_random_configurations(kubeconfig: Path, tmp_path: Path) -> None:
-    from tests.config.random_configs import random_config
+    from tests.config.random_configs import random_configuration
 
     configs = [
-        saved(random_config(seed), kubeconfig, tmp_path / f"{seed}.json") for seed in range(RANDOM_COUNT)
+        saved(random_configuration(seed), kubeconfig, tmp_path / f"{seed}.json") for seed in range(RANDOM_COUNT)
     ]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         written = list(pool.map(written_by_kube_scheduler, configs))
