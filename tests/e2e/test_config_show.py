@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.config.random_configs import random_configuration
+
 from . import processes
 from .build import BIN, ROOT
 from .process import run
@@ -83,10 +85,9 @@ def test_configurations_of_known_systems(file: Path, kubeconfig: Path, tmp_path:
 
 
 def test_random_configurations(kubeconfig: Path, tmp_path: Path) -> None:
-    from tests.config.random_configs import random_configuration
-
     configs = [
-        saved(random_configuration(seed), kubeconfig, tmp_path / f"{seed}.json") for seed in range(RANDOM_COUNT)
+        saved(random_configuration(seed), kubeconfig, tmp_path / f"{seed}.json")
+        for seed in range(RANDOM_COUNT)
     ]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         written = list(pool.map(written_by_kube_scheduler, configs))
