@@ -17,6 +17,16 @@ def node_ports(draft: Draft) -> None:
         for container in draft.containers(pod):
             if draft.chance(0.6):
                 container["ports"] = [_port(draft) for _ in range(draft.rng.randint(1, 2))]
+        if draft.chance(0.1):
+            _use_host_network(draft, pod)
+
+
+def _use_host_network(draft: Draft, pod: Manifest) -> None:
+    """Every port of a pod in the host's network is a host port, which the API server writes down."""
+    pod["spec"]["hostNetwork"] = True
+    for container in draft.containers(pod):
+        for port in container.get("ports", []):
+            port["hostPort"] = port["containerPort"]
 
 
 def _port(draft: Draft) -> Manifest:
