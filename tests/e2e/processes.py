@@ -71,13 +71,10 @@ class MooringServer(_Restartable):
         kubeconfig: Path | None = None,
     ) -> None:
         self.address = f"127.0.0.1:{free_port()}"
-        command = [str(_SCRIPTS / "mooring"), "serve", "--source", source, "--listen", self.address]
-        command += [
-            "--health-listen",
-            f"127.0.0.1:{free_port()}",
-            "--metrics-listen",
-            f"127.0.0.1:{free_port()}",
-        ]
+        command = [str(_SCRIPTS / "mooring"), "serve", "--source", source, "--drain-delay", "0"]
+        for flag in ("--health-listen", "--metrics-listen"):
+            command += [flag, f"127.0.0.1:{free_port()}"]
+        command += ["--listen", self.address]
         if config is not None:
             file = directory / "mooring-config.json"
             file.write_text(json.dumps(config, indent=2))
