@@ -23,7 +23,10 @@ _RESOURCES = ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "example.
 def random_configuration(seed: int) -> Document:
     """A valid v1 configuration."""
     rng = random.Random(seed)
-    document: Document = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    document: Document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+    }
     _maybe(rng, document, "parallelism", rng.randint(1, 64))
     _maybe(rng, document, "percentageOfNodesToScore", rng.randint(0, 100))
     _maybe(rng, document, "podInitialBackoffSeconds", initial := rng.randint(1, 5))
@@ -51,7 +54,9 @@ def _some(rng: random.Random, values: list[str], most: int) -> list[str]:
 
 def _duration(rng: random.Random, low: int, high: int) -> str:
     seconds = rng.randint(low, high)
-    return rng.choice([f"{seconds}s", f"{seconds * 1000}ms", f"{seconds // 60}m{seconds % 60}s", f"{seconds}.5s"])
+    return rng.choice(
+        [f"{seconds}s", f"{seconds * 1000}ms", f"{seconds // 60}m{seconds % 60}s", f"{seconds}.5s"]
+    )
 
 
 def _client_connection(rng: random.Random) -> Document:
@@ -247,7 +252,10 @@ def _extenders(rng: random.Random) -> list[Document]:
 
 
 def _extender(rng: random.Random, index: int) -> Document:
-    extender: Document = {"urlPrefix": f"http://127.0.0.1:{8000 + index}/scheduler", "weight": rng.randint(1, 20)}
+    extender: Document = {
+        "urlPrefix": f"http://127.0.0.1:{8000 + index}/scheduler",
+        "weight": rng.randint(1, 20),
+    }
     for verb in ("filterVerb", "prioritizeVerb", "preemptVerb"):
         _maybe(rng, extender, verb, verb.removesuffix("Verb"))
     _maybe(rng, extender, "httpTimeout", _duration(rng, 1, 100))

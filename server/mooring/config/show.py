@@ -43,9 +43,23 @@ def show(configuration: Configuration) -> str:
     return "\n".join(head) + "\n" + dump(plain(configuration.document))
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes as kube-scheduler does: doubly what would be read as something else than a string."""
+
+
+def _represent_string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    kind = str(dumper.resolve(yaml.ScalarNode, text, (True, False))).removeprefix("tag:yaml.org,2002:")
+    return dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style=None if kind in {"str", "yaml"} else '"'
+    )
+
+
+_Dumper.add_representer(str, _represent_string)
+
+
 def dump(document: object) -> str:
     """YAML with sorted keys."""
-    return yaml.safe_dump(document, sort_keys=True, default_flow_style=False, allow_unicode=True)
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True)
 
 
 def plain(document: KubeSchedulerConfiguration) -> dict[str, Any]:

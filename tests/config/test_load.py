@@ -1,0 +1,194 @@
+"""What a valid configuration becomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mooring.config import EnabledPlugin, default, from_document, load
+from mooring.framework.objects import NodeAffinity, TopologySpreadConstraint
+from mooring.plugins.node_affinity.args import NodeAffinityArgs
+from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs, ScoringStrategyType
+from mooring.plugins.pod_topology_spread.args import PodTopologySpreadArgs
+from tests.config.catalogs import HelloWorldPluginArgs, in_tree, plugin, seeds, with_plugins
+from tests.config.documents import Document, document, enabled, profile
+
+SEEDS = Path(__file__).parent / "testdata" / "seeds"
+
+
+def seed(name: str) -> str:
+    return (SEEDS / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("whole", "own", "expected"),
+    [
+        pytest.param(None, None, None, id="absent is every node"),
+        pytest.param(0, None, 0, id="0 is adaptive"),
+        pytest.param(30, None, 30, id="of the file"),
+        pytest.param(30, 0, 0, id="the profile's wins, 0 too"),
+        pytest.param(None, 50, 50, id="of the profile alone"),
+    ],
+)
+def test_percentage_of_nodes_to_score(whole: int | None, own: int | None, expected: int | None) -> None:
+    config = document(profile() | {"percentageOfNodesToScore": own}, percentageOfNodesToScore=whole)
+    assert from_document(config, in_tree()).profiles[0].percentage_of_nodes_to_score == expected
+
+
+def test_default() -> None:
+    configuration = default(in_tree())
+    assert [p.scheduler_name for p in configuration.profiles] == ["default-scheduler"]
+    assert configuration.lease_name is None
+    assert configuration.warnings == ()
+    assert configuration.profiles[0].percentage_of_nodes_to_score is None
+
+
+def test_arguments_are_typed() -> None:
+    affinity = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": {}}]}
+    constraint = {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule", "minDomains": 2}
+    config = document(
+        profile(
+            args={
+                "NodeAffinity": {"addedAffinity": affinity},
+                "PodTopologySpread": {"defaultingType": "List", "defaultConstraints": [constraint]},
+                "NodeResourcesFit": {"scoringStrategy": {"type": "MostAllocated", "resources": []}},
+            }
+        )
+    )
+    args = from_document(config, in_tree()).profiles[0].args
+    added, spread, fit = args["NodeAffinity"], args["PodTopologySpread"], args["NodeResourcesFit"]
+    assert isinstance(added, NodeAffinityArgs)
+    assert isinstance(added.added_affinity, NodeAffinity)
+    assert added.added_affinity.preferred_during_scheduling_ignored_during_execution[0].weight == 5
+    assert isinstance(spread, PodTopologySpreadArgs)
+    assert spread.default_constraints == (
+        TopologySpreadConstraint(
+            max_skew=1, topology_key="z", when_unsatisfiable="DoNotSchedule", min_domains=2
+        ),
+    )
+    assert isinstance(fit, NodeResourcesFitArgs)
+    assert fit.scoring_strategy.type is ScoringStrategyType.MOST_ALLOCATED
+    assert [(r.name, r.weight) for r in fit.scoring_strategy.resources] == [("cpu", 1), ("memory", 1)]
+
+
+def test_arguments_of_out_of_tree_plugins() -> None:
+    catalog = with_plugins(
+        plugin("Typed", "score", args=HelloWorldPluginArgs), plugin("Plain", "score"), plugin("None", "score")
+    )
+    given = {"Typed": {"yyy": "123"}, "Plain": {"any": [1, "x"]}}
+    config = document(profile(args=given, score=enabled("Typed", "Plain", "None")))
+    args = from_document(config, catalog).profiles[0].args
+    assert args["Typed"] == HelloWorldPluginArgs(yyy="123")
+    assert args["Plain"] == {"any": [1, "x"]}
+    assert "None" not in args
+
+
+def test_extenders_take_resources_over() -> None:
+    managed = [{"name": "a.b/c", "ignoredByScheduler": True}, {"name": "a.b/d"}]
+    config = document(
+        profile("a", {"NodeResourcesFit": {"ignoredResources": ["a.b/e"]}}),
+        profile("b"),
+        extenders=[{"managedResources": managed}],
+    )
+    for effective in from_document(config, in_tree()).profiles:
+        assert effective.args["NodeResourcesFit"].ignored_resources == ("a.b/c",)
+
+
+def test_in_tree_plugins_without_support_are_marked() -> None:
+    config = document(profile(multiPoint=enabled(disabled=("VolumeZone",))))
+    unsupported = from_document(config, in_tree()).profiles[0].unsupported
+    assert "NodeDeclaredFeatures" in unsupported
+    assert "VolumeZone" not in unsupported
+    assert "NodeResourcesFit" not in unsupported
+
+
+def test_gated_arguments() -> None:
+    gates = {"StorageCapacityScoring": True, "DRASchedulerFilterTimeout": False}
+    args = from_document(document(), in_tree(), feature_gates=gates).profiles[0].args
+    assert [(p.utilization, p.score) for p in args["VolumeBinding"].shape] == [(0, 10), (100, 0)]
+    assert args["DynamicResources"].filter_timeout is None
+    assert from_document(document(), in_tree()).profiles[0].args["VolumeBinding"].shape is None
+
+
+OTHERWISE = (
+    "absent fields that mooring reads otherwise than kube-scheduler: "
+    "percentageOfNodesToScore: mooring looks at every node, kube-scheduler samples as for 0; "
+    "leaderElection.resourceName: mooring takes a lease of its own, not kube-scheduler's"
+)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        pytest.param(
+            document(percentageOfNodesToScore=0, leaderElection={"resourceName": "x"}, parallelism=4),
+            ["accepted and without effect in mooring: parallelism, leaderElection"],
+            id="one warning for all fields without effect",
+        ),
+        pytest.param(
+            document(),
+            [OTHERWISE],
+            id="one warning for the fields read otherwise",
+        ),
+    ],
+)
+def test_warnings(config: Document, expected: list[str]) -> None:
+    assert list(from_document(config, in_tree()).warnings) == expected
+
+
+def test_names_that_do_nothing_are_told() -> None:
+    config = document(profile(args={"Nope": {}}, score=enabled(disabled=("Nada",))))
+    text = "\n".join(from_document(config, in_tree()).warnings)
+    assert "profiles[0].plugins.score.disabled[0]: no plugin named Nada exists" in text
+    assert "profiles[0].pluginConfig[0]: no plugin named Nope exists" in text
+
+
+def test_hash_tells_configurations_apart() -> None:
+    absent, zero = document(), document(percentageOfNodesToScore=0)
+    same = document(parallelism=None)
+    hashes = [from_document(config, in_tree()).hash for config in (absent, zero, same)]
+    assert hashes[0] != hashes[1]
+    assert hashes[0] == hashes[2]
+
+
+def test_score_plugin_seed() -> None:
+    configuration = load(seed("score-plugin.yaml"), seeds())
+    effective = configuration.profiles[0]
+    assert effective.plugins["score"] == (EnabledPlugin("HelloWorldPlugin", 1),)
+    assert effective.args["HelloWorldPlugin"] == HelloWorldPluginArgs("xxx", "123", 3)
+    assert "NodeResourcesFit" in {p.name for p in effective.plugins["filter"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "pods", "nodes"), [pytest.param("a", 100, 1, id="pods"), pytest.param("b", 1, 100, id="nodes")]
+)
+def test_weights_seed(name: str, pods: int, nodes: int) -> None:
+    scores = load(seed(f"weights-{name}.yaml"), seeds()).profiles[0].plugins["score"]
+    weights = {plugin.name: plugin.weight for plugin in scores}
+    assert (weights["InterPodAffinity"], weights["NodeAffinity"]) == (pods, nodes)
+    assert weights["TaintToleration"] == 3
+
+
+def test_extender_seed() -> None:
+    configuration = load(seed("extender.yaml"), seeds())
+    assert configuration.profiles[0].args["NodeResourcesFit"].ignored_resources == ("example.com/bandwidth",)
+    assert configuration.document.extenders[0].filter_verb == "filter"
+
+
+def test_plugin_registry_seed() -> None:
+    configuration = load(seed("plugin-registry.yaml"), seeds())
+    effective = configuration.profiles[0]
+    assert configuration.lease_name == "tanjunchen-scheduler"
+    assert effective.percentage_of_nodes_to_score == 0
+    assert [p.name for p in effective.plugins["filter"]][-2:] == ["example", "nodeFilter"]
+    assert [p.name for p in effective.plugins["preBind"]][-1] == "example"
+    gone = [warning for warning in configuration.warnings if "NodeVolumeLimits does its work" in warning]
+    assert len(gone) == 3
+
+
+def test_single_scheduler_seed() -> None:
+    effective = load(seed("plugin-registry-single.yaml"), seeds()).profiles[0]
+    assert effective.scheduler_name == "my-scheduler"
+    names = [plugin.name for plugin in effective.plugins["filter"]]
+    assert names.index("TaintToleration") < names.index("nodeFilter")
