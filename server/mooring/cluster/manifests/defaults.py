@@ -1,0 +1,125 @@
+"""What the API server would have filled in, for manifests that never went through one.
+
+Mirrors pkg/apis/core/v1/defaults.go, the Priority admission plugin, and the merging of ``matchLabelKeys`` in
+pkg/registry/core/pod/strategy.go, as far as scheduling reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from mooring.cluster.kinds import PriorityClass
+from mooring.framework.objects import (
+    Container,
+    LabelSelector,
+    LabelSelectorRequirement,
+    Node,
+    ObjectMeta,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    TopologySpreadConstraint,
+)
+
+BUILT_IN_CLASSES: Mapping[str, PriorityClass] = {
+    name: PriorityClass(metadata=ObjectMeta(name=name), value=value)
+    for name, value in (
+        ("system-cluster-critical", 2_000_000_000),
+        ("system-node-critical", 2_000_001_000),
+    )
+}
+"""The classes that every cluster has."""
+
+
+def default_node(node: Node) -> Node:
+    """A node that names no allocatable offers its whole capacity."""
+    if node.status.allocatable or not node.status.capacity:
+        return node
+    return replace(node, status=replace(node.status, allocatable=node.status.capacity))
+
+
+def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
+    """Fills in requests, host ports, the priority that ``classes`` say, and merges ``matchLabelKeys``."""
+    spec, labels = pod.spec, pod.metadata.labels
+    on_host = spec.host_network
+    priority = _priority_class(spec.priority_class_name, classes) if spec.priority is None else None
+    affinity = spec.affinity
+    if affinity is not None:
+        affinity = replace(
+            affinity,
+            pod_affinity=_merged_affinity(affinity.pod_affinity, labels),
+            pod_anti_affinity=_merged_affinity(affinity.pod_anti_affinity, labels),
+        )
+    spec = replace(
+        spec,
+        containers=tuple(_default_container(container, on_host) for container in spec.containers),
+        init_containers=tuple(_default_container(container, on_host) for container in spec.init_containers),
+        priority=priority.value if priority else spec.priority,
+        preemption_policy=(priority.preemption_policy if priority else None) or spec.preemption_policy,
+        affinity=affinity,
+        topology_spread_constraints=tuple(
+            _merged_constraint(constraint, labels) for constraint in spec.topology_spread_constraints
+        ),
+    )
+    return replace(pod, spec=spec)
+
+
+def _default_container(container: Container, on_host: bool) -> Container:
+    resources = container.resources
+    ports = tuple(
+        replace(
+            port,
+            protocol=port.protocol or "TCP",
+            host_port=port.host_port or (port.container_port if on_host else 0),
+        )
+        for port in container.ports
+    )
+    requests = {**resources.limits, **resources.requests}
+    return replace(container, ports=ports, resources=replace(resources, requests=requests))
+
+
+def _priority_class(name: str, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
+    if name:
+        return classes.get(name) or BUILT_IN_CLASSES.get(name)
+    defaults = [known for known in classes.values() if known.global_default]
+    return min(defaults, key=lambda known: known.value, default=None)
+
+
+def _merged_affinity(affinity: PodAffinity | None, labels: Mapping[str, str]) -> PodAffinity | None:
+    if affinity is None:
+        return None
+    return PodAffinity(
+        tuple(
+            _merged_term(term, labels)
+            for term in affinity.required_during_scheduling_ignored_during_execution
+        ),
+        tuple(
+            replace(weighted, pod_affinity_term=_merged_term(weighted.pod_affinity_term, labels))
+            for weighted in affinity.preferred_during_scheduling_ignored_during_execution
+        ),
+    )
+
+
+def _merged_term(term: PodAffinityTerm, labels: Mapping[str, str]) -> PodAffinityTerm:
+    selector = _with_keys(term.label_selector, term.match_label_keys, "In", labels)
+    return replace(term, label_selector=_with_keys(selector, term.mismatch_label_keys, "NotIn", labels))
+
+
+def _merged_constraint(
+    constraint: TopologySpreadConstraint, labels: Mapping[str, str]
+) -> TopologySpreadConstraint:
+    selector = _with_keys(constraint.label_selector, constraint.match_label_keys, "In", labels)
+    return replace(constraint, label_selector=selector)
+
+
+def _with_keys(
+    selector: LabelSelector | None, keys: tuple[str, ...], operator: str, labels: Mapping[str, str]
+) -> LabelSelector | None:
+    """``selector`` with the pod's own values of ``keys``, each once; keys that the pod lacks are ignored."""
+    if selector is None:
+        return None
+    own = [LabelSelectorRequirement(key, operator, (labels[key],)) for key in keys if key in labels]
+    new = tuple(requirement for requirement in own if requirement not in selector.match_expressions)
+    return replace(selector, match_expressions=selector.match_expressions + new) if new else selector

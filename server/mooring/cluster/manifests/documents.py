@@ -1,0 +1,186 @@
+"""Manifest files to documents: YAML or JSON, several in one file, Lists, whole directories.
+
+YAML is read by the rules of JSON: ``yes`` and ``on`` are strings, a key given twice is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+
+SUFFIXES = (".yaml", ".yml", ".json")
+"""What is read of a directory."""
+
+_MOST_VALUES = 20_000_000
+"""More values than any dump of a cluster has; aliases can multiply a small file without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One manifest and where it stands.
+
+    Attributes:
+        origin: ``file:line``, or what stands for it.
+        manifest: The manifest.
+    """
+
+    origin: str
+    manifest: dict[str, Any]
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # the fast one needs libyaml
+    """Finds the scalar types that JSON has; every other plain scalar is a string."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+
+for _tag, _form, _first in (
+    ("null", r"(?:null|Null|NULL|~|)", ["n", "N", "~", ""]),
+    ("bool", r"(?:true|True|TRUE|false|False|FALSE)", list("tTfF")),
+    ("int", r"[-+]?(?:0|[1-9][0-9]*)", list("-+0123456789")),
+    ("float", r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", list("-+0123456789")),
+    ("merge", r"<<", ["<"]),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^{_form}$"), _first)
+
+
+def read_paths(paths: Iterable[str | Path]) -> list[Document]:
+    """All documents of the files, and of the directories' files in name order.
+
+    Raises:
+        InvalidArgumentError: A file can't be read; every such file is named, with the line where known.
+    """
+    documents: list[Document] = []
+    violations: list[FieldError] = []
+    for path in paths:
+        try:
+            for file in files_of(Path(path)):
+                documents += read_text(file.read_text(encoding="utf-8"), str(file))
+        except InvalidArgumentError as error:
+            violations += error.violations
+        except (OSError, UnicodeDecodeError) as error:
+            violations.append(FieldError(str(path), f"can't be read: {error}"))
+    if violations:
+        raise InvalidArgumentError(violations)
+    return documents
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file itself, or a directory's manifest files at any depth, in name order, without hidden ones."""
+    if not path.is_dir():
+        return [path]
+    found = (file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+    return sorted(
+        file for file in found if not any(part.startswith(".") for part in file.relative_to(path).parts)
+    )
+
+
+def read_text(text: str, name: str) -> list[Document]:
+    """The documents of one file; empty ones are left out, Lists are taken apart.
+
+    Raises:
+        InvalidArgumentError: ``name:line`` and what is wrong there.
+    """
+    documents: list[Document] = []
+    reader = _Reader(name)
+    try:
+        for node in yaml.compose_all(text, Loader=_Loader):
+            if node is not None:
+                documents += _items(reader.read(node), f"{name}:{node.start_mark.line + 1}")
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise _refused(f"{name}{line}", f"not YAML: {error.problem}") from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise _refused(name, f"not YAML: {error}") from None
+    return documents
+
+
+def _items(value: Any, origin: str) -> Iterator[Document]:
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        raise _refused(origin, f"a manifest is expected, not {type(value).__name__}")
+    items = value.get("items")
+    kind = value.get("kind")
+    if not (isinstance(kind, str) and kind.endswith("List")):
+        yield Document(origin, value)
+        return
+    for index, item in enumerate(items if isinstance(items, list) else []):
+        if not isinstance(item, dict):
+            raise _refused(f"{origin}: items[{index}]", "a manifest is expected")
+        # The API server leaves kind and version out of the items of a typed list.
+        own = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
+        yield from _items(own, f"{origin}: items[{index}]")
+
+
+class _Reader:
+    """Turns nodes into plain values."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._values = 0
+
+    def read(self, node: yaml.Node) -> Any:
+        """dict, list, str, int, float, bool or None."""
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            raise _refused(self._name, f"more than {_MOST_VALUES} values; do its aliases multiply?")
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.read(item) for item in node.value]
+        return self._scalar(node)
+
+    def _mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        values: dict[str, Any] = {}
+        for key, value in node.value:
+            if key.tag.endswith(":merge"):
+                merged |= self._merged(value)
+            elif not isinstance(key, yaml.ScalarNode):
+                raise self._wrong(key, "a key must be a plain word")
+            elif key.value in values:
+                raise self._wrong(key, f"{key.value!r} is given twice")
+            else:
+                values[key.value] = self.read(value)
+        return merged | values
+
+    def _merged(self, node: yaml.Node) -> dict[str, Any]:
+        """What ``<<`` brings in; of several mappings the first one wins."""
+        result: dict[str, Any] = {}
+        for source in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+            value = self.read(source)
+            if not isinstance(value, dict):
+                raise self._wrong(node, "<< takes a mapping or a list of mappings")
+            result = value | result
+        return result
+
+    def _scalar(self, node: yaml.Node) -> Any:
+        text = str(node.value)
+        match node.tag.removeprefix("tag:yaml.org,2002:"):
+            case "null":
+                return None
+            case "bool":
+                return text.lower() == "true"
+            case "int" if len(text) < 400:
+                return int(text)
+            case "float":
+                return float(text)
+            case "str":
+                return text
+        raise self._wrong(node, f"{text[:80]!r} can't be read as {node.tag}")
+
+    def _wrong(self, node: yaml.Node, message: str) -> InvalidArgumentError:
+        return _refused(f"{self._name}:{node.start_mark.line + 1}", message)
+
+
+def _refused(path: str, message: str) -> InvalidArgumentError:
+    return InvalidArgumentError([FieldError(path, message)])

@@ -1,0 +1,112 @@
+"""Manifest files as a source, read again when they change."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from mooring.cluster.manifests import load_manifests
+from mooring.cluster.manifests.documents import files_of
+from mooring.cluster.sources.source import SourceStatus
+from mooring.cluster.state import State
+from mooring.framework.errors import InvalidArgumentError
+
+DEFAULT_POLL_SECONDS = 2.0
+"""How often the files are looked at; a mounted ConfigMap changes by a symlink that no watcher reports."""
+
+_Fingerprint = tuple[tuple[str, str, int, int], ...]
+
+
+class FilesSource:
+    """Delivers what files and directories say; what can't be read leaves the last good load in force.
+
+    Args:
+        state: Where the objects go.
+        paths: Files and directories of YAML or JSON.
+        poll_seconds: Time between two looks at the files.
+    """
+
+    def __init__(
+        self, state: State, paths: Iterable[str | Path], *, poll_seconds: float = DEFAULT_POLL_SECONDS
+    ) -> None:
+        self._state = state
+        self._paths = [Path(path) for path in paths]
+        self._name = "files:" + ",".join(map(str, self._paths))
+        self._poll_seconds = poll_seconds
+        self._logger = logging.getLogger(__name__)
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._seen: _Fingerprint = ()
+        self._warned: set[str] = set()
+        self._error = ""
+        self._synced = False
+
+    def start(self) -> None:
+        self._seen = self._fingerprint()
+        self._load()
+        self._thread = threading.Thread(target=self._follow, name=self._name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    @property
+    def synced(self) -> bool:
+        return self._synced
+
+    def describe(self) -> list[SourceStatus]:
+        count = self._state.count_of
+        nodes, pods = count(self._name, "Node"), count(self._name, "Pod")
+        return [SourceStatus(self._name, self._synced, nodes, pods, error=self._error)]
+
+    def poll(self) -> bool:
+        """Looks at the files once, and loads them if they changed; True when a new load is in force."""
+        seen = self._fingerprint()
+        if seen == self._seen:
+            return False
+        self._seen = seen
+        try:
+            self._load()
+        except InvalidArgumentError as error:
+            self._error = error.message
+            self._logger.error("kept the last good load of %s: %s", self._name, error.message)  # noqa: TRY400
+            return False
+        self._logger.info("loaded %s again", self._name)
+        return True
+
+    def _follow(self) -> None:
+        while not self._stopping.wait(self._poll_seconds):
+            try:
+                self.poll()
+            except Exception:  # the thread must outlive whatever a file system can do to it
+                self._logger.exception("can't look at %s", self._name)
+
+    def _load(self) -> None:
+        manifests = load_manifests(self._paths)
+        self._state.replace(self._name, manifests.objects)
+        self._error = ""
+        self._synced = True
+        self._warn(manifests.skipped)
+
+    def _warn(self, skipped: Mapping[str, int]) -> None:
+        new = skipped.keys() - self._warned
+        if new:
+            self._warned |= new
+            kinds = ", ".join(f"{kind} ({skipped[kind]})" for kind in sorted(new))
+            self._logger.warning("%s: nobody reads objects of these kinds: %s", self._name, kinds)
+
+    def _fingerprint(self) -> _Fingerprint:
+        """Name, real path, time and size of every file; what is gone is missing here."""
+        entries = []
+        for path in self._paths:
+            for file in files_of(path):
+                try:
+                    status = file.stat()
+                    entries.append((str(file), str(file.resolve()), status.st_mtime_ns, status.st_size))
+                except OSError:
+                    continue
+        return tuple(entries)

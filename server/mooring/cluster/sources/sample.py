@@ -1,0 +1,43 @@
+"""The embedded sample cluster: six nodes in three zones, some pods placed, three pending."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from mooring.cluster.kinds import ClusterObject
+from mooring.cluster.manifests import objects_from
+from mooring.cluster.manifests.documents import read_text
+from mooring.cluster.sources.source import SourceStatus
+from mooring.cluster.state import State
+
+NAME = "sample"
+
+
+def sample_objects() -> tuple[ClusterObject, ...]:
+    """The sample cluster's objects."""
+    file = resources.files(__package__) / "sample.yaml"
+    documents = read_text(file.read_text(encoding="utf-8"), file.name)
+    return objects_from(document.manifest for document in documents).objects
+
+
+class SampleSource:
+    """Delivers the sample cluster once."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._synced = False
+
+    def start(self) -> None:
+        self._state.replace(NAME, sample_objects())
+        self._synced = True
+
+    def stop(self) -> None:
+        """Nothing is followed."""
+
+    @property
+    def synced(self) -> bool:
+        return self._synced
+
+    def describe(self) -> list[SourceStatus]:
+        count = self._state.count_of
+        return [SourceStatus(NAME, self._synced, count(NAME, "Node"), count(NAME, "Pod"))]

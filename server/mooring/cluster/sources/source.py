@@ -1,0 +1,54 @@
+"""What every source can do, and what it says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """How a source is doing.
+
+    Attributes:
+        name: Its kind and what it reads, such as ``files:cluster.yaml``.
+        synced: Its first full load is complete.
+        node_count: Nodes it has.
+        pod_count: Pods it has.
+        session: The session of a push source, "" for others.
+        next_sequence: What a push source expects next, 0 for others.
+        error: Its last failure, "" when the last attempt succeeded.
+    """
+
+    name: str
+    synced: bool
+    node_count: int
+    pod_count: int
+    session: str = ""
+    next_sequence: int = 0
+    error: str = ""
+
+
+class Source(Protocol):
+    """Delivers objects to the state it was made with. All methods are safe from any thread."""
+
+    def start(self) -> None:
+        """Load, and follow from then on.
+
+        Raises:
+            InvalidArgumentError: The first load failed; nothing follows.
+        """
+        ...
+
+    def stop(self) -> None:
+        """Stop following; what was delivered stays."""
+        ...
+
+    @property
+    def synced(self) -> bool:
+        """The first full load is complete."""
+        ...
+
+    def describe(self) -> list[SourceStatus]:
+        """How it is doing; a push source has one entry for each of its callers' sources."""
+        ...
