@@ -68,7 +68,8 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
         twin = ENVIRONMENT_PREFIX + name.upper().replace("-", "_")
         shown = f" (default: {default})" if default else ""
         value = environment.get(twin, default)
-        parser.add_argument(f"--{name}", type=kind, default=value, metavar=metavar, help=text + shown)
+        spellings = ["-v", "--v"] if name == "v" else [f"--{name}"]
+        parser.add_argument(*spellings, type=kind, default=value, metavar=metavar, help=text + shown)
 
     flag("listen", "HOST:PORT", "127.0.0.1:8888", "where to listen; port 0 takes a free one", _host_and_port)
     flag("server", "ADDRESS", "127.0.0.1:50051", "mooring's HOST:PORT or unix:PATH", _server_address)

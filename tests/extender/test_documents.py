@@ -123,6 +123,13 @@ def test_numbers_survive_folding_as_they_are_spelt() -> None:
     )
 
 
+def test_only_documents_in_another_casing_have_a_limit_of_their_own() -> None:
+    names = ["n" * 200] * (wire.MAX_FOLDED_BYTES // 200)
+    assert len(wire.read_extender_args(question(names, FutureField=1)).node_names or ()) == len(names)
+    with pytest.raises(wire.ArgumentsError, match="not in Go's casing"):
+        wire.read_extender_args(question(names).replace(b"NodeNames", b"nodenames"))
+
+
 def test_of_repeated_keys_the_last_wins() -> None:
     assert wire.read_extender_args(b'{"NodeNames":["a"],"NodeNames":["b"]}').node_names == ["b"]
 
@@ -144,7 +151,6 @@ NO_CALL = [
     pytest.param(b"null", id="null"),
     pytest.param(b"7.5", id="number"),
     pytest.param(b'"Pod"', id="string"),
-    pytest.param(question().replace(b'"a"', b'"\xff"'), id="not-utf-8"),
     pytest.param(question().replace(b'"a"', b'"\\ud800"'), id="lone-surrogate"),
     pytest.param(question().replace(b'"a"', b'"\n"'), id="raw-newline"),
     pytest.param(b'{"Pod":NaN}', id="nan"),
@@ -165,6 +171,11 @@ def test_what_is_no_json_object_is_400(verb: str, body: bytes) -> None:
     assert (reply.status, list(reply.json)) == (400, ["error"])
     assert len(reply.body) < 1024
     assert client.rules.requests == []
+
+
+@pytest.mark.parametrize("verb", ["filter", "prioritize"])
+def test_names_that_are_not_utf_8_are_400(verb: str) -> None:
+    assert ask(FakeClient(), f"/{verb}", question().replace(b'"a"', b'"\xff"')).status == 400
 
 
 @pytest.mark.parametrize("file", ["cache-true-04-filter-rich.json", "cache-true-03-bind-plain.json"])
