@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -86,7 +87,10 @@ def server(tmp_path: Path) -> Iterator[str]:
         process = subprocess.Popen([MOORING, "serve", *listeners], stdout=log, stderr=subprocess.STDOUT)
         try:
             with grpc.insecure_channel(address) as channel:
-                grpc.channel_ready_future(channel).result(timeout=60)
+                ready = grpc.channel_ready_future(channel)
+                while not ready.done():
+                    assert process.poll() is None, (tmp_path / "log").read_text()
+                    time.sleep(0.05)
             yield address
         finally:
             process.terminate()
