@@ -1,0 +1,66 @@
+from typing import Any
+
+import pytest
+
+from mooring.framework import Node, Pod
+from mooring.plugins.image_locality.plugin import ImageLocality, normalized_image_name
+from mooring.testing.builders import make_node, make_pod
+from tests.plugins.harness import cluster, make, raw_scores
+
+MIB = 1 << 20
+
+
+def having(name: str, **images: int) -> Node:
+    """A node with images of so many MiB."""
+    listed = [{"names": [f"{image}:latest"], "sizeBytes": size * MIB} for image, size in images.items()]
+    return make_node(name, status={"images": listed})
+
+
+def running(*images: str, init: tuple[str, ...] = (), volumes: tuple[str, ...] = ()) -> Pod:
+    def containers(names: tuple[str, ...]) -> list[dict[str, Any]]:
+        return [{"name": f"c{at}", "image": image} for at, image in enumerate(names)]
+
+    mounted = [{"name": f"v{at}", "image": {"reference": name}} for at, name in enumerate(volumes)]
+    return make_pod(
+        spec={"containers": containers(images), "initContainers": containers(init), "volumes": mounted}
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "normalized"),
+    [
+        pytest.param("nginx", "nginx:latest", id="no tag"),
+        pytest.param("nginx:1", "nginx:1", id="tag"),
+        pytest.param("registry:5000/nginx", "registry:5000/nginx:latest", id="a port is no tag"),
+        pytest.param("registry:5000/nginx:1", "registry:5000/nginx:1", id="port and tag"),
+        pytest.param("nginx@sha256:abc", "nginx@sha256:abc", id="digest"),
+        pytest.param("", ":latest", id="empty"),
+    ],
+)
+def test_names(name: str, normalized: str) -> None:
+    assert normalized_image_name(name) == normalized
+
+
+@pytest.mark.parametrize(
+    ("pod", "scores"),
+    [
+        # one: 40 MiB on 1 of 2 nodes, two: 300 MiB on 2 of 2, big: 4000 MiB on 1 of 2
+        pytest.param(running("one"), {"a": 0, "b": 0}, id="20 MiB are below the threshold"),
+        pytest.param(running("two"), {"a": 28, "b": 28}, id="(300-23)*100/977"),
+        pytest.param(running("big"), {"a": 0, "b": 100}, id="above the upper bound"),
+        pytest.param(running("two", "two"), {"a": 29, "b": 29}, id="each container counts"),
+        pytest.param(running("one", init=("two",)), {"a": 15, "b": 14}, id="init containers count"),
+        pytest.param(
+            running("one", volumes=("two",)), {"a": 30, "b": 28}, id="image volumes, not divided by"
+        ),
+        pytest.param(running("absent"), {"a": 0, "b": 0}, id="nobody has it"),
+    ],
+)
+def test_score(pod: Pod, scores: dict[str, int]) -> None:
+    nodes = cluster(having("a", one=40, two=300), having("b", two=300, big=4000))
+    assert raw_scores(make(ImageLocality), pod, nodes) == scores
+
+
+def test_before_1_36_image_volumes_do_not_count() -> None:
+    nodes = cluster(having("a", two=300))
+    assert raw_scores(make(ImageLocality, kube="1.35"), running("one", volumes=("two",)), nodes) == {"a": 0}

@@ -1,0 +1,198 @@
+"""Whatever the cluster: the columns say of every node what plain Python says of it alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from mooring.framework import (
+    FilterPlugin,
+    Node,
+    NodeInfo,
+    NodeView,
+    Pod,
+    PreFilterResult,
+    ScorePlugin,
+    Status,
+)
+from mooring.plugins.image_locality.plugin import ImageLocality
+from mooring.plugins.node_affinity.plugin import REASON_CONFLICT, NodeAffinity
+from mooring.plugins.node_name.plugin import NodeName
+from mooring.plugins.node_ports.plugin import NodePorts
+from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
+from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
+from mooring.plugins.node_resources_fit.args import (
+    NodeResourcesFitArgs,
+    RequestedToCapacityRatioParam,
+    ResourceSpec,
+    ScoringStrategy,
+    ScoringStrategyType,
+    UtilizationShapePoint,
+)
+from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
+from mooring.plugins.node_unschedulable.plugin import NodeUnschedulable
+from mooring.plugins.taint_toleration.plugin import TaintToleration
+from tests.plugins import plain, strategies
+from tests.plugins.harness import cluster, make, pre_filter, raw_scores, verdicts
+
+RESOURCES = ["cpu", "memory", "ephemeral-storage", strategies.GPU]
+SHAPES = st.builds(
+    lambda steps, scores: list(zip(sorted(steps), scores, strict=False)),
+    st.sets(st.integers(0, 100), min_size=1, max_size=4),
+    st.lists(st.integers(0, 10), min_size=4, max_size=4),
+)
+SIGNING: list[type[Any]] = [
+    NodeUnschedulable,
+    NodeName,
+    TaintToleration,
+    NodeAffinity,
+    NodePorts,
+    NodeResourcesFit,
+    NodeResourcesBalancedAllocation,
+    ImageLocality,
+]
+WEIGHTS = st.dictionaries(st.sampled_from(RESOURCES), st.integers(1, 100), min_size=1)
+
+
+def infos(nodes: NodeView) -> dict[str, NodeInfo]:
+    return {info.name: info for info in nodes.infos()}
+
+
+FILTERS: dict[type[FilterPlugin[Any]], Callable[[Pod, NodeInfo], Status]] = {
+    NodeUnschedulable: plain.unschedulable,
+    NodeName: plain.node_name,
+    TaintToleration: plain.taints,
+    NodeAffinity: plain.affinity,
+    NodePorts: plain.ports,
+    NodeResourcesFit: plain.fit,
+}
+SCORES: dict[type[ScorePlugin[Any]], Callable[[Pod, NodeInfo], int]] = {
+    TaintToleration: plain.soft_taints,
+    NodeAffinity: plain.preference,
+}
+
+
+@given(nodes=strategies.nodes(), placed=strategies.placed_pods(), pod=strategies.pods())
+def test_filters_and_scores(nodes: list[Node], placed: list[Pod], pod: Pod) -> None:
+    view = cluster(*nodes, *placed)
+    alone = infos(view)
+    for kind, plainly in FILTERS.items():
+        said = verdicts(make(kind), pod, view)
+        if any(REASON_CONFLICT in status.reasons for status in said.values()):
+            assert not any(plainly(pod, info).ok for info in alone.values())
+        else:
+            assert said == {name: plainly(pod, info) for name, info in alone.items()}
+    for scoring, score in SCORES.items():
+        assert raw_scores(make(scoring), pod, view) == {
+            name: score(pod, info) for name, info in alone.items()
+        }
+
+
+@given(nodes=strategies.nodes(), pod=strategies.pods())
+def test_node_affinity_names_every_node_that_passes(nodes: list[Node], pod: Pod) -> None:
+    view = cluster(*nodes)
+    named = pre_filter(make(NodeAffinity), pod, view)
+    if isinstance(named, PreFilterResult) and named.nodes is not None:
+        assert {name for name, info in infos(view).items() if plain.affinity(pod, info).ok} <= named.nodes
+
+
+@given(nodes=strategies.nodes(), pod=strategies.pods())
+def test_image_locality(nodes: list[Node], pod: Pod) -> None:
+    view = cluster(*nodes)
+    everyone = infos(view)
+    # The size of an image is that of the first node that came with it: the one of the first row.
+    by_row = [everyone[name] for name in sorted(everyone)]
+    expected = {name: plain.image_locality(pod, info, by_row) for name, info in everyone.items()}
+    assert raw_scores(make(ImageLocality), pod, view) == expected
+
+
+def strategy_args(
+    kind: ScoringStrategyType, weights: plain.Weights, shape: list[tuple[int, int]]
+) -> NodeResourcesFitArgs:
+    ratio = None
+    if kind is ScoringStrategyType.REQUESTED_TO_CAPACITY_RATIO:
+        ratio = RequestedToCapacityRatioParam(tuple(UtilizationShapePoint(*point) for point in shape))
+    resources = tuple(ResourceSpec(name, weight) for name, weight in weights.items())
+    args = NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(kind, resources, ratio))
+    assert list(args.validate()) == []
+    return args
+
+
+@pytest.mark.parametrize("kind", list(ScoringStrategyType), ids=lambda kind: kind.value)
+@given(
+    nodes=strategies.nodes(),
+    placed=strategies.placed_pods(),
+    pod=strategies.pods(),
+    weights=WEIGHTS,
+    shape=SHAPES,
+)
+def test_strategies_of_node_resources_fit(
+    kind: ScoringStrategyType,
+    nodes: list[Node],
+    placed: list[Pod],
+    pod: Pod,
+    weights: plain.Weights,
+    shape: list[tuple[int, int]],
+) -> None:
+    view = cluster(*nodes, *placed)
+
+    def plainly(info: NodeInfo) -> int:
+        if kind is ScoringStrategyType.LEAST_ALLOCATED:
+            return plain.least_allocated(pod, info, weights)
+        if kind is ScoringStrategyType.MOST_ALLOCATED:
+            return plain.most_allocated(pod, info, weights)
+        return plain.capacity_ratio(pod, info, weights, shape)
+
+    plugin = make(NodeResourcesFit, strategy_args(kind, weights, shape))
+    expected = {name: plainly(info) for name, info in infos(view).items()}
+    assert raw_scores(plugin, pod, view) == expected
+
+
+@given(
+    nodes=strategies.nodes(),
+    placed=strategies.placed_pods(),
+    pod=strategies.pods(),
+    names=st.lists(st.sampled_from(RESOURCES), min_size=1, unique=True),
+)
+def test_balanced_allocation(nodes: list[Node], placed: list[Pod], pod: Pod, names: list[str]) -> None:
+    view = cluster(*nodes, *placed)
+    requests = plain.pod_usage(pod)
+    asks = any(requests.request(name) for name in names)
+    args = NodeResourcesBalancedAllocationArgs(tuple(ResourceSpec(name) for name in names))
+    plugin = make(NodeResourcesBalancedAllocation, args)
+    expected = {
+        name: plain.balanced_allocation(pod, info, names) if asks else 0 for name, info in infos(view).items()
+    }
+    assert raw_scores(plugin, pod, view) == expected
+
+
+PART_OF_SPEC = ["containers", "tolerations", "node_selector", "affinity", "node_name"]
+
+
+@given(
+    nodes=strategies.nodes(),
+    placed=strategies.placed_pods(),
+    pod=strategies.pods(),
+    other=strategies.pods(),
+    changed=st.sampled_from(PART_OF_SPEC),
+)
+def test_equal_signatures_mean_equal_answers(
+    nodes: list[Node], placed: list[Pod], pod: Pod, other: Pod, changed: str
+) -> None:
+    view = cluster(*nodes, *placed)
+    twin = replace(pod, spec=replace(pod.spec, **{changed: getattr(other.spec, changed)}))
+    same = 0
+    for kind in SIGNING:
+        plugin = make(kind)
+        if plugin.sign(pod) != plugin.sign(twin):
+            continue
+        same += 1
+        assert hash(plugin.sign(pod)) == hash(plugin.sign(twin))
+        if isinstance(plugin, FilterPlugin):
+            assert verdicts(plugin, pod, view) == verdicts(plugin, twin, view), kind
+        if isinstance(plugin, ScorePlugin):
+            assert raw_scores(plugin, pod, view) == raw_scores(plugin, twin, view), kind
+    assert same, "no part of a pod is read by every plugin"
