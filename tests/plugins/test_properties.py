@@ -18,6 +18,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
+from mooring.framework.resources import pod_usage
 from mooring.plugins.image_locality.plugin import ImageLocality
 from mooring.plugins.node_affinity.plugin import REASON_CONFLICT, NodeAffinity
 from mooring.plugins.node_name.plugin import NodeName
@@ -159,7 +160,7 @@ def test_strategies_of_node_resources_fit(
 )
 def test_balanced_allocation(nodes: list[Node], placed: list[Pod], pod: Pod, names: list[str]) -> None:
     view = cluster(*nodes, *placed)
-    requests = plain.pod_usage(pod)
+    requests = pod_usage(pod)
     asks = any(requests.request(name) for name in names)
     args = NodeResourcesBalancedAllocationArgs(tuple(ResourceSpec(name) for name in names))
     plugin = make(NodeResourcesBalancedAllocation, args)

@@ -20,7 +20,7 @@ REFRESH_SECONDS = 15.0
 FRESH_SECONDS = 300.0
 """How long the last good values stand when the source fails."""
 
-Bytes = Annotated[int, msgspec.Meta(ge=0, lt=2**63)]
+Bytes = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class BandwidthSource(Protocol):

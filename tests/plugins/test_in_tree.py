@@ -1,0 +1,83 @@
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from mooring.config.in_tree import IN_TREE_POINTS
+from mooring.framework import POINTS, points_of
+from mooring.plugins.in_tree import IN_TREE
+from mooring.plugins.unsupported import UNSUPPORTED
+from mooring.testing.builders import make_pod
+
+BUILT = {kind.name: kind for kind in IN_TREE}
+OF_OTHER_SYSTEMS = {"nodeFilter", "HelloWorldPlugin"}
+CLAIM = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+STORAGE = {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}
+DISKS = {"VolumeRestrictions", "NodeVolumeLimits"}
+GROUPS = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
+NEAR = {"labelSelector": {}, "topologyKey": "zone"}
+
+
+def test_every_plugin_of_kube_scheduler_is_built_or_listed() -> None:
+    assert BUILT.keys().isdisjoint(UNSUPPORTED)
+    assert BUILT.keys() - OF_OTHER_SYSTEMS | UNSUPPORTED.keys() == IN_TREE_POINTS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(IN_TREE_POINTS))
+def test_points_are_those_of_kube_scheduler(name: str) -> None:
+    points = set(points_of(BUILT[name])) if name in BUILT else UNSUPPORTED[name].points
+    known = set(IN_TREE_POINTS[name])
+    assert points == (known & POINTS.keys() if name in BUILT else known)
+
+
+@pytest.mark.parametrize("name", sorted(BUILT))
+def test_every_plugin_has_a_readme_that_says_what_it_mirrors(name: str) -> None:
+    package = BUILT[name].__module__.rpartition(".")[0]
+    text = resources.files(package).joinpath("README.md").read_text()
+    assert text.startswith(f"# {name}\n")
+    assert "Arguments:" in text
+    assert name in OF_OTHER_SYSTEMS or "Mirrors `pkg/scheduler/" in text
+
+
+@pytest.mark.parametrize(
+    ("spec", "needed"),
+    [
+        pytest.param({}, set(), id="plain"),
+        pytest.param({"volumes": [{"name": "v", "emptyDir": {}}]}, set(), id="a volume of no kind"),
+        pytest.param({"volumes": [CLAIM]}, STORAGE, id="claim"),
+        pytest.param({"volumes": [{"name": "v", "ephemeral": {}}]}, STORAGE, id="ephemeral"),
+        pytest.param({"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "d"}}]}, DISKS, id="disk"),
+        pytest.param({"volumes": [{"name": "v", "rbd": {"image": "i"}}]}, DISKS, id="image of Ceph"),
+        pytest.param(
+            {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone"}]},
+            {"PodTopologySpread"},
+            id="spread",
+        ),
+        pytest.param({"affinity": {"podAffinity": {}}}, set(), id="affinity without terms"),
+        pytest.param({"affinity": {"nodeAffinity": {}}}, set(), id="node affinity"),
+        pytest.param(
+            {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [NEAR]}}},
+            {"InterPodAffinity"},
+            id="affinity",
+        ),
+        pytest.param(
+            {
+                "affinity": {
+                    "podAntiAffinity": {
+                        "preferredDuringSchedulingIgnoredDuringExecution": [
+                            {"weight": 1, "podAffinityTerm": NEAR}
+                        ]
+                    }
+                }
+            },
+            {"InterPodAffinity"},
+            id="preferred anti-affinity",
+        ),
+        pytest.param({"resourceClaims": [{"name": "gpu"}]}, {"DynamicResources"}, id="devices"),
+        pytest.param({"schedulingGroup": {"podGroupName": "g"}}, GROUPS, id="group"),
+    ],
+)
+def test_which_pods_need_a_plugin_that_is_not_built(spec: Mapping[str, Any], needed: set[str]) -> None:
+    pod = make_pod(spec=spec)
+    assert {name for name, entry in UNSUPPORTED.items() if entry.uses(pod)} == needed
