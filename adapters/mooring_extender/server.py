@@ -33,6 +33,24 @@ class ListenError(Exception):
     """The address cannot be listened on. The text says which, why and what to do."""
 
 
+class _Alarm:
+    """Runs `action` once, some time after it was set; setting it again does not move it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, action: Callable[[], None]) -> None:
+        self._loop = loop
+        self._action = action
+        self._handle: asyncio.TimerHandle | None = None
+
+    def set(self, seconds: float) -> None:
+        if self._handle is None:
+            self._handle = self._loop.call_later(seconds, self._action)
+
+    def clear(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+
 class GuardedProtocol(HttpToolsProtocol):
     """uvicorn's protocol, dropping a client that is too slow.
 
@@ -41,18 +59,22 @@ class GuardedProtocol(HttpToolsProtocol):
     does: Go's client opens connections that it does not use at once.
     """
 
-    _timer: asyncio.TimerHandle | None = None
+    _receiving: _Alarm
+    _sending: _Alarm
     _message_open = False
     _head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
+        self._receiving = _Alarm(self.loop, transport.abort)
+        self._sending = _Alarm(self.loop, transport.abort)
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._disarm()
+        self._receiving.clear()
+        self._sending.clear()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
@@ -61,9 +83,9 @@ class GuardedProtocol(HttpToolsProtocol):
         # uvicorn's cycle is None until the first request, although it is not typed so.
         answering = bool(self.cycle) and not self.cycle.response_complete
         if answering and not self._message_open:
-            self._disarm()
-        elif self._timer is None:
-            self._arm(RECEIVE_SECONDS)
+            self._receiving.clear()
+        else:
+            self._receiving.set(RECEIVE_SECONDS)
         self._limit_head(len(data))
 
     def on_message_begin(self) -> None:
@@ -80,18 +102,17 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._arm(SEND_SECONDS)
+        self._sending.set(SEND_SECONDS)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._disarm()
+        self._sending.clear()
 
     def timeout_keep_alive_handler(self) -> None:
         # close() would wait for the client to read what is left.
         self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
-        self._disarm()
         body = error_body(f"not HTTP/1.1: {msg}")
         head = (
             "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
@@ -105,15 +126,6 @@ class GuardedProtocol(HttpToolsProtocol):
             self._head_bytes += size
             if self._head_bytes > MAX_HEAD_BYTES:
                 self.send_400_response(f"the head is larger than {MAX_HEAD_BYTES} bytes")
-
-    def _arm(self, seconds: float) -> None:
-        self._disarm()
-        self._timer = self.loop.call_later(seconds, self.transport.abort)
-
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 class ExtenderServer:
@@ -135,7 +147,6 @@ class ExtenderServer:
         self.url = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
         self._server = _Server(_config(app, tls))
         self._thread = threading.Thread(target=self._serve, name="mooring-extender", daemon=True)
-        self._failure: BaseException | None = None
 
     def run(self, on_ready: Callable[[str], None]) -> None:
         """Serve until SIGTERM or SIGINT, then finish what is being answered. Main thread only.
@@ -143,7 +154,7 @@ class ExtenderServer:
         `on_ready` is called with the URL when requests are accepted.
         """
         self._server.on_ready = lambda: on_ready(self.url)
-        self._server.run(sockets=[self._socket])
+        self._serve()
 
     def start(self) -> None:
         """Serve in a thread of its own; returns when requests are accepted."""
