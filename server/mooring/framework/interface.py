@@ -182,7 +182,9 @@ def checked_score(score: object, node_name: str) -> int:
 
 
 def _shortened(value: object) -> str:
-    text = f"{value.bit_length()} bits long" if isinstance(value, int) else repr(value)
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"{value.bit_length()} bits long"
+    text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from mooring.framework import ClusterState, Int32s, Pod
+from mooring.framework import ClusterState, Int32s, Pod, Snapshot
 from mooring.framework.errors import NotFoundError, UnavailableError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle import CycleOptions, evaluate
@@ -31,6 +32,9 @@ DEFAULT_OPTIONS = CycleOptions()
 
 Rows = Callable[[ClusterState], Int32s]
 """Gives the candidate rows, int32[N], of the state that is evaluated."""
+
+Run = Callable[[Profile, Snapshot, Pod, Int32s, PluginCalls], Evaluation]
+"""What is done with the candidates: the whole cycle, or a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +95,8 @@ class Engine:
         rows: Rows,
         *,
         state: ClusterState | None = None,
-        options: CycleOptions = DEFAULT_OPTIONS,
         progress: Progress | None = None,
-        run: Callable[..., Evaluation] = evaluate,
+        run: Run,
     ) -> tuple[Evaluation, int]:
         """Evaluate against a consistent state.
 
@@ -108,13 +111,13 @@ class Engine:
         for _ in range(OPTIMISTIC_ATTEMPTS):
             version = read.version
             try:
-                evaluation = run(profile, read.snapshot, pod, rows(read), calls, options)
+                evaluation = run(profile, read.snapshot, pod, rows(read), calls)
             except NodesChangedError:
                 continue
             if read.version == version:
                 return evaluation, version
         fork = read.fork()
-        return run(profile, fork.snapshot, pod, rows(fork), calls, options), fork.version
+        return run(profile, fork.snapshot, pod, rows(fork), calls), fork.version
 
     def choose(self, evaluation: Evaluation, version: int, seed: int) -> Choice:
         """Pick one of the best nodes: the same evaluation, pod UID and seed give the same node."""
@@ -142,8 +145,8 @@ class Engine:
         progress: Progress | None = None,
     ) -> Choice:
         """The node for ``pod``; nothing is changed."""
-        options = replace(options, start=mix64(seed, pod.metadata.uid))
-        evaluation, version = self.look(pod, profile, rows, state=state, options=options, progress=progress)
+        run = partial(evaluate, options=replace(options, start=mix64(seed, pod.metadata.uid)))
+        evaluation, version = self.look(pod, profile, rows, state=state, progress=progress, run=run)
         return self.choose(evaluation, version, seed)
 
     def decide_and_assume(
@@ -156,8 +159,8 @@ class Engine:
         """
         state = self.state
         for attempt in range(MAX_ATTEMPTS):
-            options = CycleOptions(start=self._start)
-            evaluation, version = self.look(pod, profile, rows, options=options, progress=progress)
+            run = partial(evaluate, options=CycleOptions(start=self._start))
+            evaluation, version = self.look(pod, profile, rows, progress=progress, run=run)
             choice = self.choose(evaluation, version, seed)
             with state.lock:
                 if attempt < OPTIMISTIC_ATTEMPTS and state.version != version:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mooring.framework import Int32s, Int64s, NodeView, Pod, Snapshot
-from mooring.runtime.cycle import CycleOptions, prepared
+from mooring.runtime.cycle import prepared
+from mooring.runtime.engine import Run
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
 from mooring.runtime.scoring import run_pre_score, weigh
 
-Normalized = Callable[[Profile, Snapshot, Pod, Int32s, PluginCalls, CycleOptions], Evaluation]
-"""What ``Engine.look`` runs."""
 
-
-def evaluate_normalized(raw: Callable[[], Mapping[str, Int64s]]) -> Normalized:
+def evaluate_normalized(raw: Callable[[], Mapping[str, Int64s]]) -> Run:
     """An evaluation that takes the raw scores (int64[N] by plugin) from ``raw`` in place of Score.
 
     PreFilter and PreScore run for the notes that they leave; plugins that skip add nothing.
@@ -27,7 +25,6 @@ def evaluate_normalized(raw: Callable[[], Mapping[str, Int64s]]) -> Normalized:
         pod: Pod,
         rows: Int32s,
         calls: PluginCalls,
-        options: CycleOptions,
     ) -> Evaluation:
         evaluation = prepared(profile, snapshot, pod, rows, calls)
         skipped = run_pre_score(evaluation, NodeView(snapshot, rows), calls)

@@ -163,6 +163,17 @@ def new_in_tree_registry() -> Registry:
     return registry
 
 
+def installed_registry() -> Registry:
+    """A registry of the plugins that come with mooring and of those that installed packages announce.
+
+    Raises:
+        RegistryError: Two have the same name.
+    """
+    registry = new_in_tree_registry()
+    registry.register_entry_points()
+    return registry
+
+
 class _Catalog(Mapping[str, PluginDescription]):
     """The registry and the in-tree plugins that are not built, described on demand."""
 

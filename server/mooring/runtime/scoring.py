@@ -5,6 +5,7 @@ Mirrors ``RunPreScorePlugins`` and ``RunScorePlugins`` in ``framework/runtime/fr
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 import numpy as np
@@ -15,6 +16,11 @@ from mooring.runtime.progress import PluginCalls, plugin_failure
 
 _LABEL = "ScoreExtensionNormalize"
 
+EVERY_SCORE = logging.INFO - 10
+"""The log level of one line per pod, plugin and node; klog's 10."""
+
+log = logging.getLogger(__name__)
+
 
 def score(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> Scores:
     """Score ``rows`` (int32[F]), all taken as feasible.
@@ -23,7 +29,10 @@ def score(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> Scores:
         PluginFailureError: A plugin raised, or a score is no int64, or outside 0..100 after normalising.
     """
     raw = raw_scores(evaluation, rows, calls)
-    return weigh(evaluation, raw, len(rows), calls)
+    scores = weigh(evaluation, raw, len(rows), calls)
+    if log.isEnabledFor(EVERY_SCORE):
+        _log_scores(evaluation, rows, scores)
+    return scores
 
 
 def raw_scores(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> dict[str, Int64s]:
@@ -42,8 +51,10 @@ def raw_scores(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> dict
 
 
 def run_pre_score(evaluation: Evaluation, view: NodeView, calls: PluginCalls) -> set[str]:
-    """Run the PreScore plugins; the names of those that skip."""
-    skipped = set()
+    """Run the PreScore plugins; the names of those that skip. Without Score plugins none runs."""
+    skipped: set[str] = set()
+    if not evaluation.profile.score:
+        return skipped
     with calls.point("PreScore"):
         for enabled in evaluation.profile.pre_score:
             status = calls.call(
@@ -96,4 +107,30 @@ def _check_range(plugin: str, normalized: Int64s) -> None:
             _LABEL,
             f'plugin "{plugin}" returns an invalid score {worst}, it should in the range of '
             f"[{MIN_NODE_SCORE}, {MAX_NODE_SCORE}] after normalizing",
+        )
+
+
+def _log_scores(evaluation: Evaluation, rows: Int32s, scores: Scores) -> None:
+    names = NodeView(evaluation.snapshot, rows).names
+    for column in scores.plugins:
+        for name, raw, normalized in zip(names, column.raw, column.normalized, strict=True):
+            log.log(
+                EVERY_SCORE,
+                'Plugin scored node for pod pod="%s" plugin="%s" node="%s" raw=%d score=%d weight=%d '
+                "weighted=%d",
+                evaluation.pod.key,
+                column.plugin,
+                name,
+                raw,
+                normalized,
+                column.weight,
+                normalized * column.weight,
+            )
+    for name, total in zip(names, scores.totals, strict=True):
+        log.log(
+            EVERY_SCORE,
+            'Calculated node\'s final score for pod pod="%s" node="%s" score=%d',
+            evaluation.pod.key,
+            name,
+            total,
         )

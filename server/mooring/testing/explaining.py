@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
-from mooring.cluster.decoding.json_objects import from_manifest
-from mooring.cluster.kinds import KINDS, default_uid
+from mooring.cluster.manifests import Manifests, objects_from, pod_from_manifest
 from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.framework import BindOutcome, Pod
-from mooring.framework.errors import InvalidArgumentError, PluginFailureError
+from mooring.framework.errors import PluginFailureError
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle import CycleOptions
 from mooring.runtime.engine import all_rows
 from mooring.runtime.explain import Document, document, failure_document
-from mooring.runtime.registry import Registry, new_in_tree_registry
+from mooring.runtime.registry import Registry, installed_registry
 
 
 class NoBinder:
@@ -53,7 +50,7 @@ def explain(
         feature_gates: Gates that differ from the release's defaults.
         always_score: Score a single feasible node too.
         all_rejections: Report every plugin that refuses a node, not only the first.
-        registry: The plugins that there are; default the in-tree ones.
+        registry: The plugins that there are; default the in-tree and the installed ones.
 
     Returns:
         The document that ``mooring explain -o json`` prints; a plugin that failed is told in its status.
@@ -63,7 +60,7 @@ def explain(
         ConfigError: The configuration has faults; names all of them.
         NotFoundError: There is no such profile.
     """
-    registry = registry or new_in_tree_registry()
+    registry = registry or installed_registry()
     catalog = registry.catalog()
     configuration = (
         default(catalog, kube_version=version, feature_gates=feature_gates)
@@ -71,12 +68,12 @@ def explain(
         else from_document(dict(config), catalog, kube_version=version, feature_gates=feature_gates)
     )
     state = State()
-    kept = [manifest for manifest in objects if manifest.get("kind") in KINDS]
-    state.replace("manifests", [from_manifest(manifest) for manifest in kept])
+    manifests = objects_from(objects)
+    state.replace("manifests", manifests.objects)
     engine = build_engine(
         configuration, registry, state, NoBinder(), kube_version=version, feature_gates=feature_gates
     )
-    subject = _identified(from_manifest(pod, "Pod"))
+    subject = pod_from_manifest(pod, manifests.objects)
     chosen = engine.profile(profile or "", subject)
     try:
         choice = engine.decide(
@@ -88,20 +85,10 @@ def explain(
         )
     except PluginFailureError as failure:
         return failure_document(subject.key, chosen, seed, failure)
-    return document(choice, seed, (*configuration.warnings, *_ignored(objects)))
+    return document(choice, seed, (*configuration.warnings, *_ignored(manifests)))
 
 
-def _ignored(objects: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _ignored(manifests: Manifests) -> tuple[str, ...]:
     """The warning about objects that no plugin reads."""
-    kinds = sorted({str(manifest.get("kind")) for manifest in objects} - set(KINDS))
-    return (f"not looked at: objects of kind {', '.join(kinds)}",) if kinds else ()
-
-
-def _identified(item: object) -> Pod:
-    """The pod with a namespace and a UID."""
-    if not isinstance(item, Pod):
-        raise InvalidArgumentError.at("kind", "the subject of an explanation is a Pod")
-    metadata = item.metadata
-    namespace = metadata.namespace or "default"
-    uid = metadata.uid or default_uid("Pod", namespace, metadata.name)
-    return replace(item, metadata=replace(metadata, namespace=namespace, uid=uid))
+    kinds = ", ".join(sorted(manifests.skipped))
+    return (f"not looked at: objects of kind {kinds}",) if kinds else ()

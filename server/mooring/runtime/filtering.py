@@ -1,0 +1,62 @@
+"""Filter: which nodes each plugin refuses; the first failure of a node stands.
+
+Mirrors ``RunFilterPlugins`` in ``framework/runtime/framework.go``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mooring.framework import Int32s, NodeView, Verdicts
+from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.progress import PluginCalls, plugin_failure
+
+
+def run_filters(
+    evaluation: Evaluation, positions: Int32s, calls: PluginCalls, *, all_rejections: bool = False
+) -> None:
+    """Run the Filter plugins on the candidates at ``positions``; the first failure of a node stands."""
+    numbers = {status: number for number, status in enumerate(evaluation.statuses)}
+    if all_rejections:
+        evaluation.rejections = [[] for _ in evaluation.rows]
+    remaining = positions
+    for enabled in evaluation.profile.filter:
+        if enabled.name in evaluation.skipped or not len(remaining):
+            continue
+        view = NodeView(evaluation.snapshot, evaluation.rows[remaining])
+        verdicts = calls.call(
+            enabled.name, "Filter", enabled.plugin.filter_nodes, evaluation.state, evaluation.pod, view
+        )
+        _check_verdicts(enabled.name, verdicts, view)
+        refused = verdicts.codes != 0
+        if not refused.any():
+            continue
+        statuses = [status.by(enabled.name) for status in verdicts.statuses]
+        lookup = np.array([numbers.setdefault(status, len(numbers)) for status in statuses], np.int32)
+        where = remaining[refused]
+        if evaluation.rejections is None:
+            evaluation.codes[where] = lookup[verdicts.codes[refused]]
+            remaining = remaining[~refused]
+        else:
+            first = evaluation.codes[where] == 0
+            evaluation.codes[where[first]] = lookup[verdicts.codes[refused]][first]
+            for position, code in zip(where.tolist(), verdicts.codes[refused].tolist(), strict=True):
+                evaluation.rejections[position].append(statuses[code])
+    evaluation.statuses = list(numbers)
+
+
+def _check_verdicts(plugin: str, verdicts: object, view: NodeView) -> None:
+    if not isinstance(verdicts, Verdicts):
+        raise plugin_failure(plugin, "Filter", f"returned {type(verdicts).__name__}, not Verdicts")
+    codes = verdicts.codes
+    if codes.dtype != np.int32 or codes.shape != (len(view),):
+        raise plugin_failure(
+            plugin, "Filter", f"returned {codes.dtype}{list(codes.shape)} codes, not int32[{len(view)}]"
+        )
+    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < len(verdicts.statuses):
+        raise plugin_failure(plugin, "Filter", "returned a code outside its table of statuses")
+    if not verdicts.statuses or not verdicts.statuses[0].ok:
+        raise plugin_failure(plugin, "Filter", "status number 0 must be Success")
+    for number, status in enumerate(verdicts.statuses):
+        if number and not status.rejected and (codes == number).any():
+            raise plugin_failure(plugin, "Filter", f"{status.code.label}: {status.message}")

@@ -1,0 +1,41 @@
+"""percentageOfNodesToScore: how many nodes are looked at."""
+
+from __future__ import annotations
+
+import pytest
+
+from mooring.runtime.sampling import nodes_to_find
+
+from .fakes import cycle, filtering, scoring
+
+
+@pytest.mark.parametrize(
+    ("percentage", "count", "scoring", "wanted"),
+    [
+        pytest.param(None, 5000, True, 5000, id="absent: every node"),
+        pytest.param(0, 99, True, 99, id="under 100: all"),
+        pytest.param(0, 100, True, 100, id="at least 100"),
+        pytest.param(0, 1000, True, 420, id="adaptive at 1000"),
+        pytest.param(0, 5000, True, 500, id="adaptive at 5000"),
+        pytest.param(0, 100_000, True, 5000, id="never under 5 percent"),
+        pytest.param(40, 1000, True, 400, id="as set"),
+        pytest.param(1, 5000, True, 100, id="as set, at least 100"),
+        pytest.param(100, 5000, True, 5000, id="all of them"),
+        pytest.param(50, 5000, False, 1, id="nothing scores: the first will do"),
+        pytest.param(None, 5000, False, 5000, id="nothing scores, absent: every node"),
+    ],
+)
+def test_how_many_feasible_nodes_are_enough(
+    percentage: int | None, count: int, scoring: bool, wanted: int
+) -> None:
+    assert nodes_to_find(percentage, count, scoring) == wanted
+
+
+def test_the_search_ends_when_enough_are_found() -> None:
+    names = [f"n{at:03}" for at in range(300)]
+    plain = scoring("S", dict.fromkeys(names, 1))
+    document = cycle(filtering("F", {}), plain, nodes=names, config={"percentageOfNodesToScore": 50})
+    assert (document["evaluated"], document["feasible"]) == (150, 150)
+    not_seen = [node for node in document["nodes"].values() if node["status"]["code"] != "Success"]
+    assert len(not_seen) == 150
+    assert "not looked at" in not_seen[0]["status"]["reasons"][0]
