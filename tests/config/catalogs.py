@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from mooring.config import Catalog, PluginDescription, in_tree_catalog
+from mooring.config import Catalog, PluginDescription
+from mooring.config.in_tree import IN_TREE_POINTS
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
@@ -37,12 +38,12 @@ class HelloWorldPluginArgs:
 
 
 def in_tree() -> dict[str, PluginDescription]:
-    """Every in-tree plugin with its arguments."""
-    catalog = in_tree_catalog()
-    for args in IN_TREE_ARGS:
-        name = args.__name__.removesuffix("Args")
-        catalog[name] = replace(catalog[name], args=args, supported=True)
-    return catalog
+    """Every in-tree plugin; those with arguments are supported, the others are not."""
+    args = {kind.__name__.removesuffix("Args"): kind for kind in IN_TREE_ARGS}
+    return {
+        name: PluginDescription(name, frozenset(points), args.get(name), in_tree=True, supported=name in args)
+        for name, points in IN_TREE_POINTS.items()
+    }
 
 
 def plugin(name: str, *points: str, args: type[Any] | None = None) -> PluginDescription:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from mooring.config import in_tree_catalog
+from mooring.config.in_tree import IN_TREE_POINTS
 
 Document = dict[str, Any]
 
 _SORT, _BIND = "PrioritySort", "DefaultBinder"
 _GATED = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
-_CATALOG = {name: plugin for name, plugin in in_tree_catalog().items() if name not in _GATED}
+_PLUGINS = {name: points for name, points in IN_TREE_POINTS.items() if name not in _GATED}
 _FREE_POINTS = ("preEnqueue", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "preBind")
 _RESOURCES = ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "example.com/fpga")
 
@@ -93,7 +93,7 @@ def _plugins(rng: random.Random) -> Document:
     plugins: Document = {}
     _maybe(rng, plugins, "multiPoint", _multi_point(rng))
     for point in _FREE_POINTS:
-        able = sorted(name for name, plugin in _CATALOG.items() if point in plugin.points)
+        able = sorted(name for name, points in _PLUGINS.items() if point in points)
         section = {"enabled": _listed(rng, _some(rng, able, 3), weights=point == "score")}
         section["disabled"] = [{"name": name} for name in rng.choice([[], ["*"], _some(rng, able, 2)])]
         if rng.random() < 0.3:
@@ -103,10 +103,10 @@ def _plugins(rng: random.Random) -> Document:
 
 def _multi_point(rng: random.Random) -> Document:
     """Keeps the queue's order and the binder, which every profile needs."""
-    enabled = [name for name in _some(rng, sorted(_CATALOG), 6) if name not in {_SORT, _BIND}]
+    enabled = [name for name in _some(rng, sorted(_PLUGINS), 6) if name not in {_SORT, _BIND}]
     if rng.random() < 0.3:
         return {"disabled": [{"name": "*"}], "enabled": _listed(rng, [*enabled, _SORT, _BIND], weights=True)}
-    disabled = [name for name in _some(rng, sorted(_CATALOG), 4) if name not in {_SORT, _BIND}]
+    disabled = [name for name in _some(rng, sorted(_PLUGINS), 4) if name not in {_SORT, _BIND}]
     return {"enabled": _listed(rng, enabled, weights=True), "disabled": [{"name": name} for name in disabled]}
 
 

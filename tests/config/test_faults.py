@@ -26,6 +26,7 @@ def faults(config: object, **options: Any) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("config", "path", "message"),
     [
+        pytest.param(document(parallelism=object()), "", "holds what no file could hold", id="an object"),
         pytest.param([], "", "a KubeSchedulerConfiguration is expected", id="a list"),
         pytest.param({}, "kind", "must be KubeSchedulerConfiguration", id="nothing"),
         pytest.param({"kind": "Pod"}, "kind", "not Pod", id="another kind"),

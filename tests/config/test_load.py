@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from mooring.config import EnabledPlugin, default, from_document, load
+from mooring.config import ConfigError, EnabledPlugin, default, from_document, load, show
 from mooring.framework.objects import NodeAffinity, TopologySpreadConstraint
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs, ScoringStrategyType
@@ -82,6 +85,45 @@ def test_arguments_of_out_of_tree_plugins() -> None:
     assert args["Typed"] == HelloWorldPluginArgs(yyy="123")
     assert args["Plain"] == {"any": [1, "x"]}
     assert "None" not in args
+
+
+@dataclass(frozen=True)
+class RackArgs:
+    label: str
+    racks: frozenset[str] = frozenset()
+    timeout: timedelta = timedelta(seconds=1)
+    path: Path = Path("racks")
+
+
+class Opaque:
+    """No type that a file could hold."""
+
+
+@dataclass(frozen=True)
+class OpaqueArgs:
+    opaque: Opaque | None = None
+
+
+def test_arguments_of_many_types() -> None:
+    catalog = with_plugins(plugin("Rack", "score", args=RackArgs))
+    given = {"label": "rack", "racks": ["a"], "timeout": "1m30s", "path": "/racks"}
+    configuration = from_document(document(profile(args={"Rack": given}, score=enabled("Rack"))), catalog)
+    args = configuration.profiles[0].args["Rack"]
+    assert args == RackArgs("rack", frozenset({"a"}), timedelta(seconds=90), Path("/racks"))
+    assert "timeout: 1m30s" in show(configuration)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        pytest.param(RackArgs, "profiles[0].pluginConfig[Rack].args.label: is required", id="no default"),
+        pytest.param(OpaqueArgs, "profiles[0].pluginConfig[Rack].args: OpaqueArgs cannot", id="opaque"),
+    ],
+)
+def test_arguments_that_cannot_be_made(kind: type[object], fault: str) -> None:
+    catalog = with_plugins(plugin("Rack", "score", args=kind))
+    with pytest.raises(ConfigError, match=re.escape(fault)):
+        from_document(document(profile(score=enabled("Rack"))), catalog)
 
 
 def test_extenders_take_resources_over() -> None:

@@ -5,7 +5,6 @@ from mooring.config.configuration import Configuration, EffectiveProfile
 from mooring.config.convert import convert
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
-from mooring.config.in_tree import in_tree_catalog
 from mooring.config.load import check, default, from_document, load
 from mooring.config.show import show
 
@@ -22,7 +21,6 @@ __all__ = [
     "convert",
     "default",
     "from_document",
-    "in_tree_catalog",
     "load",
     "show",
 ]

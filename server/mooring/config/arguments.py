@@ -9,6 +9,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pydantic import PydanticUserError
+
 from mooring.config.catalog import Catalog, PluginDescription
 from mooring.config.expand import enabled_names
 from mooring.config.fields import GATES, decode, join, names
@@ -42,11 +44,15 @@ def decode_arguments(
     return dataclasses.replace(profile, plugin_config=tuple(entries)), errors
 
 
-def with_default_arguments(profile: Profile, catalog: Catalog, gates: Gates) -> Profile:
+def with_default_arguments(
+    profile: Profile, path: str, catalog: Catalog, gates: Gates
+) -> tuple[Profile, list[FieldError]]:
     """The profile with an entry for each of its enabled plugins that takes arguments, in name order.
 
-    Entries of plugins that the profile does not enable are left out: nothing reads them.
+    Entries of plugins that the profile does not enable are left out: nothing reads them. A plugin whose
+    arguments have no defaults is a fault when the profile gives none.
     """
+    errors: list[FieldError] = []
     given = {entry.name: entry for entry in profile.plugin_config}
     entries = []
     for name in sorted(enabled_names(profile.plugins)):
@@ -54,8 +60,10 @@ def with_default_arguments(profile: Profile, catalog: Catalog, gates: Gates) -> 
         if name in given and given[name].args is not None:
             entries.append(given[name])
         elif plugin.args is not None:
-            entries.append(PluginConfig(name, _gated(plugin.args(), set(), gates)))
-    return dataclasses.replace(profile, plugin_config=tuple(entries))
+            args, found = _decode(plugin, {}, join(path, f"pluginConfig[{name}]", "args"), gates)
+            entries.append(PluginConfig(name, args))
+            errors += found
+    return dataclasses.replace(profile, plugin_config=tuple(entries)), errors
 
 
 def ignored_resources(extenders: Sequence[Extender]) -> tuple[str, ...]:
@@ -89,7 +97,10 @@ def _decode(plugin: PluginDescription, given: Any, path: str, gates: Gates) -> t
     errors = list(_type_errors(plugin, document, path))
     fields = {key: value for key, value in document.items() if key not in _TYPE_FIELDS and value is not None}
     assert plugin.args is not None  # noqa: S101  # the caller asks for plugins with arguments alone
-    args, found = decode(plugin.args, fields, path)
+    try:
+        args, found = decode(plugin.args, fields, path)
+    except (PydanticUserError, NameError) as error:
+        return None, [FieldError(path, f"{plugin.args.__name__} cannot be read from a file: {error}")]
     errors += found
     if args is None:
         return None, errors
@@ -106,9 +117,9 @@ def _decode(plugin: PluginDescription, given: Any, path: str, gates: Gates) -> t
 
 def _type_errors(plugin: PluginDescription, document: dict[str, Any], path: str) -> Iterator[FieldError]:
     kind, version = document.get("kind"), document.get("apiVersion")
-    if kind not in {None, f"{plugin.name}Args"}:
+    if kind not in (None, f"{plugin.name}Args"):
         yield FieldError(join(path, "kind"), f"should be {plugin.name}Args, not {kind!r}")
-    if plugin.in_tree and version not in {None, API_VERSION}:
+    if plugin.in_tree and version not in (None, API_VERSION):
         yield FieldError(join(path, "apiVersion"), f"should be {API_VERSION}, not {version!r}")
 
 

@@ -40,7 +40,7 @@ class Configuration:
         profiles: The profiles in the file's order; the first is the extender's default.
         lease_name: The lease that the file names; None when it names none.
         warnings: What the user should know, one sentence each.
-        hash: 16 hex digits; equal for configurations that decide alike.
+        hash: 16 hex digits that change with any field, default or option that is in force.
     """
 
     document: KubeSchedulerConfiguration

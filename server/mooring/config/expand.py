@@ -83,17 +83,18 @@ def _at(
     point: str, section: PluginSet, everywhere: tuple[Plugin, ...], catalog: Catalog
 ) -> tuple[EnabledPlugin, ...]:
     disabled = {plugin.name for plugin in section.disabled}
+    own = [plugin for plugin in section.enabled if point in catalog[plugin.name].points]
     candidates = [
         plugin
         for plugin in everywhere
         if ALL not in disabled and plugin.name not in disabled and point in catalog[plugin.name].points
     ]
     shared = {plugin.name for plugin in candidates}
-    listed = {plugin.name for plugin in section.enabled}
+    listed = {plugin.name for plugin in own}
     order = (
-        *(plugin for plugin in section.enabled if plugin.name in shared),
+        *(plugin for plugin in own if plugin.name in shared),
         *(plugin for plugin in candidates if plugin.name not in listed),
-        *(plugin for plugin in section.enabled if plugin.name not in shared),
+        *(plugin for plugin in own if plugin.name not in shared),
     )
     scores = point in {"score", "placementScore"}
     return tuple(EnabledPlugin(plugin.name, (plugin.weight or 1) if scores else 0) for plugin in order)

@@ -81,6 +81,8 @@ def decode(record: type[RecordT], value: object, path: str) -> tuple[RecordT | N
     document = without_nulls(value)
     try:
         return _read(record, document), []
+    except TypeError as error:
+        return None, [FieldError(path, f"holds what no file could hold: {error}")]
     except ValidationError as error:
         errors = [_field_error(detail, path) for detail in error.errors(include_url=False)]
     try:
@@ -117,7 +119,7 @@ def encode(value: object) -> Any:
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, list | tuple | frozenset | set):
         return [encode(item) for item in value]
-    return value
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def without_nulls(value: Any) -> Any:

@@ -38,6 +38,15 @@ IN_TREE_POINTS: Mapping[str, tuple[str, ...]] = {
     "PodGroupPodsCount": ("placementScore",),
 }
 
+
+def implements(plugin: PluginDescription, point: str) -> bool:
+    """Whether a file may list a plugin at a point.
+
+    An in-tree plugin may stand wherever kube-scheduler's does, also where mooring's needs no method.
+    """
+    return point in plugin.points or (plugin.in_tree and point in IN_TREE_POINTS.get(plugin.name, ()))
+
+
 REMOVED = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 """Plugins of older releases whose work NodeVolumeLimits does now; a current kube-scheduler refuses them."""
 
@@ -93,14 +102,3 @@ def default_plugins(version: KubeVersion, gates: Gates) -> tuple[Plugin, ...]:
     if version < KubeVersion(1, 35):
         weights["DynamicResources"] = 1
     return tuple(Plugin(name, weights.get(name)) for name in enabled)
-
-
-def in_tree_catalog() -> dict[str, PluginDescription]:
-    """Every in-tree plugin, accepted by name only.
-
-    The registry puts the descriptions of those that are implemented in their place.
-    """
-    return {
-        name: PluginDescription(name, frozenset(points), in_tree=True, supported=False)
-        for name, points in IN_TREE_POINTS.items()
-    }

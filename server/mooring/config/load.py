@@ -179,10 +179,14 @@ def _with_all_arguments(
     document: KubeSchedulerConfiguration, catalog: Catalog, gates: Gates
 ) -> KubeSchedulerConfiguration:
     """Every plugin's arguments, and in NodeResourcesFit's the resources that extenders took over."""
-    profiles = (with_default_arguments(profile, catalog, gates) for profile in document.profiles)
     ignored = ignored_resources(document.extenders)
-    if ignored:
-        profiles = (ignoring(profile, ignored) for profile in profiles)
+    profiles, errors = [], []
+    for index, given in enumerate(document.profiles):
+        profile, found = with_default_arguments(given, join("profiles", index), catalog, gates)
+        profiles.append(ignoring(profile, ignored) if ignored else profile)
+        errors += found
+    if errors:
+        raise ConfigError(errors)
     return dataclasses.replace(document, profiles=tuple(profiles))
 
 

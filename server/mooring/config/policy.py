@@ -139,7 +139,7 @@ def policy_to_v1(policy: Document) -> tuple[Document, tuple[str, ...]]:
         _read_predicate(item, path, reading)
     spread = set()
     for path, item in _items(policy, "priorities", _DEFAULT_PRIORITIES, reading):
-        spread.add(item.get("name"))
+        spread.add(str(item.get("name")))
         _read_priority(item, path, reading)
     if "EvenPodsSpreadPriority" in spread and not spread & {
         "SelectorSpreadPriority",
@@ -176,8 +176,12 @@ def _items(
             reading.errors.append(FieldError(path, "must be a mapping"))
 
 
+def _mapping(value: object) -> Document:
+    return value if isinstance(value, dict) else {}
+
+
 def _read_predicate(item: Document, path: str, reading: _Reading) -> None:
-    name, argument = str(item.get("name")), item.get("argument") or {}
+    name, argument = str(item.get("name")), _mapping(item.get("argument"))
     if "labelsPresence" in argument:
         name = "CheckNodeLabelPresence"
     elif "serviceAffinity" in argument:
@@ -189,9 +193,9 @@ def _read_predicate(item: Document, path: str, reading: _Reading) -> None:
 
 
 def _read_priority(item: Document, path: str, reading: _Reading) -> None:
-    name, argument, weight = str(item.get("name")), item.get("argument") or {}, item.get("weight")
-    ratio = argument.get("requestedToCapacityRatioArguments")
-    name = "RequestedToCapacityRatioPriority" if ratio is not None else name
+    name, argument, weight = str(item.get("name")), _mapping(item.get("argument")), item.get("weight")
+    ratio = _mapping(argument.get("requestedToCapacityRatioArguments"))
+    name = "RequestedToCapacityRatioPriority" if ratio else name
     if name not in _PRIORITIES or argument.keys() & {"serviceAntiAffinity", "labelPreference"}:
         reading.errors.append(_refused("priority", name, path))
         return
@@ -202,7 +206,7 @@ def _read_priority(item: Document, path: str, reading: _Reading) -> None:
     if plugin is None:
         return
     if name in _STRATEGIES:
-        _set_strategy(_STRATEGIES[name], ratio or {}, path, reading)
+        _set_strategy(_STRATEGIES[name], ratio, path, reading)
     reading.weights[plugin] = max(weight, reading.weights.get(plugin, 0))
 
 

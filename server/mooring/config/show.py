@@ -48,7 +48,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    kind = str(dumper.resolve(yaml.ScalarNode, text, (True, False))).removeprefix("tag:yaml.org,2002:")
+    resolved = dumper.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]  # no stub
+    kind = str(resolved).removeprefix("tag:yaml.org,2002:")
     return dumper.represent_scalar(
         "tag:yaml.org,2002:str", text, style=None if kind in {"str", "yaml"} else '"'
     )

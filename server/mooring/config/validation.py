@@ -14,7 +14,7 @@ from mooring.config.arguments import FIT
 from mooring.config.catalog import MULTI_POINT, Catalog
 from mooring.config.expand import EnabledPlugin, enabled_names
 from mooring.config.fields import join
-from mooring.config.in_tree import REMOVED
+from mooring.config.in_tree import REMOVED, implements
 from mooring.config.types import (
     Extender,
     KubeSchedulerConfiguration,
@@ -125,7 +125,7 @@ def _check_plugin(section: str, plugin: Plugin, path: str, catalog: Catalog) -> 
         yield FieldError(
             path, f"no plugin named {plugin.name} exists; install its package or name it with --plugin"
         )
-    elif section != MULTI_POINT and section not in known.points:
+    elif section != MULTI_POINT and not implements(known, section):
         able = ", ".join(sorted(known.points)) or "no point"
         yield FieldError(path, f"plugin {plugin.name} does not implement {section}; it implements {able}")
 

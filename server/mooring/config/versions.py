@@ -10,10 +10,11 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
+from mooring.config.arguments import FIT
 from mooring.config.errors import ConfigError
 from mooring.config.expand import ALL
-from mooring.config.fields import join, without_nulls
-from mooring.config.types import API_VERSION, GROUP, KIND
+from mooring.config.fields import decode, join, without_nulls
+from mooring.config.types import API_VERSION, GROUP, KIND, KubeSchedulerConfiguration
 from mooring.framework import FieldError
 
 OLDER_VERSIONS = ("v1beta1", "v1beta2", "v1beta3")
@@ -75,7 +76,7 @@ def _type_errors(kind: object, version: object, *, strict: bool) -> Iterator[Fie
         )
     elif kind != KIND:
         yield FieldError("kind", f"must be {KIND}" + (f", not {kind}" if kind else ""))
-    elif version not in {API_VERSION, *(f"{GROUP}/{name}" for name in OLDER_VERSIONS)}:
+    elif version not in [API_VERSION, *(f"{GROUP}/{name}" for name in OLDER_VERSIONS)]:
         yield FieldError("apiVersion", f"must be {API_VERSION}" + (f", not {version}" if version else ""))
     elif version != API_VERSION and strict:
         yield FieldError(
@@ -91,53 +92,48 @@ def _to_v1(document: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     dropped = [name for name in _GONE_FIELDS if converted.pop(name, None) is not None]
     if dropped:
         notes.append(f"{', '.join(dropped)}: no longer part of the configuration, left out")
-    election = converted.get("leaderElection")
-    if isinstance(election, dict) and election.get("resourceLock", "leases") != "leases":
-        notes.append(
-            f"leaderElection.resourceLock: {election['resourceLock']} is gone, leases took its place"
-        )
-        election["resourceLock"] = "leases"
-    if not converted.get("profiles"):
-        converted["profiles"] = [{}]
-    errors: list[FieldError] = []
-    for index, profile in enumerate(_items(converted, "profiles")):
-        path = join("profiles", index)
-        for entry in _items(profile, "pluginConfig"):
-            if isinstance(entry.get("args"), dict) and "apiVersion" in entry["args"]:
-                entry["args"]["apiVersion"] = API_VERSION
-        if old == "v1beta3":
-            continue
-        errors += _strategy(profile, path) if old == "v1beta1" else ()
-        errors += _gone_plugins(profile, path)
-        notes += _without_idle_plugins(profile, path)
-        _keep_weights(profile)
-        _keep_defaulting(profile, old)
+    _, errors = decode(KubeSchedulerConfiguration, converted, "")
+    if errors:
+        raise ConfigError(errors)
+    notes += _with_lease(converted.get("leaderElection", {}))
+    converted["profiles"] = converted.get("profiles") or [{}]
+    for index, profile in enumerate(converted["profiles"]):
+        for args in _arguments(profile).values():
+            if "apiVersion" in args:
+                args["apiVersion"] = API_VERSION
+        if old != "v1beta3":
+            path = join("profiles", index)
+            errors += [*_modernise(profile, path)] if old == "v1beta1" else []
+            errors += _gone_plugins(profile, path)
+            notes += _without_idle_plugins(profile, path)
+            _keep_weights(profile)
     if errors:
         raise ConfigError(errors)
     if old != "v1beta3":
-        notes.append(
-            f"the default weights are those of {old}: TaintToleration, NodeAffinity, InterPodAffinity 1"
-        )
+        weights = ", ".join(f"{name} {weight}" for name, weight in _OLD_WEIGHTS.items())
+        notes.append(f"the default weights stay those of {old}: {weights}")
     return converted, tuple(notes)
 
 
-def _items(mapping: Any, key: str) -> list[dict[str, Any]]:
-    """The mappings in a list of the document; whatever else is there, decoding will complain about."""
-    found = mapping.get(key) if isinstance(mapping, dict) else None
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+def _with_lease(election: dict[str, Any]) -> Iterator[str]:
+    lock = election.get("resourceLock", "leases")
+    if lock != "leases":
+        election["resourceLock"] = "leases"
+        yield f"leaderElection.resourceLock: {lock} is gone, leases took its place"
 
 
-def _sections(profile: dict[str, Any]) -> dict[str, Any]:
-    plugins = profile.get("plugins")
-    return plugins if isinstance(plugins, dict) else {}
+def _arguments(profile: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The arguments that are mappings, by plugin; whatever else stands there is refused later."""
+    entries = profile.get("pluginConfig", [])
+    return {entry["name"]: entry["args"] for entry in entries if isinstance(entry.get("args"), dict)}
 
 
-def _names(section: Any, key: str) -> list[Any]:
-    return [item.get("name") for item in _items(section, key)]
+def _names(section: dict[str, Any], key: str) -> list[str]:
+    return [plugin["name"] for plugin in section.get(key, [])]
 
 
 def _gone_plugins(profile: dict[str, Any], path: str) -> Iterator[FieldError]:
-    for section, plugins in _sections(profile).items():
+    for section, plugins in profile.get("plugins", {}).items():
         for index, name in enumerate(_names(plugins, "enabled")):
             if name in _GONE_PLUGINS:
                 where = join(path, "plugins", section, "enabled", index)
@@ -145,80 +141,61 @@ def _gone_plugins(profile: dict[str, Any], path: str) -> Iterator[FieldError]:
 
 
 def _without_idle_plugins(profile: dict[str, Any], path: str) -> Iterator[str]:
-    for section, plugins in _sections(profile).items():
+    for section, plugins in profile.get("plugins", {}).items():
         for index, name in enumerate(_names(plugins, "enabled")):
             if name in _IDLE:
                 where = join(path, "plugins", section, "enabled", index)
                 yield f"{where}: plugin {name} is left out; {_IDLE[name]}"
-        for key in ("enabled", "disabled"):
-            if isinstance(plugins, dict) and key in plugins:
-                plugins[key] = [item for item in _items(plugins, key) if item.get("name") not in _IDLE]
+        for key, listed in plugins.items():
+            plugins[key] = [plugin for plugin in listed if plugin["name"] not in _IDLE]
 
 
 def _keep_weights(profile: dict[str, Any]) -> None:
     """Lists the plugins whose default weight changed, unless the file settles them itself."""
     everywhere = profile.setdefault("plugins", {}).setdefault("multiPoint", {})
-    if not isinstance(everywhere, dict):
-        return
-    settled = {ALL, *_names(everywhere, "disabled"), *_names(everywhere, "enabled")} - {ALL}
-    if ALL in _names(everywhere, "disabled"):
-        return
-    added = [{"name": name, "weight": weight} for name, weight in _OLD_WEIGHTS.items() if name not in settled]
+    settled = {*_names(everywhere, "disabled"), *_names(everywhere, "enabled")}
+    added = [
+        {"name": name, "weight": weight}
+        for name, weight in _OLD_WEIGHTS.items()
+        if name not in settled and ALL not in settled
+    ]
     everywhere["enabled"] = [*everywhere.get("enabled", []), *added]
 
 
-def _keep_defaulting(profile: dict[str, Any], old: str) -> None:
-    """In v1beta1, constraints in the args switched the system's own off without saying so."""
-    for entry in _items(profile, "pluginConfig") if old == "v1beta1" else ():
-        args = entry.get("args")
-        if (
-            entry.get("name") == "PodTopologySpread"
-            and isinstance(args, dict)
-            and args.get("defaultConstraints")
-        ):
-            args.setdefault("defaultingType", "List")
-
-
-def _strategy(profile: dict[str, Any], path: str) -> Iterator[FieldError]:
-    """Makes the resource scoring plugins of v1beta1 the strategy of NodeResourcesFit."""
-    score = _sections(profile).get("score", {})
+def _modernise(profile: dict[str, Any], path: str) -> Iterator[FieldError]:
+    """What only v1beta1 said otherwise: the resource scorers, and how pods spread by default."""
+    spread = _arguments(profile).get("PodTopologySpread", {})
+    if spread.get("defaultConstraints"):
+        spread.setdefault("defaultingType", "List")
+    score = profile.get("plugins", {}).get("score", {})
     enabled, disabled = _names(score, "enabled"), _names(score, "disabled")
     active = [name for name in _STRATEGIES if name in enabled]
     if not {_DEFAULT_STRATEGY, ALL} & set(disabled) and _DEFAULT_STRATEGY not in active:
         active.append(_DEFAULT_STRATEGY)
     if len(active) > 1:
-        where = join(path, "plugins", "score")
-        yield FieldError(
-            where, f"{' and '.join(active)} are strategies of NodeResourcesFit now; keep one of them"
-        )
+        message = f"{' and '.join(active)} are strategies of NodeResourcesFit now; keep one of them"
+        yield FieldError(join(path, "plugins", "score"), message)
         return
-    given = {entry.get("name"): entry.get("args") for entry in _items(profile, "pluginConfig")}
-    if "pluginConfig" in profile:
-        profile["pluginConfig"] = [
-            e for e in _items(profile, "pluginConfig") if e.get("name") not in _STRATEGIES
-        ]
-    for item in _items(score, "enabled"):
-        if item.get("name") in _STRATEGIES:
-            item["name"] = "NodeResourcesFit"
+    for plugin in score.get("enabled", []):
+        if plugin["name"] in _STRATEGIES:
+            plugin["name"] = FIT
     if _DEFAULT_STRATEGY in disabled:
-        rest = [item for item in _items(score, "disabled") if item.get("name") not in _STRATEGIES]
-        score["disabled"] = rest if active else [*rest, {"name": "NodeResourcesFit"}]
-    if active:
-        _set_strategy(profile, _STRATEGIES[active[0]], given.get(active[0]))
+        rest = [plugin for plugin in score["disabled"] if plugin["name"] not in _STRATEGIES]
+        score["disabled"] = rest if active else [*rest, {"name": FIT}]
+    _set_strategy(profile, active[0] if active else None)
 
 
-def _set_strategy(profile: dict[str, Any], kind: str, args: Any) -> None:
-    args = args if isinstance(args, dict) else {}
-    if kind == "LeastAllocated" and not args.get("resources"):
-        return
-    strategy: dict[str, Any] = {"type": kind}
-    if args.get("resources"):
-        strategy["resources"] = args["resources"]
-    if kind == "RequestedToCapacityRatio":
-        strategy["requestedToCapacityRatio"] = {"shape": args.get("shape", [])}
-    for entry in _items(profile, "pluginConfig"):
-        if entry.get("name") == "NodeResourcesFit":
-            entry["args"] = (entry.get("args") or {}) | {"scoringStrategy": strategy}
-            return
-    fit = {"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}
-    profile["pluginConfig"] = [*profile.get("pluginConfig", []), fit]
+def _set_strategy(profile: dict[str, Any], scorer: str | None) -> None:
+    """Moves the arguments of the scorer that was in use to NodeResourcesFit, and drops the others'."""
+    given = _arguments(profile).get(scorer or "", {})
+    entries = [entry for entry in profile.get("pluginConfig", []) if entry["name"] not in _STRATEGIES]
+    if scorer is not None and (given or scorer != _DEFAULT_STRATEGY):
+        strategy: dict[str, Any] = {"type": _STRATEGIES[scorer]}
+        if given.get("resources"):
+            strategy["resources"] = given["resources"]
+        if scorer == "RequestedToCapacityRatio":
+            strategy["requestedToCapacityRatio"] = {"shape": given.get("shape", [])}
+        args = _arguments(profile).get(FIT, {}) | {"scoringStrategy": strategy}
+        entries = [*(entry for entry in entries if entry["name"] != FIT), {"name": FIT, "args": args}]
+    if entries or "pluginConfig" in profile:
+        profile["pluginConfig"] = entries

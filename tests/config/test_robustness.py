@@ -1,0 +1,112 @@
+"""Whatever is in a file, the answer is a configuration or a list of faults."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mooring.config import ConfigError, convert, from_document
+from mooring.config.in_tree import IN_TREE_POINTS
+from mooring.config.yaml_loader import read_yaml
+from mooring.runtime.registry import new_in_tree_registry
+from tests.config.catalogs import in_tree
+from tests.config.random_configs import random_configuration
+
+JUNK: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    2**70,
+    1.5,
+    "",
+    "*",
+    "x",
+    [],
+    [None],
+    [5],
+    ["x"],
+    {},
+    {"name": 5},
+    {"a": {"b": []}},
+]
+
+POLICY: dict[str, Any] = {
+    "kind": "Policy",
+    "predicates": [{"name": "HostName"}, {"name": "x", "argument": {"serviceAffinity": {"labels": ["a"]}}}],
+    "priorities": [
+        {"name": "LeastRequestedPriority", "weight": 1},
+        {"name": "x", "weight": 1, "argument": {"requestedToCapacityRatioArguments": {"shape": []}}},
+    ],
+    "extenders": [
+        {
+            "urlPrefix": "http://x",
+            "httpTimeout": 5,
+            "tlsConfig": {"Insecure": True},
+            "managedResources": [{"name": "a"}],
+        }
+    ],
+    "hardPodAffinitySymmetricWeight": 5,
+}
+
+
+def spoilt(value: Any, rng: random.Random) -> Any:
+    """The document with one value somewhere in it replaced by junk, or a field added."""
+    if rng.random() < 0.25 or not isinstance(value, dict | list) or not value:
+        return rng.choice(JUNK)
+    if isinstance(value, list):
+        index = rng.randrange(len(value))
+        return [spoilt(item, rng) if position == index else item for position, item in enumerate(value)]
+    key = rng.choice(sorted(value))
+    if rng.random() < 0.1:
+        return value | {"bogus": rng.choice(JUNK)}
+    return value | {key: spoilt(value[key], rng)}
+
+
+def answers(function: Callable[[], object]) -> None:
+    """Runs a function that may find faults, and checks that it then names them."""
+    faults: list[str] = ["none"]
+    try:
+        function()
+    except ConfigError as error:
+        faults = [fault.message for fault in error.errors]
+    assert faults
+    assert all(faults)
+
+
+@given(st.integers(0, 10**9), st.sampled_from(["v1", "v1beta1", "v1beta2", "v1beta3"]))
+def test_spoilt_configurations(seed: int, version: str) -> None:
+    head = {"apiVersion": f"kubescheduler.config.k8s.io/{version}", "kind": "KubeSchedulerConfiguration"}
+    body = spoilt({k: v for k, v in random_configuration(seed).items() if k not in head}, random.Random(seed))
+    document = head | body if isinstance(body, dict) else body
+    answers(lambda: from_document(document, in_tree()))
+    answers(lambda: convert(json.dumps(document)))
+
+
+@given(st.integers(0, 10**9))
+def test_spoilt_policies(seed: int) -> None:
+    answers(lambda: convert(json.dumps(spoilt(POLICY, random.Random(seed)))))
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_any_text_is_yaml_or_a_fault(text: str) -> None:
+    answers(lambda: read_yaml(text))
+
+
+@given(st.text(alphabet="ab:-[]{}&*!<>|'\"#,\n ?%@`~0", max_size=60))
+def test_any_yaml_syntax_is_yaml_or_a_fault(text: str) -> None:
+    answers(lambda: read_yaml(text))
+
+
+@pytest.mark.parametrize("name", sorted(IN_TREE_POINTS))
+def test_the_registry_knows_every_in_tree_plugin(name: str) -> None:
+    described = new_in_tree_registry().catalog()[name]
+    assert described.in_tree
+    assert described.points <= set(IN_TREE_POINTS[name])
+    assert described.args == in_tree()[name].args
