@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from mooring.config.catalog import PluginDescription
 from mooring.framework import Node, Pod
 from mooring.runtime.engine import Engine
 from mooring.service.slots import Slots
@@ -101,12 +100,10 @@ class Backend:
         start_time: When the server started, with time zone.
         sources: The sources as they are now.
         plugins: The plugins that the server knows, by name.
-        catalog: What is known of each plugin.
         profile_documents: By profile, its configuration with all defaults, as JSON.
         pushes: Takes PushObjects; None when there is no push source.
         api_server_connected: Whether binds go to an API server.
         feature_gates: The gates set by the operator.
-        seed: Decides ties where a request gives no seed.
         limits: How much one call may hold.
     """
 
@@ -119,7 +116,6 @@ class Backend:
     start_time: datetime
     sources: Callable[[], Sequence[SourceState]]
     plugins: Sequence[PluginEntry]
-    catalog: Mapping[str, PluginDescription]
     profile_documents: Mapping[str, str]
     pushes: PushReceiver | None = None
     api_server_connected: bool = False

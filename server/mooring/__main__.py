@@ -1,0 +1,7 @@
+"""``python -m mooring``."""
+
+import sys
+
+from mooring.cli import main
+
+sys.exit(main())

@@ -1,0 +1,171 @@
+"""Puts the parts together: plugins, configuration, state, sources, engine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mooring import __version__, config
+from mooring.cli.bridge import Decoder, PushBridge, source_state
+from mooring.cli.options import Option
+from mooring.cli.plugin_entries import plugin_entries
+from mooring.cluster.binding import KubernetesBinder, LocalBinder
+from mooring.cluster.sources import FilesSource, PushSource, SampleSource, Source
+from mooring.cluster.state import State
+from mooring.config.show import plain
+from mooring.framework import Binder
+from mooring.framework.errors import InvalidArgumentError
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.engine import Engine
+from mooring.runtime.progress import Observer
+from mooring.runtime.registry import Registry, installed_registry
+from mooring.service.backend import Backend, Limits
+from mooring.service.slots import Slots
+
+log = logging.getLogger(__name__)
+
+
+def registry_of(args: argparse.Namespace, options: tuple[Option, ...]) -> Registry:
+    """In-tree plugins, installed packages, ``--plugin`` and the embedding program's own.
+
+    Raises:
+        RegistryError: Two have the same name, or one can't be loaded.
+    """
+    registry = installed_registry()
+    for reference in args.plugin:
+        registry.register_reference(reference)
+    for option in options:
+        option(registry)
+    return registry
+
+
+def configuration_of(args: argparse.Namespace, registry: Registry) -> config.Configuration:
+    """The file that ``--config`` names, or the defaults; warnings go to the log.
+
+    Raises:
+        ConfigError: It has faults; all of them are named.
+    """
+    catalog = registry.catalog()
+    if not args.config:
+        return config.default(catalog, kube_version=args.kube_version, feature_gates=args.feature_gates)
+    text = Path(args.config).read_text(encoding="utf-8")
+    loaded = config.load(text, catalog, kube_version=args.kube_version, feature_gates=args.feature_gates)
+    for warning in loaded.warnings:
+        log.warning("%s: %s", args.config, warning)
+    return loaded
+
+
+def source_of(text: str, state: State) -> Source:
+    """The source that ``--source`` names.
+
+    Raises:
+        InvalidArgumentError: There is no such source.
+    """
+    kind, _, rest = text.partition(":")
+    if text == "sample":
+        return SampleSource(state)
+    if text == "push":
+        return PushSource(state)
+    if kind == "files" and rest:
+        return FilesSource(state, rest.split(","))
+    raise InvalidArgumentError.at("--source", f"{text!r} is none of sample, files:PATH,... and push")
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A server's parts, put together."""
+
+    registry: Registry
+    configuration: config.Configuration
+    state: State
+    source: Source
+    engine: Engine
+    kube_version: str
+    feature_gates: dict[str, bool]
+    api_server_connected: bool
+    max_concurrent_calls: int
+
+    def backend(self, slots: Slots) -> Backend:
+        """What the servicers answer from."""
+        return Backend(
+            engine=self.engine,
+            slots=slots,
+            decoder=Decoder(),
+            configuration_hash=self.configuration.hash,
+            kube_version=self.kube_version,
+            server_version=__version__,
+            start_time=datetime.now(UTC),
+            sources=lambda: [source_state(status) for status in self.source.describe()],
+            plugins=tuple(plugin_entries(self.registry)),
+            profile_documents=profile_documents(self.configuration),
+            pushes=PushBridge(self.source) if isinstance(self.source, PushSource) else None,
+            api_server_connected=self.api_server_connected,
+            feature_gates=self.feature_gates,
+            limits=Limits(max_concurrent_calls=self.max_concurrent_calls),
+        )
+
+    def start(self, running: ExitStack) -> None:
+        """Load and follow the source until ``running`` ends."""
+        self.source.start()
+        running.callback(self.source.stop)
+
+    def not_ready(self) -> str:
+        """Why no decisions can be made yet; "" once they can."""
+        return "" if self.source.synced else "the state is not complete yet"
+
+    def describe(self) -> str:
+        """Source, counts, epoch and configuration, for the start-up log."""
+        tables = self.state.snapshot
+        sources = ", ".join(status.name for status in self.source.describe()) or "push"
+        return (
+            f"source={sources} synced={self.source.synced} nodes={len(tables.nodes)} pods={len(tables.pods)} "
+            f"node_epoch={tables.nodes.epoch} configuration={self.configuration.hash} "
+            f"kube_version={self.kube_version} profiles={','.join(self.engine.profiles)}"
+        )
+
+
+def profile_documents(configuration: config.Configuration) -> dict[str, str]:
+    """By profile, its configuration with every default, as JSON."""
+    profiles = plain(configuration.document)["profiles"]
+    return {profile["schedulerName"]: json.dumps(profile) for profile in profiles}
+
+
+def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Observer) -> Assembly:
+    """The parts that ``args`` ask for.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError: One of them can't be had.
+    """
+    registry = registry_of(args, options)
+    configuration = configuration_of(args, registry)
+    # Epochs of an earlier start must never validate indices of this one.
+    state = State(first_epoch=time.time_ns() // 1_000_000)
+    binder: Binder = (
+        KubernetesBinder.from_kubeconfig(args.kubeconfig) if args.kubeconfig else LocalBinder(state)
+    )
+    engine = build_engine(
+        configuration,
+        registry,
+        state,
+        binder,
+        kube_version=args.kube_version,
+        feature_gates=args.feature_gates,
+        observer=observer,
+    )
+    return Assembly(
+        registry=registry,
+        configuration=configuration,
+        state=state,
+        source=source_of(args.source, state),
+        engine=engine,
+        kube_version=args.kube_version,
+        feature_gates=dict(args.feature_gates or {}),
+        api_server_connected=bool(args.kubeconfig),
+        max_concurrent_calls=args.max_concurrent_calls,
+    )

@@ -1,0 +1,135 @@
+"""Where the service's needs meet the cluster's parts: objects, pushed events, sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from mooring.cluster.decoding import (
+    decode_json,
+    decode_node,
+    decode_node_protobuf,
+    decode_pod,
+    decode_pod_protobuf,
+    decode_protobuf,
+)
+from mooring.cluster.kinds import ClusterObject, Put, Remove
+from mooring.cluster.sources import PushSource, SnapshotBegin, SnapshotEnd, SourceStatus
+from mooring.cluster.sources.push import PushEvent
+from mooring.framework import Node, Pod
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+from mooring.service.backend import PushResult, SourceState
+from mooring.v1 import cluster_service_pb2 as cluster_pb
+from mooring.v1 import objects_pb2
+
+_SOURCE_NAME = re.compile(r"[a-z0-9-]{1,63}")
+_LONGEST_SESSION = 128
+
+T = TypeVar("T")
+
+
+class Decoder:
+    """Implements ``mooring.service.backend.ObjectDecoder``."""
+
+    def pod(self, encoding: str, data: bytes, path: str) -> Pod:
+        decode = decode_pod if encoding == "json" else decode_pod_protobuf
+        return _at(f"{path}.{encoding}", lambda: decode(data))
+
+    def node(self, encoding: str, data: bytes, path: str) -> Node:
+        decode = decode_node if encoding == "json" else decode_node_protobuf
+        return _at(f"{path}.{encoding}", lambda: decode(data))
+
+
+class PushBridge:
+    """Implements ``mooring.service.backend.PushReceiver`` over a push source."""
+
+    def __init__(self, source: PushSource) -> None:
+        self._source = source
+
+    def push(self, request: cluster_pb.PushObjectsRequest) -> PushResult:
+        _check_names(request)
+        skipped: dict[str, None] = {}
+        events = [_event(event, f"events[{at}]", skipped) for at, event in enumerate(request.events)]
+        pushed = self._source.push(request.source, request.session, request.first_sequence, events)
+        warnings = (f"nobody reads objects of kind {', '.join(skipped)}",) if skipped else ()
+        return PushResult(pushed.next_sequence, pushed.applied_count, warnings)
+
+
+def source_state(status: SourceStatus) -> SourceState:
+    """A source as the service tells of it."""
+    return SourceState(
+        status.name,
+        status.synced,
+        status.node_count,
+        status.pod_count,
+        status.session,
+        status.next_sequence,
+        status.error,
+    )
+
+
+def _check_names(request: cluster_pb.PushObjectsRequest) -> None:
+    faults = []
+    if not _SOURCE_NAME.fullmatch(request.source):
+        faults.append(FieldError("source", f"{request.source[:80]!r}: 1 to 63 of a-z, 0-9 and - are allowed"))
+    if not 1 <= len(request.session) <= _LONGEST_SESSION:
+        faults.append(FieldError("session", f"must have 1 to {_LONGEST_SESSION} characters"))
+    if faults:
+        raise InvalidArgumentError(faults)
+
+
+def _event(event: cluster_pb.PushEvent, path: str, skipped: dict[str, None]) -> PushEvent:
+    kind = event.WhichOneof("event")
+    if kind == "snapshot_begin":
+        return SnapshotBegin()
+    if kind == "snapshot_end":
+        return SnapshotEnd()
+    if kind == "remove":
+        return _removal(event.remove, f"{path}.remove")
+    if kind == "put":
+        return _puts(event.put, f"{path}.put", skipped)
+    raise InvalidArgumentError.at(path, "has no event; set one")
+
+
+def _removal(remove: cluster_pb.RemoveObject, path: str) -> Remove:
+    missing = [name for name in ("kind", "name") if not getattr(remove, name)]
+    if missing:
+        raise InvalidArgumentError(FieldError(f"{path}.{name}", "is missing") for name in missing)
+    return Remove(remove.kind, remove.namespace, remove.name, remove.uid)
+
+
+def _puts(put: cluster_pb.PutObjects, path: str, skipped: dict[str, None]) -> Sequence[Put]:
+    if not put.objects:
+        raise InvalidArgumentError.at(f"{path}.objects", "is empty; send one or more")
+    puts = []
+    for at, message in enumerate(put.objects):
+        item = _object(message, put.kind, f"{path}.objects[{at}]")
+        if item is None:
+            skipped[put.kind or "other than the stored ones"] = None
+        else:
+            puts.append(Put(item))
+    return puts
+
+
+def _object(message: objects_pb2.KubernetesObject, kind: str, path: str) -> ClusterObject | None:
+    encoding = message.WhichOneof("encoding")
+    if encoding is None:
+        raise InvalidArgumentError.at(path, "has no object; set json or protobuf")
+    if encoding == "json":
+        data = message.json
+        return _at(f"{path}.json", lambda: decode_json(data, kind))
+    data = message.protobuf
+    return _at(f"{path}.protobuf", lambda: decode_protobuf(data, kind))
+
+
+def _at(path: str, decode: Callable[[], T]) -> T:
+    """``decode()``, with ``path`` before the paths of its errors."""
+    try:
+        return decode()
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(
+            FieldError(f"{path}.{violation.path}".rstrip("."), violation.message)
+            for violation in error.violations
+        ) from error

@@ -1,0 +1,84 @@
+"""``mooring explain``: why would this pod go where?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from mooring.cli import remote
+from mooring.cli.flags import Flags, add_deciding, seed
+from mooring.cli.manifests import engine_over
+from mooring.cli.options import Option
+from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_json
+from mooring.cli.tables import print_explanation
+from mooring.framework import Pod
+from mooring.framework.errors import NotFoundError, PluginFailureError
+from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.engine import all_rows
+from mooring.runtime.explain import document, failure_document
+from mooring.v1 import scheduling_service_pb2 as pb
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    text = "show every node and every plugin for one pod"
+    parser = commands.add_parser("explain", help=text, description=text, allow_abbrev=False)
+    parser.add_argument("pod", metavar="POD", help="NAMESPACE/NAME, or a name in the default namespace")
+    flags = Flags(parser)
+    parser.add_argument("--manifests", nargs="+", default=[], metavar="PATH", help="files or directories")
+    flags.add("server", "ADDRESS", "", "ask the server there instead")
+    flags.add("profile", "NAME", "", "the profile; default the one that the pod names")
+    flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
+    flags.switch("all-rejections", "name every plugin that refuses a node, not only the first")
+    flags.switch("always-score", "score a single feasible node too")
+    flags.switch("all", "show every node")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="default: table")
+    add_deciding(flags)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    """Carry it out."""
+    if bool(args.manifests) == bool(args.server):
+        complain("give either --manifests PATH... or --server ADDRESS")
+        return EXIT_USAGE
+    answer = _remote(args) if args.server else _offline(args, options)
+    if args.output == "json":
+        print_json(answer)
+    else:
+        print_explanation(answer, all_nodes=args.all)
+    return EXIT_OK if answer["selected"] is not None else EXIT_UNSCHEDULED
+
+
+def _remote(args: argparse.Namespace) -> dict[str, Any]:
+    request = pb.ExplainRequest(
+        pod=remote.reference(args.pod),
+        profile=args.profile,
+        seed=args.seed,
+        all_rejections=args.all_rejections,
+        always_score=args.always_score,
+    )
+    return remote.explain(args.server, request)
+
+
+def _offline(args: argparse.Namespace, options: tuple[Option, ...]) -> dict[str, Any]:
+    engine, manifests = engine_over(args, options)
+    pod = _pod(args.pod, manifests.pods)
+    profile = engine.profile(args.profile, pod)
+    cycle = CycleOptions(always_score=args.always_score, all_rejections=args.all_rejections)
+    try:
+        choice = engine.decide(pod, profile, all_rows, seed=args.seed, options=cycle)
+    except PluginFailureError as failure:
+        return failure_document(pod.key, profile, args.seed, failure)
+    return document(choice, args.seed)
+
+
+def _pod(wanted: str, pods: list[Pod]) -> Pod:
+    key = wanted if "/" in wanted else f"default/{wanted}"
+    for pod in pods:
+        if pod.key == key:
+            return pod
+    known = ", ".join(pod.key for pod in pods if not pod.spec.node_name)
+    raise NotFoundError(
+        f"no pod {key} in the manifests; pending there: {known or 'none'}", reason="POD_NOT_FOUND", pod=key
+    )

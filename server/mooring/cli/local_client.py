@@ -1,0 +1,77 @@
+"""The adapter's client for a server in the same process: the servicers are called directly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from mooring.service.errors import failure_of
+from mooring.service.offer import Servicers
+from mooring.v1 import cluster_service_pb2 as cluster_pb
+from mooring.v1 import plugin_service_pb2 as plugin_pb
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_extender.failures import CallError
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+THREADS = 32
+"""Calls that may wait for a slot at once."""
+
+
+class LocalContext:
+    """As much of a gRPC context as the servicers use."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def time_remaining(self) -> float:
+        """How long the caller waits."""
+        return self._seconds
+
+    def add_callback(self, callback: Callable[[], None]) -> bool:
+        """The caller never goes away before its time."""
+        return True
+
+
+class LocalClient:
+    """Implements ``mooring_extender.client.Client`` without a network."""
+
+    def __init__(self, servicers: Servicers) -> None:
+        self._scheduling = servicers.scheduling
+        self._plugins = servicers.plugins
+        self._cluster = servicers.cluster
+        self._threads = ThreadPoolExecutor(THREADS, "extender-call")
+
+    async def filter(self, request: pb.FilterRequest, seconds: float) -> pb.FilterResponse:
+        return await self._call(self._scheduling.Filter, request, seconds)
+
+    async def score(self, request: pb.ScoreRequest, seconds: float) -> pb.ScoreResponse:
+        return await self._call(self._scheduling.Score, request, seconds)
+
+    async def bind(self, request: pb.BindRequest, seconds: float) -> pb.BindResponse:
+        return await self._call(self._scheduling.Bind, request, seconds)
+
+    async def preempt(self, request: pb.PreemptRequest, seconds: float) -> pb.PreemptResponse:
+        return await self._call(self._scheduling.Preempt, request, seconds)
+
+    async def profiles(self, seconds: float) -> plugin_pb.ListProfilesResponse:
+        return await self._call(self._plugins.ListProfiles, plugin_pb.ListProfilesRequest(), seconds)
+
+    async def cluster_info(self, seconds: float) -> cluster_pb.GetClusterInfoResponse:
+        return await self._call(self._cluster.GetClusterInfo, cluster_pb.GetClusterInfoRequest(), seconds)
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False)
+
+    async def _call(
+        self, method: Callable[[Request, Any], Response], request: Request, seconds: float
+    ) -> Response:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads, method, request, LocalContext(seconds))
+        except Exception as error:
+            failure = failure_of(error)
+            raise CallError(failure.code, failure.text) from error

@@ -1,0 +1,19 @@
+"""What a program that embeds the command line may add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mooring.framework import PluginFactory
+from mooring.runtime.registry import Registry
+
+Option = Callable[[Registry], None]
+"""Changes the registry before the configuration is read."""
+
+
+def with_plugin(name: str, factory: PluginFactory) -> Option:
+    """An option for ``mooring.cli.main`` that registers a plugin, as kube-scheduler's ``app.WithPlugin``.
+
+    The command fails when a plugin of that name exists, or the factory doesn't fit.
+    """
+    return lambda registry: registry.register(name, factory)

@@ -1,0 +1,60 @@
+"""``mooring plugins`` and ``mooring plugins new NAME``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mooring.cli.assembly import registry_of
+from mooring.cli.flags import Flags, add_verbosity
+from mooring.cli.options import Option
+from mooring.cli.output import EXIT_OK, print_json, print_table
+from mooring.cli.plugin_entries import plugin_entries
+from mooring.cli.scaffold import write_package
+from mooring.service.backend import PluginEntry
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    text = "list the plugins, or begin a new one"
+    parser = commands.add_parser("plugins", help=text, description=text, allow_abbrev=False)
+    flags = Flags(parser)
+    flags.many("plugin", "MODULE:CLASS", "register this plugin class")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="default: table")
+    add_verbosity(flags)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    new = verbs.add_parser("new", help="write an installable package with a plugin and its test")
+    new.add_argument("name", metavar="NAME", help="the plugin's name in PascalCase, such as RackAffinity")
+    new.add_argument("--directory", default=".", metavar="DIR", help="where to write it (default: here)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    """Carry it out."""
+    if args.verb == "new":
+        folder = write_package(args.name, Path(args.directory))
+        print(f"wrote {folder}; next: pip install --editable {folder} && pytest {folder}")
+        return EXIT_OK
+    entries = sorted(plugin_entries(registry_of(args, options)), key=lambda entry: entry.name.lower())
+    if args.output == "json":
+        print_json([_document(entry) for entry in entries])
+        return EXIT_OK
+    print_table(
+        ("NAME", "POINTS", "SOURCE", "STATE"),
+        [(entry.name, " ".join(entry.points), entry.source, _state(entry)) for entry in entries],
+    )
+    return EXIT_OK
+
+
+def _state(entry: PluginEntry) -> str:
+    return entry.load_error or ("available" if entry.supported else "unsupported")
+
+
+def _document(entry: PluginEntry) -> dict[str, object]:
+    return {
+        "name": entry.name,
+        "points": list(entry.points),
+        "source": entry.source,
+        "supported": entry.supported,
+        "loadError": entry.load_error or None,
+    }

@@ -1,0 +1,109 @@
+"""Explanations of a running server, as the public JSON document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+
+from mooring.framework import Code
+from mooring.v1 import objects_pb2, statuses_pb2
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+
+TIMEOUT_SECONDS = 30.0
+
+CHANNEL_OPTIONS = (("grpc.max_receive_message_length", 64 * 2**20),)
+
+_CODES = {f"CODE_{code.name}": code.label for code in Code}
+
+
+class CallError(Exception):
+    """The server did not answer, or answered with an error; the text says which and why."""
+
+
+def explain(address: str, request: pb.ExplainRequest) -> dict[str, Any]:
+    """Ask the server at ``address``.
+
+    Raises:
+        CallError: It can't be reached, or refuses.
+    """
+    with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+        try:
+            response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
+        except grpc.RpcError as error:
+            code, details = error.code(), error.details()
+            raise CallError(f"{address}: {code.name}: {details}") from None
+    return document(response)
+
+
+def reference(pod: str) -> objects_pb2.PodSource:
+    """A pod that the server knows, from ``namespace/name`` or a name in the default namespace."""
+    namespace, slash, name = pod.rpartition("/")
+    return objects_pb2.PodSource(
+        reference=objects_pb2.PodReference(namespace=namespace if slash else "default", name=name)
+    )
+
+
+def document(response: pb.ExplainResponse) -> dict[str, Any]:
+    """The response in the form that ``mooring explain -o json`` prints."""
+    names = list(response.nodes.names.names)
+    nodes = _nodes(response, names)
+    ties = [names[position] for position in response.tie_positions]
+    selected = names[response.selected_position] if response.HasField("selected_position") else None
+    return {
+        "pod": f"{response.pod.namespace}/{response.pod.name}",
+        "profile": response.provenance.profile,
+        "seed": response.seed,
+        "status": {**_status(response.status), "message": response.status.message},
+        "selected": selected,
+        "ties": ties,
+        "evaluated": response.evaluated_count,
+        "feasible": response.feasible_count,
+        "prefilter": {
+            verdict.plugin: {
+                "code": _code(verdict.status.code),
+                "reasons": list(verdict.status.reasons),
+                "nodes": list(verdict.nodes.names) if verdict.HasField("nodes") else None,
+            }
+            for verdict in response.prefilter
+        },
+        "nodes": nodes,
+        "warnings": list(response.warnings),
+    }
+
+
+def _nodes(response: pb.ExplainResponse, names: list[str]) -> dict[str, Any]:
+    statuses = [_status(status) for status in response.verdicts.statuses]
+    codes = list(response.verdicts.node_statuses) or [0] * len(names)
+    nodes: dict[str, Any] = {
+        name: {"status": statuses[code], "scores": {}, "total": None}
+        for name, code in zip(names, codes, strict=True)
+    }
+    for at, position in enumerate(response.scored_positions):
+        node = nodes[names[position]]
+        node["total"] = response.totals[at]
+        node["scores"] = {
+            column.plugin: {
+                "raw": column.raw[at],
+                "normalized": column.normalized[at],
+                "weight": column.weight,
+                "weighted": column.weighted[at],
+            }
+            for column in response.plugins
+        }
+    if response.HasField("rejections"):
+        for node in nodes.values():
+            node["rejections"] = []
+        entries = zip(response.rejections.node_positions, response.rejections.statuses, strict=True)
+        for position, status in entries:
+            nodes[names[position]]["rejections"].append(statuses[status])
+    return nodes
+
+
+def _status(status: statuses_pb2.Status) -> dict[str, Any]:
+    return {"code": _code(status.code), "plugin": status.plugin, "reasons": list(status.reasons)}
+
+
+def _code(code: statuses_pb2.Code.ValueType) -> str:
+    return _CODES[statuses_pb2.Code.Name(code)]

@@ -1,0 +1,193 @@
+"""``mooring run``: server and adapter, each a process of its own, and a first decision by both."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import IO, Any
+
+import msgspec
+
+from mooring.cli import remote
+from mooring.cli.flags import Flags, add_verbosity
+from mooring.cli.options import Option
+from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_table
+from mooring.cli.tables import print_explanation
+from mooring.cluster.sources import sample_objects
+from mooring.framework import Pod
+from mooring.v1 import scheduling_service_pb2 as pb
+
+FIRST_POD = "default/web-3"
+"""The pending pod of the sample cluster that the first decision is about."""
+
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+REQUEST_SECONDS = 10.0
+WATCH_SECONDS = 0.2
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    text = "start server and extender adapter on a sample cluster, show a first decision, serve until Ctrl-C"
+    parser = commands.add_parser("run", help=text, description=text, allow_abbrev=False)
+    flags = Flags(parser)
+    flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT of the gRPC service")
+    flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT of gRPC health")
+    flags.add("metrics-listen", "ADDRESS", "127.0.0.1:50053", "HOST:PORT of /healthz, /readyz, /metrics")
+    flags.add("extender-listen", "ADDRESS", "127.0.0.1:8888", "HOST:PORT of the extender adapter")
+    add_verbosity(flags)
+    parser.set_defaults(run=run)
+
+
+class StartError(Exception):
+    """A process did not start; the text is its own complaint."""
+
+
+@dataclass(slots=True)
+class Child:
+    """A process of ours and the line by which it said that it is ready."""
+
+    name: str
+    process: subprocess.Popen[str]
+    ready_line: str = ""
+
+    def stop(self) -> int:
+        """Let it drain; its exit code."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            return self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+
+def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
+    """Carry it out."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    with ExitStack() as running:
+        try:
+            server = _start(running, "mooring", _server_command(args))
+            address = _field(server.ready_line, "grpc")
+            adapter = _start(running, "mooring-extender", _adapter_command(args, address))
+        except StartError as error:
+            complain(error)
+            return EXIT_INVALID
+        url = adapter.ready_line.split()[-1]
+        try:
+            _show_first_decision(address, url)
+        except remote.CallError as error:
+            complain(error)
+            return EXIT_INVALID
+        print(server.ready_line.replace(" health=", f" extender={url} health="), flush=True)
+        return _serve([server, adapter], stop)
+
+
+def _server_command(args: argparse.Namespace) -> list[str]:
+    command = [sys.executable, "-m", "mooring", "serve", "--drain-delay", "0", "--v", str(args.v)]
+    for name in ("listen", "health-listen", "metrics-listen"):
+        command += [f"--{name}", getattr(args, name.replace("-", "_"))]
+    return command
+
+
+def _adapter_command(args: argparse.Namespace, server: str) -> list[str]:
+    listen = ["--listen", args.extender_listen]
+    return [sys.executable, "-m", "mooring_extender", *listen, "--server", server, "--v", str(args.v)]
+
+
+def _start(running: ExitStack, name: str, command: list[str]) -> Child:
+    """Start a process and wait for its ready line.
+
+    Raises:
+        StartError: It ended before, or takes too long.
+    """
+    # A session of its own: Ctrl-C reaches only this process, which then ends the others in order.
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True, env=_environment()
+    )
+    child = Child(name, process)
+    running.callback(child.stop)
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    threading.Thread(target=_forward, args=(process.stdout, lines), daemon=True).start()
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise StartError(f"{name} was not ready after {START_SECONDS:.0f} s") from None
+        if line is None:
+            raise StartError(f"{name} ended with exit code {process.wait()}; see its message above")
+        if line.startswith(f"{name} ready: "):
+            child.ready_line = line.strip()
+            return child
+
+
+def _environment() -> dict[str, str]:
+    """Ours without the twins of flags: the children's flags are all on their command lines."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("MOORING_")}
+
+
+def _forward(stream: IO[str] | None, lines: queue.SimpleQueue[str | None]) -> None:
+    for line in stream or ():
+        lines.put(line)
+    lines.put(None)
+
+
+def _field(line: str, name: str) -> str:
+    return next(part.removeprefix(f"{name}=") for part in line.split() if part.startswith(f"{name}="))
+
+
+def _show_first_decision(address: str, url: str) -> None:
+    """Ask both for the same pod, and print what they say.
+
+    Raises:
+        CallError: One of them does not answer.
+    """
+    request = pb.ExplainRequest(pod=remote.reference(FIRST_POD))
+    document = remote.explain(address, request)
+    print("A first decision, over gRPC:\n")
+    print_explanation(document)
+    print("\nThe same pod, through the extender adapter:\n")
+    print_table(("NODE", "ANSWER", "#SCORE (0..10)"), _ask_extender(url, list(document["nodes"])))
+    print()
+
+
+def _ask_extender(url: str, names: list[str]) -> list[list[str]]:
+    pod = next(item for item in sample_objects() if isinstance(item, Pod) and item.key == FIRST_POD)
+    kept = _post(f"{url}/filter", pod, names)
+    ranked = _post(f"{url}/prioritize", pod, kept["NodeNames"])
+    scores = {entry["Host"]: str(entry["Score"]) for entry in ranked}
+    failed = {**(kept["FailedNodes"] or {}), **(kept["FailedAndUnresolvableNodes"] or {})}
+    return [[name, failed.get(name, "passed"), scores.get(name, "")] for name in names]
+
+
+def _post(url: str, pod: Pod, names: list[str]) -> Any:
+    body = msgspec.json.encode({"Pod": pod, "Nodes": None, "NodeNames": names})
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 - our own
+    try:
+        with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as response:  # noqa: S310 - as above
+            return msgspec.json.decode(response.read())
+    except OSError as error:
+        raise remote.CallError(f"{url}: {error}") from None
+
+
+def _serve(children: list[Child], stop: threading.Event) -> int:
+    """Wait for the signal; a process that ends by itself ends the other one too."""
+    while not stop.wait(WATCH_SECONDS):
+        for child in children:
+            if child.process.poll() is not None:
+                complain(f"{child.name} ended with exit code {child.process.returncode}")
+                return EXIT_INVALID
+    codes = [child.stop() for child in reversed(children)]
+    return EXIT_OK if not any(codes) else EXIT_INVALID

@@ -1,0 +1,185 @@
+"""Writes the package that a new plugin begins as."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from string import Template
+
+from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
+
+_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
+
+_FILES = {
+    "pyproject.toml": """\
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "$distribution"
+version = "0.1.0"
+description = "The scheduler plugin $name for mooring"
+requires-python = ">=3.11"
+dependencies = ["mooring"]
+
+[project.entry-points."mooring.plugins"]
+$name = "$module:$name"
+
+[tool.hatch.build.targets.wheel]
+packages = ["$module"]
+""",
+    "README.md": """\
+# $name
+
+A scheduler plugin for mooring. Install it beside mooring, name it in a profile, and it is active:
+
+    pip install --editable .
+    pytest
+    mooring serve --config config.yaml
+""",
+    "config.yaml": """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    filter:
+      enabled:
+      - name: $name
+    score:
+      enabled:
+      - name: $name
+        weight: 2
+  pluginConfig:
+  - name: $name
+    args:
+      label: example.com/tier
+""",
+    "$module/__init__.py": '''\
+"""The scheduler plugin $name."""
+
+from $module.plugin import $name, ${name}Args
+
+__all__ = ["$name", "${name}Args"]
+''',
+    "$module/py.typed": "",
+    "$module/plugin.py": '''\
+"""Keep to the nodes whose label the pod asks for, and prefer the emptier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mooring.framework import (
+    MAX_NODE_SCORE,
+    SUCCESS,
+    CycleState,
+    FieldError,
+    FilterPlugin,
+    NodeInfo,
+    Pod,
+    ScorePlugin,
+    Status,
+)
+
+
+@dataclass(frozen=True)
+class ${name}Args:
+    """Arguments, as they stand in the configuration's pluginConfig.
+
+    Attributes:
+        label: The node label to compare with the pod's annotation of the same name.
+    """
+
+    label: str = "example.com/tier"
+
+    def validate(self) -> Iterable[FieldError]:
+        """What is wrong with the values, if anything."""
+        if not self.label:
+            yield FieldError("label", "must not be empty")
+
+
+class $name(FilterPlugin[${name}Args], ScorePlugin[${name}Args]):
+    """One instance serves all threads: notes of one decision belong into the state, never on self."""
+
+    name = "$name"
+    Args = ${name}Args
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        wanted = pod.metadata.annotations.get(self.args.label)
+        if wanted is None or node.labels.get(self.args.label) == wanted:
+            return SUCCESS
+        return Status.unresolvable(f"node(s) didn't have the {self.args.label} that the pod asks for")
+
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        allowed = node.allocatable.get("pods", 0)
+        taken = node.requested.get("pods", 0)
+        return max(0, allowed - taken) * MAX_NODE_SCORE // allowed if allowed else 0
+''',
+    "tests/test_plugin.py": '''\
+"""$name through the whole cycle, without a cluster."""
+
+from pathlib import Path
+
+import yaml
+
+from $module import $name
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.testing import explain
+
+CONFIG = yaml.safe_load((Path(__file__).parent.parent / "config.yaml").read_text())
+
+
+def node(name: str, tier: str) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"example.com/tier": tier}},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+    }
+
+
+def pod(tier: str) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "annotations": {"example.com/tier": tier}},
+        "spec": {"containers": [{"name": "web", "image": "web"}]},
+    }
+
+
+def test_only_nodes_of_the_wanted_tier_are_feasible() -> None:
+    registry = new_in_tree_registry()
+    registry.register("$name", $name)
+    answer = explain([node("n1", "gold"), node("n2", "iron")], pod("iron"), CONFIG, registry=registry)
+    assert answer["selected"] == "n2"
+    refused = answer["nodes"]["n1"]["status"]
+    assert (refused["plugin"], refused["code"]) == ("$name", "UnschedulableAndUnresolvable")
+''',
+}
+
+
+def write_package(name: str, directory: Path) -> Path:
+    """Write the package of a plugin called ``name`` into a new folder of ``directory``.
+
+    Raises:
+        InvalidArgumentError: The name is not PascalCase.
+        FailedPreconditionError: The folder exists.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidArgumentError.at("NAME", f"{name!r} is not PascalCase, such as RackAffinity")
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).lower().split()
+    distribution, module = "-".join(words), "_".join(words)
+    folder = directory / distribution
+    if folder.exists():
+        raise FailedPreconditionError(
+            f"{folder} exists; choose another name or directory", reason="REQUEST_INVALID"
+        )
+    for path, content in _FILES.items():
+        values = {"name": name, "module": module, "distribution": distribution}
+        target = folder / Template(path).substitute(values)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(Template(content).substitute(values), encoding="utf-8")
+    return folder

@@ -1,0 +1,114 @@
+"""``mooring schedule --manifests``: place the pending pods, offline."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.text import Text
+
+from mooring.cli.flags import Flags, add_deciding, seed
+from mooring.cli.manifests import engine_over
+from mooring.cli.options import Option
+from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_json, print_table
+from mooring.framework import Pod
+from mooring.framework.errors import FailedPreconditionError, PluginFailureError
+from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.placing import place
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    text = "place the pending pods of the manifests, offline"
+    parser = commands.add_parser("schedule", help=text, description=text, allow_abbrev=False)
+    flags = Flags(parser)
+    parser.add_argument("--manifests", nargs="+", required=True, metavar="PATH", help="files or directories")
+    flags.add("profile", "NAME", "", "the profile of every pod; default the one that each names")
+    flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="default: table")
+    add_deciding(flags)
+    parser.set_defaults(run=run)
+
+
+MANY_PODS = 200
+"""From here on a progress bar is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one pod."""
+
+    pod: str
+    node: str | None
+    total: int | None
+    message: str
+
+    def document(self) -> dict[str, Any]:
+        """For programs."""
+        return {"pod": self.pod, "node": self.node, "total": self.total, "message": self.message}
+
+
+def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    """Carry it out: in the order of the queue, each pod sees the earlier ones placed."""
+    engine, manifests = engine_over(args, options)
+    pending = [pod for pod in manifests.pods if not pod.spec.node_name and not pod.finished]
+    outcomes = [
+        _placed(engine, pod, args)
+        for pod in track(
+            queued(engine, pending, args.profile),
+            description="placing",
+            console=Console(stderr=True),
+            transient=True,
+            disable=len(pending) < MANY_PODS,
+        )
+    ]
+    if args.output == "json":
+        print_json([outcome.document() for outcome in outcomes])
+    else:
+        _print(outcomes)
+    return EXIT_OK if all(outcome.node for outcome in outcomes) else EXIT_UNSCHEDULED
+
+
+def queued(engine: Engine, pods: list[Pod], profile: str) -> list[Pod]:
+    """``pods`` in the order in which the profile's QueueSort plugin takes them."""
+    if not pods:
+        return []
+    sorter = engine.profile(profile, pods[0]).queue_sort[0].plugin
+    position = {id(pod): float(at) for at, pod in enumerate(pods)}
+
+    def compare(first: Pod, second: Pod) -> int:
+        if sorter.less(first, position[id(first)], second, position[id(second)]):
+            return -1
+        return int(sorter.less(second, position[id(second)], first, position[id(first)]))
+
+    return sorted(pods, key=functools.cmp_to_key(compare))
+
+
+def _placed(engine: Engine, pod: Pod, args: argparse.Namespace) -> Outcome:
+    try:
+        placement = place(engine, pod, engine.profile(args.profile, pod), all_rows, seed=args.seed)
+    except (PluginFailureError, FailedPreconditionError) as failure:
+        return Outcome(pod.key, None, None, str(failure))
+    choice = placement.choice
+    if not placement.status.ok:
+        return Outcome(pod.key, None, None, choice.evaluation.message or placement.status.message)
+    return Outcome(pod.key, choice.node_name, choice.total, "")
+
+
+def _print(outcomes: list[Outcome]) -> None:
+    rows = [
+        (
+            outcome.pod,
+            Text(outcome.node or "-", style="green" if outcome.node else "red"),
+            "" if outcome.total is None else str(outcome.total),
+            outcome.message,
+        )
+        for outcome in outcomes
+    ]
+    print_table(("POD", "NODE", "#TOTAL", "REASON"), rows)
+    placed = sum(outcome.node is not None for outcome in outcomes)
+    print(f"{placed} of {len(outcomes)} pods placed")

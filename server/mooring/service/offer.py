@@ -1,0 +1,56 @@
+"""The services of one backend, ready to be added to a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mooring.service.backend import Backend
+from mooring.service.cluster import ClusterServicer
+from mooring.service.plugins import PluginServicer
+from mooring.service.scheduling import SchedulingServicer
+from mooring.service.server import Service
+from mooring.v1 import (
+    cluster_service_pb2,
+    cluster_service_pb2_grpc,
+    plugin_service_pb2,
+    plugin_service_pb2_grpc,
+    scheduling_service_pb2,
+    scheduling_service_pb2_grpc,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Servicers:
+    """The servicers of one backend."""
+
+    scheduling: SchedulingServicer
+    cluster: ClusterServicer
+    plugins: PluginServicer
+
+    @classmethod
+    def of(cls, backend: Backend) -> Servicers:
+        """All of them over ``backend``."""
+        return cls(SchedulingServicer(backend), ClusterServicer(backend), PluginServicer(backend))
+
+    def services(self) -> tuple[Service, ...]:
+        """Each with its descriptor, ready to be added to a server."""
+        return (
+            Service(
+                scheduling_service_pb2.DESCRIPTOR.services_by_name["SchedulingService"],
+                lambda server: scheduling_service_pb2_grpc.add_SchedulingServiceServicer_to_server(
+                    self.scheduling, server
+                ),
+            ),
+            Service(
+                cluster_service_pb2.DESCRIPTOR.services_by_name["ClusterService"],
+                lambda server: cluster_service_pb2_grpc.add_ClusterServiceServicer_to_server(
+                    self.cluster, server
+                ),
+            ),
+            Service(
+                plugin_service_pb2.DESCRIPTOR.services_by_name["PluginService"],
+                lambda server: plugin_service_pb2_grpc.add_PluginServiceServicer_to_server(
+                    self.plugins, server
+                ),
+            ),
+        )
