@@ -70,7 +70,6 @@ def server() -> Iterator[ExtenderServer]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[ExtenderServer]:
     monkeypatch.setattr(server_module, "RECEIVE_SECONDS", 0.2)
-    monkeypatch.setattr(server_module, "SEND_SECONDS", 0.2)
     with listening(FakeClient) as running:
         yield running
 
@@ -151,18 +150,17 @@ def test_trickling_does_not_buy_time(impatient: ExtenderServer) -> None:
 
 
 @pytest.mark.parametrize("asks_again", [False, True])
-def test_slow_readers_are_dropped(impatient: ExtenderServer, asks_again: bool) -> None:
+def test_slow_readers_are_dropped(monkeypatch: pytest.MonkeyPatch, asks_again: bool) -> None:
     """The answer of 20 MB does not fit into the socket's buffers and nobody reads it."""
+    monkeypatch.setattr(server_module, "SEND_SECONDS", 0.2)
     nodes = {"items": [{"metadata": {"name": f"n{i}"}, "pad": "x" * 10_000} for i in range(2000)]}
     large = question(NodeNames=None, Nodes=nodes)
-    with connect(impatient) as slow, connect(impatient) as good:
+    with listening(FakeClient) as running, connect(running) as slow, connect(running) as good:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         good.sendall(whole())
         assert answer(good).status == 200
-        slow.sendall(whole(large))
-        if asks_again:
-            slow.sendall(whole())
-        until(lambda: len(impatient._server.server_state.connections) == 1)
+        slow.sendall(whole(large) + (whole() if asks_again else b""))
+        until(lambda: len(running._server.server_state.connections) == 1)
         good.sendall(whole())
         assert answer(good).status == 200
 
@@ -338,3 +336,26 @@ def test_large_node_lists_pass_both_ways() -> None:
     ):
         connection.sendall(head(len(body)) + body)
         assert [node["metadata"]["name"] for node in answer(connection).json["Nodes"]["items"]] == names
+
+
+def test_calls_at_once_get_their_own_answers() -> None:
+    """Eight callers on connections of their own, as binds overlap each other and the next pod's filter."""
+    rules = Rules(verdict=lambda name: int(name.startswith("no")))
+
+    def call_often(caller: int, answers: list[list[str]]) -> None:
+        with connect(running) as connection:
+            for i in range(25):
+                connection.sendall(whole(question([f"yes-{caller}-{i}", f"no-{caller}-{i}"])))
+                answers.append(answer(connection).json["NodeNames"])
+
+    with (
+        grpc_server(rules) as address,
+        listening(partial(GrpcClient, address), http_timeout=PATIENCE) as running,
+    ):
+        got: list[list[list[str]]] = [[] for _ in range(8)]
+        threads = [threading.Thread(target=call_often, args=(i, got[i])) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert got == [[[f"yes-{caller}-{i}"] for i in range(25)] for caller in range(8)]
