@@ -38,7 +38,9 @@ def nodes(draw: st.DrawFn) -> Node:
 @st.composite
 def pods(draw: st.DrawFn, names: tuple[str, ...] = POD_NAMES) -> Pod:
     name = draw(st.sampled_from(names))
-    port = draw(st.sampled_from([None, {"hostPort": 80}, {"hostPort": 80, "hostIP": "10.0.0.1"}]))
+    port: dict[str, Any] = draw(
+        st.sampled_from([{}, {"hostPort": 80}, {"hostPort": 80, "hostIP": "10.0.0.1"}])
+    )
     return make_pod(
         name,
         node=draw(st.sampled_from(("", *NODE_NAMES))),
@@ -54,7 +56,7 @@ def pods(draw: st.DrawFn, names: tuple[str, ...] = POD_NAMES) -> Pod:
                     "resources": {
                         "requests": draw(st.sampled_from([{}, {"cpu": "1"}, {"example.com/fpga": 1}]))
                     },
-                    "ports": [port] if port else [],
+                    "ports": [{"protocol": "TCP", **port}] if port else [],
                 }
             ],
             "affinity": draw(st.sampled_from([None, AFFINITY])),

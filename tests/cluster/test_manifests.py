@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from mooring.cluster.kinds import PriorityClass
+from mooring.cluster.manifests import load_manifests, objects_from, pod_from_manifest
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.objects import LabelSelectorRequirement, ObjectMeta
+from mooring.testing.builders import node_manifest, pod_manifest
+
+TEMPLATE: dict[str, Any] = {
+    "metadata": {"labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "web", "resources": {"limits": {"cpu": "1"}}}]},
+}
+
+
+def workload(kind: str, version: str = "apps/v1", **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"template": TEMPLATE, **spec},
+    }
+
+
+@pytest.mark.parametrize(
+    ("manifest", "count"),
+    [
+        pytest.param(workload("Deployment"), 1, id="one replica unless said otherwise"),
+        pytest.param(workload("Deployment", replicas=3), 3, id="replicas"),
+        pytest.param(workload("Deployment", replicas=0), 0, id="none"),
+        pytest.param(workload("Deployment", "apps/v1beta1", replicas=2), 2, id="the old group of apps"),
+        pytest.param(workload("ReplicaSet", "extensions/v1beta1", replicas=2), 2, id="the oldest group"),
+        pytest.param(workload("ReplicationController", "v1", replicas=2), 2, id="replication controller"),
+        pytest.param(workload("StatefulSet", replicas=2), 2, id="stateful set"),
+        pytest.param(workload("Job", "batch/v1", parallelism=3, completions=2), 2, id="job"),
+        pytest.param(workload("Job", "batch/v1", parallelism=3, suspend=True), 0, id="suspended job"),
+    ],
+)
+def test_a_workload_becomes_the_pods_its_controller_would_make(manifest: dict[str, Any], count: int) -> None:
+    pods = objects_from([manifest]).pods
+    assert len(pods) == count
+    assert objects_from([manifest]).pods == pods
+    for pod in pods:
+        owner = pod.metadata.owner_references[0]
+        assert (owner.kind, owner.name, owner.controller) == (manifest["kind"], "web", True)
+        assert pod.metadata.namespace == "shop"
+        assert pod.metadata.labels.items() >= {"app": "web"}.items()
+        assert pod.spec.containers[0].resources.requests == {"cpu": "1"}
+    assert len({pod.metadata.uid for pod in pods}) == count
+
+
+def test_a_stateful_sets_pods_have_the_names_that_it_promises() -> None:
+    pods = objects_from([workload("StatefulSet", replicas=2, ordinals={"start": 5})]).pods
+    assert [pod.metadata.name for pod in pods] == ["web-5", "web-6"]
+    assert pods[0].metadata.labels["statefulset.kubernetes.io/pod-name"] == "web-5"
+
+
+def test_namesakes_of_different_kinds_do_not_collide() -> None:
+    pods = objects_from([workload(kind) for kind in ("Deployment", "StatefulSet", "Job", "ReplicaSet")]).pods
+    assert len({pod.metadata.name for pod in pods}) == 4
+
+
+def test_a_daemon_set_has_a_pod_on_each_node_that_lets_it() -> None:
+    template = {
+        **TEMPLATE,
+        "spec": {
+            **TEMPLATE["spec"],
+            "nodeSelector": {"disk": "ssd"},
+            "tolerations": [{"key": "gpu", "operator": "Exists"}],
+        },
+    }
+    cordoned = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    pods = objects_from(
+        [
+            workload("DaemonSet", template=template),
+            node_manifest("plain"),
+            node_manifest("fits", labels={"disk": "ssd"}),
+            node_manifest("gpu", labels={"disk": "ssd"}, taints=[{"key": "gpu", "effect": "NoSchedule"}]),
+            node_manifest("cordoned", labels={"disk": "ssd"}, taints=[cordoned]),
+            node_manifest("other", labels={"disk": "ssd"}, taints=[{"key": "x", "effect": "NoExecute"}]),
+        ]
+    ).pods
+    pinned: list[str] = []
+    for pod in pods:
+        assert pod.spec.affinity is not None
+        assert pod.spec.affinity.node_affinity is not None
+        required = pod.spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
+        assert required is not None
+        pinned += required.node_selector_terms[0].match_fields[0].values
+    assert pinned == ["fits", "gpu", "cordoned"]
+
+
+def test_what_has_its_pods_in_the_files_is_not_expanded_again() -> None:
+    replica_set = workload("ReplicaSet", replicas=2)
+    replica_set["metadata"]["ownerReferences"] = [{"kind": "Deployment", "name": "web"}]
+    pod = pod_manifest(
+        "web-x", namespace="shop", metadata={"ownerReferences": [{"kind": "ReplicaSet", "name": "web"}]}
+    )
+    assert len(objects_from([workload("Deployment", replicas=2), replica_set, pod]).pods) == 1
+    assert len(objects_from([workload("Deployment", replicas=2), replica_set]).pods) == 2
+
+
+@pytest.mark.parametrize(
+    ("manifest", "path", "message"),
+    [
+        pytest.param(
+            workload("Deployment", replicas=-1), "objects[0]: spec.replicas", "no number", id="negative"
+        ),
+        pytest.param(
+            workload("Deployment", replicas="2"), "objects[0]: spec.replicas", "no number", id="a text"
+        ),
+        pytest.param(
+            workload("Deployment", template=None), "objects[0]: spec.template", "required", id="no template"
+        ),
+        pytest.param({"kind": "Pod"}, "objects[0]: Pod : metadata.name", "name", id="no name"),
+        pytest.param({"metadata": {"name": "x"}}, "objects[0]: object x: kind", "missing", id="no kind"),
+        pytest.param(
+            pod_manifest("p", requests={"cpu": "-1"}),
+            "objects[0]: Pod p: spec.containers[0].resources.requests[cpu]",
+            "negative",
+            id="negative quantity",
+        ),
+    ],
+)
+def test_an_unusable_manifest_is_named_with_its_field(
+    manifest: dict[str, Any], path: str, message: str
+) -> None:
+    with pytest.raises(InvalidArgumentError) as raised:
+        objects_from([manifest])
+    assert raised.value.violations[0].path == path
+    assert message in raised.value.violations[0].message
+
+
+def test_all_unusable_manifests_are_named_at_once() -> None:
+    with pytest.raises(InvalidArgumentError) as raised:
+        objects_from([{"kind": "Pod"}, {"kind": "Node"}, pod_manifest("p"), pod_manifest("p")])
+    assert [violation.path.partition(":")[0] for violation in raised.value.violations] == [
+        "objects[1]",
+        "objects[0]",
+        "objects[3]",
+    ]
+
+
+def test_the_api_servers_defaults_are_filled_in() -> None:
+    pod = pod_from_manifest(
+        pod_manifest(
+            labels={"app": "web", "rev": "2"},
+            spec={
+                "hostNetwork": True,
+                "priorityClassName": "high",
+                "containers": [
+                    {
+                        "ports": [
+                            {"containerPort": 80},
+                            {"containerPort": 81, "hostPort": 8081, "protocol": "UDP"},
+                        ],
+                        "resources": {"limits": {"cpu": "2", "memory": "1Gi"}, "requests": {"cpu": "1"}},
+                    }
+                ],
+                "topologySpreadConstraints": [
+                    {"topologyKey": "zone", "labelSelector": {}, "matchLabelKeys": ["rev", "absent"]}
+                ],
+                "affinity": {
+                    "podAntiAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {"topologyKey": "zone", "labelSelector": {}, "mismatchLabelKeys": ["app"]},
+                            {"topologyKey": "zone", "matchLabelKeys": ["app"]},
+                        ]
+                    }
+                },
+            },
+        ),
+        [PriorityClass(metadata=ObjectMeta(name="high"), value=1000, preemption_policy="Never")],
+    )
+    container = pod.spec.containers[0]
+    assert container.resources.requests == {"cpu": "1", "memory": "1Gi"}
+    assert [(port.host_port, port.protocol) for port in container.ports] == [(80, "TCP"), (8081, "UDP")]
+    assert (pod.spec.priority, pod.spec.preemption_policy) == (1000, "Never")
+    spread = pod.spec.topology_spread_constraints[0].label_selector
+    assert spread is not None
+    assert spread.match_expressions == (LabelSelectorRequirement("rev", "In", ("2",)),)
+    assert pod.spec.affinity is not None
+    assert pod.spec.affinity.pod_anti_affinity is not None
+    terms = pod.spec.affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution
+    assert terms[0].label_selector is not None
+    assert terms[0].label_selector.match_expressions == (LabelSelectorRequirement("app", "NotIn", ("web",)),)
+    assert terms[1].label_selector is None
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "priority"),
+    [
+        pytest.param("", [], None, id="none"),
+        pytest.param("", [{"value": 7, "globalDefault": True}], 7, id="the cluster's default"),
+        pytest.param("", [{"value": 7}], None, id="no default"),
+        pytest.param("c", [{"value": 7}], 7, id="named"),
+        pytest.param("system-node-critical", [], 2_000_001_000, id="built in"),
+    ],
+)
+def test_the_priority_comes_from_the_class(
+    name: str, classes: list[dict[str, Any]], priority: int | None
+) -> None:
+    manifests = [{"kind": "PriorityClass", "metadata": {"name": "c"}, **fields} for fields in classes]
+    pods = objects_from([*manifests, pod_manifest(spec={"priorityClassName": name})]).pods
+    assert pods[0].spec.priority == priority
+
+
+def test_a_node_without_allocatable_offers_its_capacity() -> None:
+    manifest = node_manifest(status={"capacity": {"cpu": "3"}, "allocatable": None})
+    assert objects_from([manifest]).nodes[0].status.allocatable == {"cpu": "3"}
+
+
+def written(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        (folder / f"{name}.yaml").write_text(dedent(text))
+    return folder
+
+
+def test_files_hold_documents_lists_and_folders(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        a="""
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: one, labels: {on: "yes", answer: no, version: "1.10"}}
+        ---
+        ---
+        kind: List
+        items:
+        - kind: Pod
+          metadata: {name: two}
+        - kind: PodList
+          items:
+          - metadata: {name: three}
+        """,
+    )
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.json").write_text('{"kind": "Node", "metadata": {"name": "n"}}')
+    (tmp_path / "notes.txt").write_text("nothing")
+    (tmp_path / ".hidden.yaml").write_text("{")
+    loaded = load_manifests([tmp_path])
+    assert [pod.metadata.name for pod in loaded.pods] == ["one", "two", "three"]
+    assert loaded.pods[0].metadata.labels == {"on": "yes", "answer": "no", "version": "1.10"}
+    assert [node.metadata.name for node in loaded.nodes] == ["n"]
+
+
+def test_kinds_that_nobody_reads_are_counted(tmp_path: Path) -> None:
+    written(tmp_path, a="{kind: Service, metadata: {name: s}}", b="{kind: Service, metadata: {name: t}}")
+    assert load_manifests([tmp_path]).skipped == {"Service": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        pytest.param("kind: Pod\nkind: Node\n", ":2", "'kind' is given twice", id="key given twice"),
+        pytest.param("kind: [\n", ":2", "not YAML", id="no YAML"),
+        pytest.param("- a\n", ":1", "a manifest is expected", id="a list"),
+        pytest.param("kind: Pod\nspec: {? [a] : b}\n", ":2", "plain word", id="key that is no word"),
+        pytest.param("kind: Pod\nx: !!python/object:os.system a\n", ":2", "can't be read", id="foreign tag"),
+        pytest.param("a: &a [*a]\n", "", "not YAML", id="refers to itself"),
+        pytest.param("\n\nkind: Pod\nmetadata: {name: 3}\n", ":3", "Expected str, got int", id="wrong type"),
+    ],
+)
+def test_an_error_names_file_and_line(text: str, line: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(text)
+    with pytest.raises(InvalidArgumentError) as raised:
+        load_manifests([file])
+    assert raised.value.violations[0].path.startswith(f"{file}{line}")
+    assert message in raised.value.violations[0].message
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"absent\.yaml: can't be read"):
+        load_manifests([tmp_path / "absent.yaml"])
