@@ -404,7 +404,9 @@ def test_all_faults_at_once() -> None:
         extenders=[{"prioritizeVerb": "p"}],
         foo=1,
     )
+    config["profiles"][0]["plugins"]["bind"] = enabled(disabled=("*",))
     assert set(faults(config)) == {
+        "profiles[0].plugins.bind",
         "parallelism",
         "foo",
         "podMaxBackoffSeconds",

@@ -169,6 +169,15 @@ OTHERWISE = (
             id="one warning for all fields without effect",
         ),
         pytest.param(
+            document(
+                profile(placementScore=enabled("NodeResourcesFit")),
+                percentageOfNodesToScore=0,
+                leaderElection={"leaderElect": False},
+            ),
+            ["accepted and without effect in mooring: leaderElection, plugins.placementScore"],
+            id="no lease, no lease name to warn of; sections without effect",
+        ),
+        pytest.param(
             document(),
             [OTHERWISE],
             id="one warning for the fields read otherwise",

@@ -24,6 +24,9 @@ INERT_FIELDS = (
 )
 """The top-level fields that are checked and shown, and that nothing in mooring acts on."""
 
+INERT_SECTIONS = ("placementGenerate", "placementScore")
+"""The sections of a profile's plugins that nothing in mooring runs."""
+
 
 def advise(
     document: Mapping[str, Any], written: KubeSchedulerConfiguration, catalog: Catalog
@@ -35,7 +38,9 @@ def advise(
         written: The same document, typed, without defaults.
         catalog: The known plugins.
     """
+    sections = {section for profile in written.profiles for section in profile.plugins}
     inert = [name for name in INERT_FIELDS if name in document]
+    inert += [f"plugins.{name}" for name in INERT_SECTIONS if name in sections]
     if inert:
         yield f"accepted and without effect in mooring: {', '.join(inert)}"
     yield from _absent(written)
@@ -60,7 +65,8 @@ def _absent(written: KubeSchedulerConfiguration) -> Iterator[str]:
         differences.append(
             "percentageOfNodesToScore: mooring looks at every node, kube-scheduler samples as for 0"
         )
-    if not written.leader_election.resource_name:
+    election = written.leader_election
+    if not election.resource_name and election.leader_elect is not False:
         differences.append(
             "leaderElection.resourceName: mooring takes a lease of its own, not kube-scheduler's"
         )

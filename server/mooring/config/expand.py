@@ -62,7 +62,7 @@ def expand(sections: Sections, catalog: Catalog) -> dict[str, tuple[EnabledPlugi
     """The plugins of each point in the order in which they run.
 
     Args:
-        sections: A profile's merged sections; every enabled name is in the catalog.
+        sections: A profile's merged sections; names that the catalog lacks are passed over.
         catalog: What is known about plugins.
 
     Returns:
@@ -83,11 +83,11 @@ def _at(
     point: str, section: PluginSet, everywhere: tuple[Plugin, ...], catalog: Catalog
 ) -> tuple[EnabledPlugin, ...]:
     disabled = {plugin.name for plugin in section.disabled}
-    own = [plugin for plugin in section.enabled if point in catalog[plugin.name].points]
+    own = [plugin for plugin in section.enabled if _has(plugin, point, catalog)]
     candidates = [
         plugin
         for plugin in everywhere
-        if ALL not in disabled and plugin.name not in disabled and point in catalog[plugin.name].points
+        if ALL not in disabled and plugin.name not in disabled and _has(plugin, point, catalog)
     ]
     shared = {plugin.name for plugin in candidates}
     listed = {plugin.name for plugin in own}
@@ -98,3 +98,8 @@ def _at(
     )
     scores = point in {"score", "placementScore"}
     return tuple(EnabledPlugin(plugin.name, (plugin.weight or 1) if scores else 0) for plugin in order)
+
+
+def _has(plugin: Plugin, point: str, catalog: Catalog) -> bool:
+    known = catalog.get(plugin.name)
+    return known is not None and point in known.points

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mooring.config.advice import advise
@@ -24,13 +24,7 @@ from mooring.config.fields import decode, encode, join
 from mooring.config.in_tree import Gates, default_plugins
 from mooring.config.removed import removed_plugins, without_removed_plugins
 from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, Profile
-from mooring.config.validation import (
-    check_document,
-    check_expanded,
-    check_ignored_resources,
-    check_profile,
-    check_queue_sort,
-)
+from mooring.config.validation import check_document, check_profile, check_profiles
 from mooring.config.versions import as_v1, version_notes
 from mooring.config.yaml_loader import read_yaml
 from mooring.framework import FieldError, KubeVersion
@@ -113,10 +107,10 @@ def from_document(
     notes = (*version_notes(document), *notes, *map(str, removed), *advise(current, written, catalog))
     written = dataclasses.replace(written, profiles=tuple(map(without_removed_plugins, written.profiles)))
     complete = with_defaults(written, default_plugins(version, gates))
-    errors += _unreported(check_document(complete), errors)
+    points = [expand(profile.plugins, catalog) for profile in complete.profiles]
+    errors += _unreported((*check_document(complete), *check_profiles(complete, points)), errors)
     if errors:
         raise ConfigError(errors)
-    points = _expanded(complete, catalog)
     complete = _with_all_arguments(complete, catalog, gates)
     profiles = tuple(
         _effective(profile, expanded, written, catalog)
@@ -146,33 +140,10 @@ def _decode(
     return dataclasses.replace(written, profiles=tuple(profiles)), errors
 
 
-def _unreported(found: Any, errors: list[FieldError]) -> list[FieldError]:
+def _unreported(found: Iterable[FieldError], errors: list[FieldError]) -> list[FieldError]:
     """The faults of fields that have none yet: a field that was left out as faulty is not missing too."""
     reported = {error.path for error in errors}
     return [error for error in found if error.path not in reported]
-
-
-def _expanded(
-    document: KubeSchedulerConfiguration, catalog: Catalog
-) -> list[dict[str, tuple[EnabledPlugin, ...]]]:
-    """Each profile's plugins by point.
-
-    Raises:
-        ConfigError: a profile lacks what it needs, or the profiles do not go together.
-    """
-    points = [expand(profile.plugins, catalog) for profile in document.profiles]
-    errors = [
-        error
-        for index, expanded in enumerate(points)
-        for error in check_expanded(expanded, join("profiles", index))
-    ]
-    errors += check_queue_sort(document.profiles, points)
-    if ignored_resources(document.extenders):
-        for index, profile in enumerate(document.profiles):
-            errors += check_ignored_resources(profile, join("profiles", index))
-    if errors:
-        raise ConfigError(errors)
-    return points
 
 
 def _with_all_arguments(

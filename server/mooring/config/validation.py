@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from mooring.config.arguments import FIT
+from mooring.config.arguments import FIT, ignored_resources
 from mooring.config.catalog import MULTI_POINT, Catalog
 from mooring.config.expand import EnabledPlugin, enabled_names
 from mooring.config.fields import join
@@ -58,46 +58,47 @@ def check_profile(profile: Profile, path: str, catalog: Catalog) -> Iterator[Fie
         seen.add(entry.name)
 
 
-def check_ignored_resources(profile: Profile, path: str) -> Iterator[FieldError]:
-    """Extenders take resources over from NodeResourcesFit, so its arguments have to be there."""
-    if all(entry.name != FIT for entry in profile.plugin_config) and FIT not in enabled_names(
-        profile.plugins
-    ):
-        yield FieldError(path, f"an extender has ignoredByScheduler resources, so {FIT} must be enabled")
+def check_profiles(
+    document: KubeSchedulerConfiguration, points: Sequence[Mapping[str, Sequence[EnabledPlugin]]]
+) -> Iterator[FieldError]:
+    """Faults that only show once multiPoint is expanded.
+
+    Args:
+        document: The document with its defaults.
+        points: Of each profile, the plugins by point.
+    """
+    takes_over = bool(ignored_resources(document.extenders))
+    for index, profile in enumerate(document.profiles):
+        path = join("profiles", index)
+        yield from _check_expanded(points[index], join(path, "plugins"))
+        configured = {entry.name for entry in profile.plugin_config} | enabled_names(profile.plugins)
+        if takes_over and FIT not in configured:
+            yield FieldError(path, f"an extender has ignoredByScheduler resources, so {FIT} must be enabled")
+        if index:
+            yield from _check_queue_sort(document.profiles, points, index)
 
 
-def check_expanded(points: Mapping[str, Sequence[EnabledPlugin]], path: str) -> Iterator[FieldError]:
-    """Faults that only show once multiPoint is expanded."""
+def _check_expanded(points: Mapping[str, Sequence[EnabledPlugin]], path: str) -> Iterator[FieldError]:
     sorters = [plugin.name for plugin in points["queueSort"]]
     if len(sorters) != 1:
         found = ", ".join(sorters) or "none"
-        yield FieldError(
-            join(path, "plugins", "queueSort"), f"exactly one queueSort plugin is needed, found {found}"
-        )
+        yield FieldError(join(path, "queueSort"), f"exactly one queueSort plugin is needed, found {found}")
     if not points["bind"]:
-        yield FieldError(join(path, "plugins", "bind"), "at least one bind plugin is needed")
+        yield FieldError(join(path, "bind"), "at least one bind plugin is needed")
     if len(points["placementGenerate"]) > 1:
-        yield FieldError(
-            join(path, "plugins", "placementGenerate"), "at most one placementGenerate plugin may run"
-        )
+        yield FieldError(join(path, "placementGenerate"), "at most one placementGenerate plugin may run")
 
 
-def check_queue_sort(
-    profiles: Sequence[Profile], points: Sequence[Mapping[str, Sequence[EnabledPlugin]]]
+def _check_queue_sort(
+    profiles: Sequence[Profile], points: Sequence[Mapping[str, Sequence[EnabledPlugin]]], index: int
 ) -> Iterator[FieldError]:
     """All profiles share one queue, so they must sort it alike."""
-    first = profiles[0].plugins.get("queueSort", PluginSet())
-    for index in range(1, len(profiles)):
-        path = join("profiles", index)
-        same = profiles[index].plugins.get("queueSort", PluginSet()) == first
-        if not same or [p.name for p in points[index]["queueSort"]] != [
-            p.name for p in points[0]["queueSort"]
-        ]:
-            yield FieldError(join(path, "plugins", "queueSort"), "must be the same for all profiles")
-        elif _sort_args(profiles[index], points[index]) != _sort_args(profiles[0], points[0]):
-            yield FieldError(
-                join(path, "pluginConfig"), "the queueSort plugin's args must be the same for all profiles"
-            )
+    path = join("profiles", index)
+    listed = [profile.plugins.get("queueSort", PluginSet()) for profile in (profiles[0], profiles[index])]
+    if listed[0] != listed[1] or points[index]["queueSort"] != points[0]["queueSort"]:
+        yield FieldError(join(path, "plugins", "queueSort"), "must be the same for all profiles")
+    elif _sort_args(profiles[index], points[index]) != _sort_args(profiles[0], points[0]):
+        yield FieldError(join(path, "pluginConfig"), "the queueSort plugin's args must be the same for all")
 
 
 def _sort_args(profile: Profile, points: Mapping[str, Sequence[EnabledPlugin]]) -> list[object]:
