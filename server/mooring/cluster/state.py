@@ -89,6 +89,11 @@ class State:
                 self._writer.put_pod(delivered, pod_usage(delivered))
             self._publish()
 
+    def discard(self, uid: str) -> None:
+        with self.lock:
+            self._remove_pod(uid)
+            self._publish()
+
     def fork(self, nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> State:
         """As the protocol says; a fork knows no sources.
 

@@ -44,6 +44,12 @@ class ClusterState(Protocol):
         """Take back ``assume``; nothing happens when the pod isn't assumed."""
         ...
 
+    def discard(self, uid: str) -> None:
+        """Count the pod nowhere any more. For private copies: a question about a pod that has a node
+        already must not find the pod's own use of it.
+        """
+        ...
+
     def fork(self, nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> ClusterState:
         """A private copy in which ``nodes`` replace those of the same name and ``pods`` are added.
 
