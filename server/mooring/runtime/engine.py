@@ -82,7 +82,7 @@ class Engine:
             return next(iter(self.profiles.values()))
         known = ", ".join(self.profiles)
         said = f"no profile {wanted!r}" if wanted else "several profiles, name one"
-        raise NotFoundError(f"{said}; there are: {known}", reason="PROFILE_NOT_FOUND", profiles=known)
+        raise NotFoundError(f"{said}; there are: {known}", reason="PROFILE_NOT_FOUND", profile=wanted, known=known)
 
     def calls(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
         """The way to call plugins of ``profile`` in one decision."""
