@@ -107,7 +107,9 @@ def filter_result(asked: Question, response: FilterResponse) -> wire.ExtenderFil
 
 def score_request(asked: Question, profile: str) -> ScoreRequest:
     """Return the Score call for a prioritize question."""
-    request = ScoreRequest(pod=_pod_source(asked.pod), profile=profile, include_totals=True)
+    request = ScoreRequest(
+        pod=_pod_source(asked.pod), profile=profile, include_totals=True, omit_plugins=True
+    )
     _select(asked, request.nodes)
     return request
 

@@ -191,6 +191,7 @@ def test_names_travel_joined_and_inline_nodes_as_they_came() -> None:
     assert names.pod.object.json == b'{"metadata":{"name":"p","namespace":"d","uid":"u"}}'
     assert [json.loads(node.json) for node in inline.nodes.inline.nodes] == node_objects(["n"])["items"]
     assert scored.include_totals
+    assert scored.omit_plugins
 
 
 def test_a_hundred_thousand_names() -> None:

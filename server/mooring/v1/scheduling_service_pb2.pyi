@@ -176,10 +176,13 @@ class ScoreRequest(_message.Message):
     NODES_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
     INCLUDE_TOTALS_FIELD_NUMBER: _builtins.int
+    OMIT_PLUGINS_FIELD_NUMBER: _builtins.int
     profile: _builtins.str
     """OPTIONAL. The profile; default as the service says."""
     include_totals: _builtins.bool
     """OPTIONAL. Adds normalized, weighted and totals; default false."""
+    omit_plugins: _builtins.bool
+    """OPTIONAL. Leaves plugins out of the answer, for callers that need the totals alone; default false."""
     @_builtins.property
     def pod(self) -> _objects_pb2.PodSource:
         """REQUIRED. The pod to place."""
@@ -195,10 +198,11 @@ class ScoreRequest(_message.Message):
         nodes: _nodes_pb2.NodeSelection | None = ...,
         profile: _builtins.str = ...,
         include_totals: _builtins.bool = ...,
+        omit_plugins: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "pod", b"pod"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_totals", b"include_totals", "nodes", b"nodes", "pod", b"pod", "profile", b"profile"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_totals", b"include_totals", "nodes", b"nodes", "omit_plugins", b"omit_plugins", "pod", b"pod", "profile", b"profile"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -235,7 +239,7 @@ class ScoreResponse(_message.Message):
 
     @_builtins.property
     def plugins(self) -> _containers.RepeatedCompositeFieldContainer[_statuses_pb2.PluginScores]:
-        """The scores of each plugin, in the profile's order. Plugins that skip this pod are absent."""
+        """The scores of each plugin, in the profile's order. Plugins that skip this pod are absent. Empty with omit_plugins."""
 
     @_builtins.property
     def totals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
