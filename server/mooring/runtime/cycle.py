@@ -165,7 +165,7 @@ def _nominated_fits(evaluation: Evaluation, calls: PluginCalls, options: CycleOp
 
 def _search(evaluation: Evaluation, positions: Int32s, calls: PluginCalls, options: CycleOptions) -> None:
     profile = evaluation.profile
-    wanted = nodes_to_find(profile.percentage_of_nodes_to_score, len(positions), bool(profile.score))
+    wanted = nodes_to_find(profile.percentage_of_nodes_to_score, len(positions), profile.has_scoring)
     run_filters(evaluation, positions, calls, all_rejections=options.all_rejections)
     evaluation.evaluated = len(positions)
     if wanted >= len(positions):

@@ -90,6 +90,11 @@ class Profile:
     percentage_of_nodes_to_score: int | None
 
     @property
+    def has_scoring(self) -> bool:
+        """Whether any Score plugin is enabled, those that are not built included."""
+        return self.weight_sum > 0
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What every answer of this profile should say."""
         if not self.unsupported:

@@ -53,7 +53,7 @@ def raw_scores(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> dict
 def run_pre_score(evaluation: Evaluation, view: NodeView, calls: PluginCalls) -> set[str]:
     """Run the PreScore plugins; the names of those that skip. Without Score plugins none runs."""
     skipped: set[str] = set()
-    if not evaluation.profile.score:
+    if not evaluation.profile.has_scoring:
         return skipped
     with calls.point("PreScore"):
         for enabled in evaluation.profile.pre_score:
@@ -73,7 +73,7 @@ def weigh(evaluation: Evaluation, raw: Mapping[str, Int64s], count: int, calls: 
     """Normalise the raw scores (int64[F] by plugin), check their range, weigh and add them."""
     plugins = []
     totals: Int64s = np.zeros(count, np.int64)
-    if not evaluation.profile.score:
+    if not evaluation.profile.has_scoring:
         totals = np.ones(count, np.int64)
     with calls.point(_LABEL):
         for enabled in evaluation.profile.score:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import field
 
@@ -13,16 +11,6 @@ class Object(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     Only the fields that scheduling reads are there; an absent field has its API default.
     """
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Lets plugin args hold API objects: the configuration loader decodes them strictly."""
-        from pydantic_core import core_schema
-
-        def decode(value: object) -> object:
-            return value if isinstance(value, cls) else msgspec.convert(value, cls)
-
-        return core_schema.no_info_plain_validator_function(decode)
 
 
 class OwnerReference(Object, frozen=True):

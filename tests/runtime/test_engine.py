@@ -1,0 +1,161 @@
+"""Decisions over a live state: consistent, exact under concurrency, and without traces in a dry run."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.state import State
+from mooring.config import from_document
+from mooring.framework import (
+    SUCCESS,
+    BindOutcome,
+    CycleState,
+    FilterPlugin,
+    NodeInfo,
+    Plugin,
+    Pod,
+    Status,
+)
+from mooring.framework.errors import NotFoundError
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.engine import Engine, all_rows
+from mooring.testing import make_node, make_pod
+
+from .fakes import filtering, profile, registry_of
+
+
+class NoBinder:
+    def bind(self, pod: Pod, node_name: str) -> BindOutcome:
+        raise AssertionError("a decision binds nothing")
+
+
+def engine_of(state: State, *plugins: type[Plugin[Any]], fit: bool = False) -> Engine:
+    """An engine whose only plugins are these, and NodeResourcesFit where asked for."""
+    config = profile(plugins)
+    registry = registry_of(plugins)
+    if fit:
+        enabled = config["profiles"][0]["plugins"]["multiPoint"]["enabled"]
+        enabled.append({"name": "NodeResourcesFit"})
+    return build_engine(from_document(config, registry.catalog()), registry, state, NoBinder())
+
+
+def state_of(*names: str, cpu: str = "4") -> State:
+    state = State()
+    state.replace("test", [make_node(name, allocatable={"cpu": cpu}) for name in names])
+    return state
+
+
+def acting(act: Callable[[], None]) -> type[Plugin[Any]]:
+    """A Filter plugin that does something to the cluster while it is asked for the first time."""
+    pending = [act]
+
+    class Acting(FilterPlugin[None]):
+        name = "Acting"
+
+        def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+            if pending:
+                pending.pop()()
+            return Status.unschedulable("cordoned") if node.node.spec.unschedulable else SUCCESS
+
+    return Acting
+
+
+def test_each_decision_sees_the_ones_before_it() -> None:
+    state = state_of("a", "b", cpu="2")
+    engine = engine_of(state, fit=True)
+    placed = [
+        engine.decide_and_assume(
+            make_pod(f"p{at}", requests={"cpu": "1"}), engine.profile(), all_rows
+        ).node_name
+        for at in range(5)
+    ]
+    assert Counter(placed) == {"a": 2, "b": 2, None: 1}
+
+
+def test_a_dry_run_leaves_no_trace() -> None:
+    state = state_of("a")
+    before = state.version
+    engine = engine_of(state)
+    assert engine.decide(make_pod(), engine.profile(), all_rows).node_name == "a"
+    assert (state.version, len(state.snapshot.pods)) == (before, 0)
+
+
+def test_many_threads_never_overcommit() -> None:
+    state = state_of(*(f"n{at}" for at in range(4)), cpu="5")
+    engine = engine_of(state, fit=True)
+
+    def place(at: int) -> str | None:
+        pod = make_pod(f"p{at}", requests={"cpu": "1"})
+        return engine.decide_and_assume(pod, engine.profile(), all_rows).node_name
+
+    with ThreadPoolExecutor(8) as threads:
+        placed = Counter(threads.map(place, range(40)))
+    assert placed == {"n0": 5, "n1": 5, "n2": 5, "n3": 5, None: 20}
+
+
+@pytest.mark.parametrize("commits", [pytest.param(False, id="dry run"), pytest.param(True, id="assumed")])
+def test_a_change_during_the_evaluation_counts(commits: bool) -> None:
+    state = state_of("a", "b")
+    cordoned = make_node("a", spec={"unschedulable": True})
+    engine = engine_of(state, acting(lambda: state.apply("test", [Put(cordoned)])))
+    decide = engine.decide_and_assume if commits else engine.decide
+    choice = decide(make_pod(), engine.profile(), all_rows)
+    assert choice.node_name == "b"
+    assert choice.evaluation.status.ok
+
+
+def test_a_node_that_goes_during_the_evaluation_is_not_chosen() -> None:
+    state = state_of("a", "b")
+    engine = engine_of(state, acting(lambda: state.apply("test", [Remove("Node", "", "b")])))
+    assert engine.decide(make_pod(), engine.profile(), all_rows).node_name == "a"
+
+
+def test_a_state_that_never_rests_is_evaluated_on_a_copy() -> None:
+    state = state_of("a", "b")
+    stop = threading.Event()
+
+    def churn() -> None:
+        at = 0
+        while not stop.is_set():
+            at += 1
+            state.apply("test", [Put(make_node("b", labels={"turn": str(at)}))])
+
+    churner = threading.Thread(target=churn)
+    churner.start()
+    try:
+        engine = engine_of(state, filtering("F", {"b": Status.unschedulable("no")}))
+        choice = engine.decide_and_assume(make_pod(), engine.profile(), all_rows)
+    finally:
+        stop.set()
+        churner.join()
+    assert choice.node_name == "a"
+
+
+@pytest.mark.parametrize(
+    ("names", "asked", "said_by_pod", "found"),
+    [
+        pytest.param(["one", "two"], "two", "one", "two", id="the one that is asked for"),
+        pytest.param(["one", "two"], "", "two", "two", id="the one that the pod names"),
+        pytest.param(["one"], "", "default-scheduler", "one", id="the only one"),
+        pytest.param(["one", "two"], "", "default-scheduler", None, id="none of several"),
+        pytest.param(["one"], "two", "one", None, id="an unknown one is never replaced"),
+    ],
+)
+def test_which_profile_decides(names: list[str], asked: str, said_by_pod: str, found: str | None) -> None:
+    config = profile([])
+    config["profiles"] = [{**config["profiles"][0], "schedulerName": name} for name in names]
+    registry = registry_of([])
+    engine = build_engine(from_document(config, registry.catalog()), registry, State(), NoBinder())
+    pod = make_pod(spec={"schedulerName": said_by_pod})
+    if found is not None:
+        assert engine.profile(asked, pod).name == found
+        return
+    with pytest.raises(NotFoundError, match=", ".join(names)):
+        engine.profile(asked, pod)
