@@ -1,0 +1,68 @@
+"""``make bench``: what decisions, calls and memory cost on this machine."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from tests.bench import extender, in_process, machine, memory, remote, report
+from tests.bench.workload import QUICK, Figure, Size, Workload, measure
+
+REPORT = Path(__file__).parents[2] / ".cache" / "bench"
+"""Where the figures go; git ignores it."""
+
+
+def workloads(size: Size) -> list[Workload]:
+    """All there are, in the order of the report."""
+    groups = (in_process, remote, extender, memory)
+    return [workload for group in groups for workload in group.workloads(size)]
+
+
+def run(chosen: Sequence[Workload], repeats: int) -> list[Figure]:
+    """Measure ``chosen`` one after the other, showing how far it is."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    figures: list[Figure] = []
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=repeats * len(chosen))
+        for workload in chosen:
+            progress.update(task, description=workload.name)
+            figures += measure(workload, repeats, lambda: progress.advance(task))
+    return figures
+
+
+def main(arguments: Sequence[str] | None = None, folder: Path = REPORT) -> int:
+    """Measure, print and write the report.
+
+    Returns:
+        0; 2 if no workload has the wanted name.
+    """
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--only", metavar="NAME", action="append", help="workloads with NAME in their name")
+    parser.add_argument("--quick", action="store_true", help="show that it works; the figures mean nothing")
+    parser.add_argument("--repeats", type=int, default=0, metavar="COUNT", help="repeats of each workload")
+    args = parser.parse_args(arguments)
+    size = QUICK if args.quick else Size()
+    known = workloads(size)
+    chosen = [w for w in known if not args.only or any(part in w.name for part in args.only)]
+    if not chosen:
+        names = "\n  ".join(workload.name for workload in known)
+        parser.error(f"no workload has {' or '.join(args.only)} in its name; there are:\n  {names}")
+    about = machine.describe()
+    figures = run(chosen, args.repeats if args.repeats > 0 else size.repeats)
+    report.show(about, figures)
+    report.write(folder, about, figures)
+    print(f"written to {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,66 @@
+"""The cluster of every workload: scheduler_perf's default nodes and pods."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from mooring.framework.objects import Pod
+from mooring.framework.quantity import Quantity
+from mooring.testing.builders import Manifest, make_pod, node_manifest, pod_manifest
+
+ZONES = 3
+NODE_OFFERS: Mapping[str, Quantity] = {"cpu": "4", "memory": "32Gi", "pods": 110}
+POD_ASKS: Mapping[str, Quantity] = {"cpu": "100m", "memory": "500Mi"}
+
+
+def node_name(number: int) -> str:
+    """Names as long as those of a cloud provider."""
+    return f"pool-a-{number:06d}.internal.example"
+
+
+def node_manifests(count: int, *, extra_labels: int = 0, images: int = 0) -> list[Manifest]:
+    """Equal nodes spread over zones, with as many more labels and images as asked for."""
+    return [
+        node_manifest(
+            node_name(number),
+            labels={
+                "topology.kubernetes.io/zone": f"zone-{number % ZONES}",
+                **{f"example.com/label-{at}": f"value-{(number + at) % 7}" for at in range(extra_labels)},
+            },
+            allocatable=NODE_OFFERS,
+            metadata={"uid": f"node-uid-{number}"},
+            status={
+                "images": [
+                    {"names": [f"registry.example/team/app-{at}:1.{at}"], "sizeBytes": 50_000_000 + at}
+                    for at in range(images)
+                ]
+            },
+        )
+        for number in range(count)
+    ]
+
+
+def own_request(number: int) -> Mapping[str, Quantity]:
+    """What no other pod below 100,000 asks for."""
+    return {"cpu": f"{100 + number % 100}m", "memory": f"{500 + number // 100}Mi"}
+
+
+def pending_pod(number: int, requests: Mapping[str, Quantity] = POD_ASKS) -> Pod:
+    """A pod to place; its UID depends on ``number``."""
+    return make_pod(f"pod-{number}", requests=requests, metadata={"uid": f"pod-uid-{number}"})
+
+
+def pending_json(number: int) -> bytes:
+    """The same pod as bytes."""
+    manifest = pod_manifest(f"pod-{number}", requests=POD_ASKS, metadata={"uid": f"pod-uid-{number}"})
+    return json.dumps(manifest, separators=(",", ":")).encode()
+
+
+def write_manifests(folder: Path, nodes: int) -> Path:
+    """A file for ``--source files:`` with ``nodes`` nodes."""
+    path = folder / "cluster.json"
+    items = {"apiVersion": "v1", "kind": "List", "items": node_manifests(nodes)}
+    path.write_text(json.dumps(items), encoding="utf-8")
+    return path

@@ -1,0 +1,118 @@
+"""Bytes per node and per pod, each measured in a process of its own, and the time to start."""
+
+from __future__ import annotations
+
+import gc
+import json
+import multiprocessing
+import os
+import tracemalloc
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from mooring.cluster.decoding import decode_node, decode_pod
+from mooring.cluster.state import State
+from mooring.testing.builders import Manifest, pod_manifest
+from tests.bench.cluster import POD_ASKS, node_manifests, node_name
+from tests.bench.processes import serve_arguments, started
+from tests.bench.workload import Repeat, Size, Workload, timed
+
+LABELS = 20
+OWN_LABELS = 2
+IMAGES = 40
+SOURCE = "bench"
+
+Meter = Callable[[], int]
+
+
+def workloads(size: Size) -> list[Workload]:
+    """What the state keeps of nodes and pods that came as JSON, and how long a server without nodes takes."""
+    nodes = f"memory/{size.nodes}Nodes/{LABELS}Labels{IMAGES}Images"
+    return [
+        Workload(nodes, partial(_prepare, per_node, size.nodes), {"allocated B/node": "1000 / 400"}),
+        Workload(
+            f"memory/{size.pods}Pods", partial(_prepare, per_pod, size.pods), {"allocated B/pod": "600 / 300"}
+        ),
+        Workload("start/NoCluster", _prepare_start, {"ready s": "- / 2"}),
+    ]
+
+
+def _prepare(measured: Callable[[int, bool], float], count: int, _running: ExitStack) -> Repeat:
+    unit = measured.__name__.replace("per_", "B/")
+    return lambda: {
+        f"allocated {unit}": _elsewhere(measured, count, True),
+        f"resident {unit}": _elsewhere(measured, count, False),
+    }
+
+
+def _elsewhere(measured: Callable[[int, bool], float], count: int, traced: bool) -> float:
+    """The measurement in a fresh process, where nothing was allocated and given back before."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(measured, count, traced).result()
+
+
+def per_node(count: int, traced: bool) -> float:
+    """Bytes that the state keeps per node; ``traced`` counts allocations, else resident memory grows."""
+    encoded = _encoded(node_manifests(count, extra_labels=LABELS - OWN_LABELS, images=IMAGES))
+    state = State()
+    return _growth(traced, lambda: state.replace(SOURCE, [decode_node(item) for item in encoded])) / count
+
+
+def per_pod(count: int, traced: bool) -> float:
+    """The same per bound pod, two on a node."""
+    nodes = -(-count // 2)
+    state = State()
+    state.replace("nodes", [decode_node(item) for item in _encoded(node_manifests(nodes))])
+    encoded = _encoded(
+        [
+            pod_manifest(
+                f"pod-{number}",
+                labels={"app": f"app-{number % 50}"},
+                node=node_name(number // 2),
+                requests=POD_ASKS,
+                metadata={"uid": f"pod-uid-{number}"},
+            )
+            for number in range(count)
+        ]
+    )
+    return _growth(traced, lambda: state.replace(SOURCE, [decode_pod(item) for item in encoded])) / count
+
+
+def _encoded(manifests: list[Manifest]) -> list[bytes]:
+    return [json.dumps(manifest, separators=(",", ":")).encode() for manifest in manifests]
+
+
+def _growth(traced: bool, load: Callable[[], None]) -> int:
+    if traced:
+        tracemalloc.start()
+    meter: Meter = _allocated if traced else _resident
+    gc.collect()
+    before = meter()
+    load()
+    gc.collect()
+    return meter() - before
+
+
+def _allocated() -> int:
+    return tracemalloc.get_traced_memory()[0]
+
+
+def _resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _prepare_start(_running: ExitStack) -> Repeat:
+    def start() -> None:
+        stack.enter_context(started("mooring", *serve_arguments("push")))
+
+    stack = ExitStack()
+
+    def repeat() -> dict[str, float]:
+        with stack:
+            return {"ready s": timed(start)}
+
+    return repeat

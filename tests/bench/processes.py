@@ -1,0 +1,77 @@
+"""The server and the adapter as processes of their own, ended by their ids."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.bench.cluster import write_manifests
+
+LOOPBACK = "127.0.0.1:0"
+STOP_SECONDS = 20.0
+
+
+@contextmanager
+def started(module: str, *arguments: str) -> Iterator[str]:
+    """Run ``python -m module arguments``; yields the line with which it says that it is ready.
+
+    Raises:
+        RuntimeError: It ended before; carries what it said.
+    """
+    command = [sys.executable, "-m", module, *arguments]
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            if "ready" not in line:
+                process.wait(STOP_SECONDS)
+                errors.seek(0)
+                raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {errors.read()}")
+            yield line
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def serve_arguments(source: str, listen: str = LOOPBACK) -> list[str]:
+    """Arguments of ``mooring`` for a server that takes free ports and ends at once."""
+    flags = {
+        "--source": source,
+        "--listen": listen,
+        "--health-listen": LOOPBACK,
+        "--metrics-listen": LOOPBACK,
+        "--extender-listen": LOOPBACK,
+        "--drain-delay": "0",
+        "--stop-grace": "1",
+    }
+    return ["serve", *(word for flag in flags.items() for word in flag)]
+
+
+def start_server(running: ExitStack, nodes: int, *, over_unix: bool = False) -> dict[str, str]:
+    """A server with ``nodes`` nodes; the addresses of its ready line, such as ``grpc`` and ``extender``."""
+    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
+    listen = f"unix:{folder}/mooring.sock" if over_unix else LOOPBACK
+    source = f"files:{write_manifests(folder, nodes)}"
+    line = running.enter_context(started("mooring", *serve_arguments(source, listen)))
+    return dict(word.split("=", 1) for word in line.split() if "=" in word)
+
+
+def start_adapter(running: ExitStack, server: str) -> str:
+    """An adapter in front of the server at ``server``; its URL."""
+    line = running.enter_context(started("mooring_extender", "--listen", LOOPBACK, "--server", server))
+    return line.split()[-1]

@@ -1,0 +1,53 @@
+"""The benchmarks run, and their report has the shape that readers count on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.bench.__main__ import main, workloads
+from tests.bench.workload import QUICK, Figure, Size, percentile
+
+
+def test_the_quick_mode_reports_each_workload_with_all_repeats(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--quick", "--only", "core/"], tmp_path) == 0
+    machine, *figures = map(json.loads, (tmp_path / "figures.jsonl").read_text("utf-8").splitlines())
+    assert machine["machine"].keys() == {"cpu", "cores", "load", "system", "python", "versions"}
+    core = [workload.name for workload in workloads(QUICK) if workload.name.startswith("core/")]
+    assert [figure["workload"] for figure in figures] == core
+    for figure in figures:
+        assert figure["metric"] == "decisions/s"
+        assert len(figure["values"]) == QUICK.repeats
+        assert 0 < figure["min"] <= figure["median"] <= figure["max"]
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in core)
+    assert (tmp_path / "figures.md").read_text("utf-8").count("\n") == len(core) + 2
+
+
+def test_an_unknown_name_is_a_usage_error_that_lists_the_names(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--only", "nothing-like-it"])
+    assert "core/SchedulingBasic/5000Nodes/OneTemplate" in capsys.readouterr().err
+
+
+def test_names_are_unique() -> None:
+    names = [workload.name for workload in workloads(Size())]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("percent", "expected"),
+    [
+        pytest.param(50, 2.0, id="the median of an even number is the lower one"),
+        pytest.param(99, 4.0, id="p99 of few is the highest"),
+        pytest.param(25, 1.0, id="exactly a quarter"),
+    ],
+)
+def test_percentile(percent: int, expected: float) -> None:
+    assert percentile([4.0, 1.0, 3.0, 2.0], percent) == expected
+
+
+def test_the_median_of_a_figure_is_robust() -> None:
+    assert Figure("w", "m", (1.0, 100.0, 2.0)).median == 2.0

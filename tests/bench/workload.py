@@ -1,0 +1,115 @@
+"""What a workload is, how it is repeated, and how calls are timed."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+Sample = dict[str, float]
+"""What one repeat measured, by metric; a metric's name ends in its unit, such as ``p50 ms``."""
+
+Repeat = Callable[[], Sample]
+"""Measures once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is measured.
+
+    Attributes:
+        nodes: Nodes of the cluster.
+        few: Names in the smaller extender call.
+        decisions: Decisions of one repeat in process.
+        pods: Pods in the measurement of memory.
+        seconds: How long calls are repeated within one repeat.
+        repeats: Repeats of each workload.
+    """
+
+    nodes: int = 5000
+    few: int = 500
+    decisions: int = 2000
+    pods: int = 10_000
+    seconds: float = 2.0
+    repeats: int = 5
+
+
+QUICK = Size(nodes=100, few=10, decisions=20, pods=50, seconds=0.05, repeats=2)
+"""Shows that everything works; its figures mean nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Something to measure.
+
+    Attributes:
+        name: Group, workload and variant, after scheduler_perf where it has the workload.
+        prepare: Sets up, to be undone by the stack, and gives what measures.
+        targets: By metric: the least figure to show, and the one that is aimed at.
+    """
+
+    name: str
+    prepare: Callable[[ExitStack], Repeat]
+    targets: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """All repeats of one metric."""
+
+    workload: str
+    metric: str
+    values: tuple[float, ...]
+    target: str = ""
+
+    @property
+    def median(self) -> float:
+        """The middle of the repeats."""
+        return statistics.median(self.values)
+
+
+def measure(workload: Workload, repeats: int, advance: Callable[[], None]) -> list[Figure]:
+    """Prepare ``workload`` once and repeat it; ``advance`` is called after each repeat."""
+    samples: list[Sample] = []
+    with ExitStack() as running:
+        repeat = workload.prepare(running)
+        for _ in range(repeats):
+            samples.append(repeat())
+            advance()
+    return [
+        Figure(workload.name, metric, tuple(s[metric] for s in samples), workload.targets.get(metric, ""))
+        for metric in samples[0]
+    ]
+
+
+def timed(call: Callable[[], object]) -> float:
+    """The seconds that ``call`` takes."""
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def timed_for(seconds: float, call: Callable[[], object], at_least: int = 5) -> list[float]:
+    """The seconds that each ``call`` took, one after the other for about ``seconds``."""
+    took: list[float] = []
+    ends = time.perf_counter() + seconds
+    while len(took) < at_least or time.perf_counter() < ends:
+        took.append(timed(call))
+    return took
+
+
+def calls_per_second(seconds: float, call: Callable[[], object], threads: int) -> float:
+    """How many calls end per second when each of ``threads`` threads always waits for one."""
+    with ThreadPoolExecutor(threads) as pool:
+        began = time.perf_counter()
+        done = list(pool.map(lambda _: len(timed_for(seconds, call)), range(threads)))
+        return sum(done) / (time.perf_counter() - began)
+
+
+def percentile(values: Iterable[float], percent: int) -> float:
+    """The smallest value that ``percent`` of all are not above."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
