@@ -1,7 +1,10 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mooring.cluster.decoding import (
     decode_json,
@@ -14,7 +17,8 @@ from mooring.cluster.decoding import (
 from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
 from mooring.cluster.kinds import ClusterObject
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Container, Node, Pod
+from mooring.framework.objects import Container, Node, Object, Pod
+from tests.cluster.messages import message_of, objects
 
 FIXTURES = Path(__file__).parents[1] / "testdata" / "protobuf"
 NAMES = sorted(file.stem for file in FIXTURES.glob("*.json"))
@@ -155,3 +159,15 @@ def test_a_kind_that_is_unclear_is_refused(given: str, stated: str) -> None:
     with pytest.raises(InvalidArgumentError) as raised:
         decode_json(json.dumps({"kind": stated, "metadata": {"name": "x"}}).encode(), given)
     assert raised.value.violations[0].path == "kind"
+
+
+@pytest.mark.parametrize("kind", [Pod, Node], ids=["pod", "node"])
+@given(st.data())
+def test_both_encodings_give_the_same_object_or_the_same_refusal(
+    kind: type[Object], data: st.DataObject
+) -> None:
+    item = data.draw(objects(kind))
+    as_json = outcome(msgspec.json.encode(item), kind.__name__, json_encoded=True)
+    message = message_of(item).SerializeToString(deterministic=True)
+    if message:
+        assert outcome(message, kind.__name__, json_encoded=False) == as_json

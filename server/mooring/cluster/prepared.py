@@ -9,6 +9,7 @@ from mooring.cluster.kinds import ClusterObject, Namespace, PriorityClass
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod
+from mooring.framework.pod_table import PodTable
 from mooring.framework.resources import PodUsage, ResourceError, allocatable, pod_usage
 
 
@@ -45,8 +46,10 @@ class Batch:
             yield kind, name, ""
 
 
-def prepare(objects: Iterable[ClusterObject]) -> Batch:
+def prepare(objects: Iterable[ClusterObject], known: PodTable) -> Batch:
     """Works out the amounts of ``objects``; of an object given twice the last one counts.
+
+    A pod that ``known`` has just like this keeps the usage that was worked out before.
 
     Raises:
         InvalidArgumentError: Quantities can't be used; every such object is named.
@@ -61,7 +64,9 @@ def prepare(objects: Iterable[ClusterObject]) -> Batch:
                 if same_name != item.metadata.uid:
                     batch.pods.pop(same_name, None)
                 uids[item.key] = item.metadata.uid
-                batch.pods[item.metadata.uid] = item, pod_usage(item)
+                record = known.get(item.metadata.uid)
+                usage = record.usage if record and record.pod == item else pod_usage(item)
+                batch.pods[item.metadata.uid] = item, usage
             elif isinstance(item, Node):
                 batch.nodes[item.metadata.name] = item, allocatable(item.status.allocatable)
             else:

@@ -100,7 +100,7 @@ class State:
         Raises:
             InvalidArgumentError: A quantity of ``nodes`` or ``pods`` can't be used.
         """
-        batch = prepare([*nodes, *pods])
+        batch = prepare([*nodes, *pods], self.snapshot.pods)
         twin = State(log_length=0)
         with self.lock:
             twin._start(self._writer.fork(), self._log.copy(), self.version)
@@ -120,7 +120,7 @@ class State:
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
-        batch = prepare(objects)
+        batch = prepare(objects, self.snapshot.pods)
         with self.lock:
             self._holdings.check(source, batch)
             for kind, name in self._holdings.missing(source, batch):
@@ -139,7 +139,8 @@ class State:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
         steps: list[Batch | Remove] = [
-            prepare([change.object]) if isinstance(change, Put) else change for change in changes
+            prepare([change.object], self.snapshot.pods) if isinstance(change, Put) else change
+            for change in changes
         ]
         with self.lock:
             for step in steps:
