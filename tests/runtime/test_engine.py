@@ -159,3 +159,36 @@ def test_which_profile_decides(names: list[str], asked: str, said_by_pod: str, f
         return
     with pytest.raises(NotFoundError, match=", ".join(names)):
         engine.profile(asked, pod)
+
+
+@pytest.mark.parametrize(
+    ("guest", "expected"),
+    [
+        pytest.param({"priority": 5}, "b", id="of higher priority: its room is taken"),
+        pytest.param({"priority": 0}, "b", id="of the same priority: its room is taken"),
+        pytest.param({"priority": -1}, "a", id="of lower priority: it does not count"),
+    ],
+)
+def test_room_made_by_preemption_is_kept(guest: dict[str, int], expected: str) -> None:
+    state = state_of("a", "b", cpu="2")
+    nominated = make_pod("guest", requests={"cpu": "2"}, spec=guest, status={"nominatedNodeName": "a"})
+    busy = make_pod("busy", node="b", requests={"cpu": "1"})
+    state.apply("test", [Put(nominated), Put(busy)])
+    engine = engine_of(state, filtering("F", {"b": SUCCESS}), fit=True)
+    pod = make_pod("late", requests={"cpu": "1"})
+    choice = engine.decide(pod, engine.profile(), lambda read: read.snapshot.nodes.rows())
+    verdicts = dict(zip(["a", "b"], choice.evaluation.codes.tolist(), strict=True))
+    assert (verdicts["a"] == 0) == (expected == "a")
+    assert verdicts["b"] == 0
+    if expected == "b":
+        refusal = choice.evaluation.statuses[verdicts["a"]]
+        assert (refusal.plugin, refusal.reasons) == ("NodeResourcesFit", ("Insufficient cpu",))
+        assert choice.node_name == "b"
+
+
+def test_a_pod_is_not_its_own_guest() -> None:
+    state = state_of("a", cpu="2")
+    pod = make_pod("self", requests={"cpu": "2"}, status={"nominatedNodeName": "a"})
+    state.apply("test", [Put(pod)])
+    engine = engine_of(state, fit=True)
+    assert engine.decide(pod, engine.profile(), all_rows).node_name == "a"

@@ -31,6 +31,7 @@ class TableWriter:
         self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
         self._by_row = SharedValues(self.pods.by_row, dict)
         self._classes = SharedValues(self.pods.classes, _copy_of_class)
+        self._nominated = SharedValues(self.pods.nominated, dict)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -40,11 +41,18 @@ class TableWriter:
     def fork(self) -> TableWriter:
         """An independent writer of a copy of the tables."""
         old = self.pods
-        pods = PodTable(old.records.copy(), old.by_row.copy(), old.classes.copy(), old.with_affinity.copy())
+        pods = PodTable(
+            old.records.copy(),
+            old.by_row.copy(),
+            old.classes.copy(),
+            old.with_affinity.copy(),
+            old.nominated.copy(),
+        )
         twin = TableWriter(self.nodes.fork(), pods)
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
         twin._by_row = self._by_row.fork(pods.by_row)
         twin._classes = self._classes.fork(pods.classes)
+        twin._nominated = self._nominated.fork(pods.nominated)
         return twin
 
     def put_node(self, node: Node, amounts: dict[str, int]) -> None:
@@ -105,6 +113,8 @@ class TableWriter:
         if row == UNPLACED:
             if name:
                 _add(self._waiting, name, uid)
+            elif record.pod.status.nominated_node_name:
+                _add(self._nominated, record.pod.status.nominated_node_name, uid)
             return
         self.nodes.take(row, self.nodes.footprint(record.usage))
         _add(self._by_row, row, uid)
@@ -123,6 +133,8 @@ class TableWriter:
         if row == UNPLACED:
             if name:
                 _discard(self._waiting, name, uid)
+            elif record.pod.status.nominated_node_name:
+                _discard(self._nominated, record.pod.status.nominated_node_name, uid)
             return
         self.nodes.give_back(row, self.nodes.footprint(record.usage))
         _discard(self._by_row, row, uid)
@@ -166,6 +178,7 @@ def _same_place(old: PodRecord, new: PodRecord) -> bool:
     return (
         old.row == new.row
         and old.pod.spec.node_name == new.pod.spec.node_name
+        and old.pod.status.nominated_node_name == new.pod.status.nominated_node_name
         and old.usage == new.usage
         and old.class_key == new.class_key
         and _has_pod_affinity(old.pod) == _has_pod_affinity(new.pod)

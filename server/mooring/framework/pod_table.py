@@ -62,12 +62,14 @@ class PodTable:
         by_row: UIDs of the pods on each node row, in the order in which they came.
         classes: The distinct kinds of placed pods.
         with_affinity: UIDs of placed pods that carry pod affinity or anti-affinity terms.
+        nominated: UIDs of the pods without a node, by the name of the node that preemption made room on.
     """
 
     records: dict[str, PodRecord] = field(default_factory=dict)
     by_row: dict[int, dict[str, None]] = field(default_factory=dict)
     classes: dict[ClassKey, PodClass] = field(default_factory=dict)
     with_affinity: set[str] = field(default_factory=set)
+    nominated: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """How many pods there are, placed or not."""

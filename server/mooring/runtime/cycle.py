@@ -12,14 +12,14 @@ import numpy as np
 from mooring.framework import (
     SUCCESS,
     Bools,
+    ClusterState,
     Code,
-    CycleState,
     Int32s,
     Pod,
-    Snapshot,
 )
-from mooring.runtime.evaluation import NO_NODES, NOT_LOOKED_AT, Evaluation
+from mooring.runtime.evaluation import NO_NODES, NOT_LOOKED_AT, Evaluation, begin
 from mooring.runtime.filtering import run_filters
+from mooring.runtime.nominated import refuse_for_nominated
 from mooring.runtime.pre_filtering import run_pre_filter
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
@@ -49,7 +49,7 @@ class CycleOptions:
 
 def evaluate(
     profile: Profile,
-    snapshot: Snapshot,
+    cluster: ClusterState,
     pod: Pod,
     rows: Int32s,
     calls: PluginCalls,
@@ -63,7 +63,7 @@ def evaluate(
         PluginFailureError: A plugin raised or broke its contract; the decision fails.
         NodesChangedError: A candidate was deleted meanwhile.
     """
-    evaluation = begin(profile, snapshot, pod, rows)
+    evaluation = begin(profile, cluster, pod, rows)
     if options.pre_enqueue and not _enqueued(evaluation, calls):
         return evaluation
     if not len(rows):
@@ -81,49 +81,38 @@ def evaluate(
 
 
 def evaluate_filters(
-    profile: Profile, snapshot: Snapshot, pod: Pod, rows: Int32s, calls: PluginCalls
+    profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, calls: PluginCalls
 ) -> Evaluation:
     """PreFilter and Filter for each of ``rows``, every one looked at; no scores."""
-    evaluation = begin(profile, snapshot, pod, rows)
+    evaluation = begin(profile, cluster, pod, rows)
     allowed = run_pre_filter(evaluation, calls)
     if allowed is not None:
         positions = np.flatnonzero(allowed).astype(np.int32)
         with calls.point("Filter") as point:
-            run_filters(evaluation, positions, calls)
+            _filter(evaluation, positions, calls)
             point.status = Code.SUCCESS if (evaluation.codes == 0).any() else Code.UNSCHEDULABLE
         evaluation.evaluated = len(positions)
     return evaluation
 
 
 def evaluate_scores(
-    profile: Profile, snapshot: Snapshot, pod: Pod, rows: Int32s, calls: PluginCalls
+    profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, calls: PluginCalls
 ) -> Evaluation:
     """The scores of ``rows``, all taken as feasible; PreFilter runs for the notes that it leaves."""
-    evaluation = prepared(profile, snapshot, pod, rows, calls)
+    evaluation = prepared(profile, cluster, pod, rows, calls)
     evaluation.scores = score(evaluation, rows, calls)
     return evaluation
 
 
-def prepared(profile: Profile, snapshot: Snapshot, pod: Pod, rows: Int32s, calls: PluginCalls) -> Evaluation:
+def prepared(
+    profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, calls: PluginCalls
+) -> Evaluation:
     """An evaluation that takes ``rows`` as feasible, after PreFilter, whatever that said."""
-    evaluation = begin(profile, snapshot, pod, rows)
+    evaluation = begin(profile, cluster, pod, rows)
     run_pre_filter(evaluation, calls)
     evaluation.rejection = SUCCESS
     evaluation.codes = np.zeros(len(rows), np.int32)
     return evaluation
-
-
-def begin(profile: Profile, snapshot: Snapshot, pod: Pod, rows: Int32s) -> Evaluation:
-    """An evaluation in which nothing has run yet and every candidate counts as feasible."""
-    return Evaluation(
-        pod=pod,
-        profile=profile,
-        snapshot=snapshot,
-        state=CycleState(),
-        rows=rows,
-        codes=np.zeros(len(rows), np.int32),
-        statuses=[SUCCESS],
-    )
 
 
 def _enqueued(evaluation: Evaluation, calls: PluginCalls) -> bool:
@@ -152,7 +141,7 @@ def _nominated_fits(evaluation: Evaluation, calls: PluginCalls, options: CycleOp
         return False
     before = evaluation.codes.copy()
     evaluation.codes[found] = 0
-    run_filters(evaluation, found, calls)
+    _filter(evaluation, found, calls)
     if evaluation.codes[found[0]] != 0:
         evaluation.codes = before
         return False
@@ -166,7 +155,7 @@ def _nominated_fits(evaluation: Evaluation, calls: PluginCalls, options: CycleOp
 def _search(evaluation: Evaluation, positions: Int32s, calls: PluginCalls, options: CycleOptions) -> None:
     profile = evaluation.profile
     wanted = nodes_to_find(profile.percentage_of_nodes_to_score, len(positions), profile.has_scoring)
-    run_filters(evaluation, positions, calls, all_rejections=options.all_rejections)
+    _filter(evaluation, positions, calls, all_rejections=options.all_rejections)
     evaluation.evaluated = len(positions)
     if wanted >= len(positions):
         return
@@ -176,3 +165,10 @@ def _search(evaluation: Evaluation, positions: Int32s, calls: PluginCalls, optio
         evaluation.evaluated = int(passed[wanted - 1]) + 1
         evaluation.statuses.append(NOT_LOOKED_AT)
         evaluation.codes[order[evaluation.evaluated :]] = len(evaluation.statuses) - 1
+
+
+def _filter(
+    evaluation: Evaluation, positions: Int32s, calls: PluginCalls, *, all_rejections: bool = False
+) -> None:
+    run_filters(evaluation, positions, calls, all_rejections=all_rejections)
+    refuse_for_nominated(evaluation, positions, calls)

@@ -7,13 +7,15 @@ lock, in one step with the check that the chosen node is still as it was evaluat
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from mooring.framework import ClusterState, Int32s, Pod, Snapshot
+from mooring.framework import ClusterState, Int32s, Pod
 from mooring.framework.errors import NotFoundError, UnavailableError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle import CycleOptions, evaluate
@@ -33,7 +35,7 @@ DEFAULT_OPTIONS = CycleOptions()
 Rows = Callable[[ClusterState], Int32s]
 """Gives the candidate rows, int32[N], of the state that is evaluated."""
 
-Run = Callable[[Profile, Snapshot, Pod, Int32s, PluginCalls], Evaluation]
+Run = Callable[[Profile, ClusterState, Pod, Int32s, PluginCalls], Evaluation]
 """What is done with the candidates: the whole cycle, or a part of it."""
 
 
@@ -82,7 +84,9 @@ class Engine:
             return next(iter(self.profiles.values()))
         known = ", ".join(self.profiles)
         said = f"no profile {wanted!r}" if wanted else "several profiles, name one"
-        raise NotFoundError(f"{said}; there are: {known}", reason="PROFILE_NOT_FOUND", profile=wanted, known=known)
+        raise NotFoundError(
+            f"{said}; there are: {known}", reason="PROFILE_NOT_FOUND", profile=wanted, known=known
+        )
 
     def calls(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
         """The way to call plugins of ``profile`` in one decision."""
@@ -111,13 +115,13 @@ class Engine:
         for _ in range(OPTIMISTIC_ATTEMPTS):
             version = read.version
             try:
-                evaluation = run(profile, read.snapshot, pod, rows(read), calls)
+                evaluation = run(profile, read, pod, rows(read), calls)
             except NodesChangedError:
                 continue
             if read.version == version:
                 return evaluation, version
         fork = read.fork()
-        return run(profile, fork.snapshot, pod, rows(fork), calls), fork.version
+        return run(profile, fork, pod, rows(fork), calls), fork.version
 
     def choose(self, evaluation: Evaluation, version: int, seed: int) -> Choice:
         """Pick one of the best nodes: the same evaluation, pod UID and seed give the same node."""
@@ -146,7 +150,7 @@ class Engine:
     ) -> Choice:
         """The node for ``pod``; nothing is changed."""
         run = partial(evaluate, options=replace(options, start=mix64(seed, pod.metadata.uid)))
-        evaluation, version = self.look(pod, profile, rows, state=state, progress=progress, run=run)
+        evaluation, version = self._measured_look(pod, profile, rows, state=state, progress=progress, run=run)
         return self.choose(evaluation, version, seed)
 
     def decide_and_assume(
@@ -160,7 +164,7 @@ class Engine:
         state = self.state
         for attempt in range(MAX_ATTEMPTS):
             run = partial(evaluate, options=CycleOptions(start=self._start))
-            evaluation, version = self.look(pod, profile, rows, progress=progress, run=run)
+            evaluation, version = self._measured_look(pod, profile, rows, progress=progress, run=run)
             choice = self.choose(evaluation, version, seed)
             with state.lock:
                 if attempt < OPTIMISTIC_ATTEMPTS and state.version != version:
@@ -175,6 +179,12 @@ class Engine:
             f"the state changed during each of {MAX_ATTEMPTS} attempts to place pod {pod.key}; try again",
             reason="OVERLOADED",
         )
+
+    def _measured_look(self, pod: Pod, profile: Profile, rows: Rows, **how: Any) -> tuple[Evaluation, int]:
+        began = time.perf_counter()
+        found = self.look(pod, profile, rows, **how)
+        self._observer.algorithm_duration(time.perf_counter() - began)
+        return found
 
     def _touched(self, row: int, version: int) -> bool:
         """Whether the row changed after ``version``; unknown counts as yes."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Code, CycleState, Int32s, Int64s, Pod, Snapshot, Status
+from mooring.framework import SUCCESS, ClusterState, Code, CycleState, Int32s, Int64s, Pod, Snapshot, Status
 from mooring.runtime.profile import Profile
 
 NOT_LOOKED_AT = Status.unresolvable("node(s) not looked at, enough feasible ones were found before")
@@ -55,7 +55,8 @@ class Evaluation:
     Attributes:
         pod: The pod.
         profile: The profile.
-        snapshot: The tables that were read.
+        cluster: The state that was read.
+        snapshot: Its tables.
         state: The plugins' notes, for the points after the choice.
         rows: int32[N], the candidates' rows; none when the pod may not be scheduled yet.
         codes: int32[N], per candidate an index into ``statuses``.
@@ -70,6 +71,7 @@ class Evaluation:
 
     pod: Pod
     profile: Profile
+    cluster: ClusterState
     snapshot: Snapshot
     state: CycleState
     rows: Int32s
@@ -128,3 +130,17 @@ class Evaluation:
             for reason in self.statuses[number].reasons:
                 counts[reason] += amount
         return counts
+
+
+def begin(profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s) -> Evaluation:
+    """An evaluation in which nothing has run yet and every candidate counts as feasible."""
+    return Evaluation(
+        pod=pod,
+        profile=profile,
+        cluster=cluster,
+        snapshot=cluster.snapshot,
+        state=CycleState(),
+        rows=rows,
+        codes=np.zeros(len(rows), np.int32),
+        statuses=[SUCCESS],
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from mooring.framework import Int32s, Int64s, NodeView, Pod, Snapshot
+from mooring.framework import ClusterState, Int32s, Int64s, NodeView, Pod
 from mooring.runtime.cycle import prepared
 from mooring.runtime.engine import Run
 from mooring.runtime.evaluation import Evaluation
@@ -21,13 +21,13 @@ def evaluate_normalized(raw: Callable[[], Mapping[str, Int64s]]) -> Run:
 
     def run(
         profile: Profile,
-        snapshot: Snapshot,
+        cluster: ClusterState,
         pod: Pod,
         rows: Int32s,
         calls: PluginCalls,
     ) -> Evaluation:
-        evaluation = prepared(profile, snapshot, pod, rows, calls)
-        skipped = run_pre_score(evaluation, NodeView(snapshot, rows), calls)
+        evaluation = prepared(profile, cluster, pod, rows, calls)
+        skipped = run_pre_score(evaluation, NodeView(cluster.snapshot, rows), calls)
         wanted = {name: scores for name, scores in raw().items() if name not in skipped}
         evaluation.scores = weigh(evaluation, wanted, len(rows), calls)
         return evaluation

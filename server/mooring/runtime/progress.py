@@ -33,6 +33,10 @@ class Observer(Protocol):
         """A plugin ran."""
         ...
 
+    def algorithm_duration(self, seconds: float) -> None:
+        """A pod was filtered and scored."""
+        ...
+
 
 class NullObserver:
     """Measures nothing."""
@@ -44,6 +48,9 @@ class NullObserver:
         """Drop it."""
 
     def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+        """Drop it."""
+
+    def algorithm_duration(self, seconds: float) -> None:
         """Drop it."""
 
 
