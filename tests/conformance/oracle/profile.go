@@ -127,11 +127,11 @@ func (h *pluginHost) nominate(ctx context.Context, c *cluster, pods []*v1.Pod) e
 		if pod.Spec.NodeName != "" || pod.Status.NominatedNodeName == "" {
 			continue
 		}
-		info, err := framework.NewPodInfo(pod)
-		if err != nil {
+		// The queue believes a nomination only of a pod that it holds and that the lister knows.
+		if err := c.list(pod); err != nil {
 			return err
 		}
-		queue.AddNominatedPod(klog.FromContext(ctx), info, nil)
+		queue.Add(ctx, pod)
 	}
 	h.SetPodNominator(queue)
 	return nil
