@@ -6,7 +6,8 @@ import numpy as np
 
 from mooring.framework import SUCCESS, Int32s, Int64s, Status
 from mooring.runtime.evaluation import Evaluation, PluginScores
-from mooring.service.selection import NO_ROW
+from mooring.service.columns import put
+from mooring.service.node_names import NO_ROW
 from mooring.v1 import statuses_pb2
 
 UNKNOWN_NODE = Status.unresolvable("node(s) not known to mooring")
@@ -15,13 +16,17 @@ UNKNOWN_NODE = Status.unresolvable("node(s) not known to mooring")
 
 def selected_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, list[Status]]:
     """int32[M] codes in the caller's order, and their table; unknown nodes have a verdict of their own."""
-    statuses = evaluation.statuses or [SUCCESS]
     known = rows != NO_ROW
     if known.all():
-        return evaluation.codes, statuses
-    codes = np.full(len(known), len(statuses), np.int32)
+        return evaluation.codes, evaluation.statuses
+    codes = np.full(len(known), len(evaluation.statuses), np.int32)
     codes[known] = evaluation.codes
-    return codes, [*statuses, UNKNOWN_NODE]
+    return codes, [*evaluation.statuses, UNKNOWN_NODE]
+
+
+def score_verdicts(rows: Int32s) -> tuple[Int32s, list[Status]]:
+    """As ``selected_verdicts`` for nodes that are taken as feasible: only unknown ones are refused."""
+    return (rows == NO_ROW).astype(np.int32), [SUCCESS, UNKNOWN_NODE] if (rows == NO_ROW).any() else [SUCCESS]
 
 
 def selected_scores(evaluation: Evaluation, rows: Int32s) -> tuple[list[PluginScores], Int64s]:
@@ -30,14 +35,14 @@ def selected_scores(evaluation: Evaluation, rows: Int32s) -> tuple[list[PluginSc
     if scores is None:
         return [], np.zeros(len(rows), np.int64)
     known = rows != NO_ROW
+    if known.all():
+        return list(scores.plugins), scores.totals
 
     def spread(column: Int64s) -> Int64s:
         wide = np.zeros(len(known), np.int64)
         wide[known] = column
         return wide
 
-    if known.all():
-        return list(scores.plugins), scores.totals
     columns = [
         PluginScores(column.plugin, column.weight, spread(column.raw), spread(column.normalized))
         for column in scores.plugins
@@ -49,10 +54,10 @@ def score_message(
     column: PluginScores, *, raw: bool = True, normalized: bool = True
 ) -> statuses_pb2.PluginScores:
     """One plugin's scores on the wire."""
-    return statuses_pb2.PluginScores(
-        plugin=column.plugin,
-        weight=column.weight,
-        raw=column.raw.tolist() if raw else (),
-        normalized=column.normalized.tolist() if normalized else (),
-        weighted=(column.normalized * column.weight).tolist() if normalized else (),
-    )
+    message = statuses_pb2.PluginScores(plugin=column.plugin, weight=column.weight)
+    if raw:
+        put(message, "raw", column.raw)
+    if normalized:
+        put(message, "normalized", column.normalized)
+        put(message, "weighted", column.normalized * column.weight)
+    return message

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from mooring.framework import Node, Pod
 from mooring.runtime.engine import Engine
+from mooring.service.metrics import Metrics
 from mooring.service.slots import Slots
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import objects_pb2
@@ -105,6 +106,7 @@ class Backend:
         api_server_connected: Whether binds go to an API server.
         feature_gates: The gates set by the operator.
         limits: How much one call may hold.
+        metrics: Where decisions are counted; the server's own.
     """
 
     engine: Engine
@@ -121,11 +123,13 @@ class Backend:
     api_server_connected: bool = False
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     limits: Limits = Limits()
+    metrics: Metrics = field(default_factory=Metrics)
 
     @property
     def synced(self) -> bool:
-        """Whether every source has had its first full load."""
-        return all(source.synced for source in self.sources())
+        """Whether every source has had its first full load; never without a source."""
+        sources = self.sources()
+        return bool(sources) and all(source.synced for source in sources)
 
     def provenance(self, state_version: int, node_epoch: int, profile: str = "") -> objects_pb2.Provenance:
         """Where an answer comes from."""

@@ -6,10 +6,11 @@ import grpc
 import numpy as np
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from mooring.framework import Bools, Int32s, NodeTable
-from mooring.framework.errors import FailedPreconditionError, UnavailableError
+from mooring.framework import Int32s, NodeTable
+from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError, UnavailableError
 from mooring.service.backend import Backend, SourceState
-from mooring.service.selection import name_list, names_of
+from mooring.service.columns import put
+from mooring.service.node_names import name_list, names_of
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceServicer
@@ -28,11 +29,12 @@ class ClusterServicer(ClusterServiceServicer):
         state = backend.engine.state
         started = Timestamp()
         started.FromDatetime(backend.start_time)
+        # Sources have locks of their own, which they hold while they wait for the state's.
+        sources = backend.sources()
         with state.lock:
-            sources = backend.sources()
             return pb.GetClusterInfoResponse(
                 provenance=self._provenance(),
-                synced=all(source.synced for source in sources),
+                synced=backend.synced,
                 node_count=len(state.snapshot.nodes),
                 pod_count=len(state.snapshot.pods),
                 pending_pod_count=sum(1 for _ in state.snapshot.pods.pending()),
@@ -46,6 +48,8 @@ class ClusterServicer(ClusterServiceServicer):
     def ListNodes(self, request: pb.ListNodesRequest, context: grpc.ServicerContext) -> pb.ListNodesResponse:
         if not self._backend.synced:
             raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
+        if request.form not in nodes_pb2.NodeForm.values():
+            raise InvalidArgumentError.at("form", f"{request.form} is no NodeForm")
         state = self._backend.engine.state
         table = state.snapshot.nodes
         with state.lock:
@@ -55,13 +59,14 @@ class ClusterServicer(ClusterServiceServicer):
             )
             changed = np.ones(table.capacity, np.bool_) if complete else table.row_epoch > request.since_epoch
             rows = np.flatnonzero(changed & table.alive).astype(np.int32)
-            return pb.ListNodesResponse(
-                provenance=self._provenance(),
-                complete=complete,
-                indices=rows.tolist(),
-                nodes=_names(table, rows, request.form),
-                removed_indices=() if complete else _removed(table, changed),
+            response = pb.ListNodesResponse(
+                provenance=self._provenance(), complete=complete, nodes=_names(table, rows, request.form)
             )
+        put(response, "indices", rows)
+        if not complete:
+            # A row that was given out for the first time is among them: only its new node is news.
+            put(response, "removed_indices", np.flatnonzero(changed))
+        return response
 
     def PushObjects(
         self, request: pb.PushObjectsRequest, context: grpc.ServicerContext
@@ -99,9 +104,3 @@ def _names(table: NodeTable, rows: Int32s, form: nodes_pb2.NodeForm.ValueType) -
     if form == nodes_pb2.NODE_FORM_INDICES:
         return None
     return name_list(names_of(table, rows), joined=form == nodes_pb2.NODE_FORM_JOINED_NAMES)
-
-
-def _removed(table: NodeTable, changed: Bools) -> list[int]:
-    """Rows that were freed, or given to another node, since then; a caller that never had one ignores it."""
-    removed: list[int] = np.flatnonzero(changed).tolist()
-    return removed

@@ -8,8 +8,10 @@ from mooring.framework import Int32s
 from mooring.runtime.engine import Choice
 from mooring.runtime.evaluation import Evaluation
 from mooring.service.answers import score_message, selected_verdicts
+from mooring.service.columns import put
+from mooring.service.node_names import NO_ROW
 from mooring.service.objects import status_message, verdicts
-from mooring.service.selection import NO_ROW, Selection
+from mooring.service.selection import Selection
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -19,8 +21,8 @@ def explain_response(
 ) -> pb.ExplainResponse:
     """Everything of ``choice``, in the order of ``selection``."""
     evaluation = choice.evaluation
-    table = evaluation.snapshot.nodes
-    waits = not len(evaluation.rows)
+    # A pod that may not be scheduled yet is asked about no node at all.
+    waits = len(evaluation.rows) < np.count_nonzero(selection.rows != NO_ROW)
     listed = evaluation.rows if waits else selection.rows
     places = _places(listed)
     codes, statuses = selected_verdicts(evaluation, listed)
@@ -30,19 +32,19 @@ def explain_response(
         pod=_reference(evaluation),
         status=status_message(evaluation.status, evaluation.message),
         prefilter=_prefilter(evaluation),
-        nodes=selection.node_list(table, listed) if waits else selection.full_list(table),
+        nodes=selection.node_list((), listed) if waits else selection.nodes,
         verdicts=verdicts(statuses, codes),
-        scored_positions=places[scored].tolist(),
         weight_sum=evaluation.profile.weight_sum,
-        tie_positions=places[_positions(evaluation, choice.ties)].tolist(),
         evaluated_count=evaluation.evaluated,
         feasible_count=len(evaluation.feasible),
         seed=seed,
         warnings=evaluation.profile.warnings,
     )
+    put(response, "scored_positions", places[scored])
+    put(response, "tie_positions", places[_positions(evaluation, choice.ties)])
     if evaluation.scores is not None:
         response.plugins.extend(score_message(column) for column in evaluation.scores.plugins)
-        response.totals.extend(evaluation.scores.totals.tolist())
+        put(response, "totals", evaluation.scores.totals)
     if choice.node_name is not None:
         response.selected_position = int(places[_positions(evaluation, np.array([choice.row]))][0])
     if evaluation.rejections is not None:

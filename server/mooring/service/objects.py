@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from mooring.framework import ClusterState, Code, Int32s, Node, Pod, Status
+from mooring.framework.args import FieldError
 from mooring.framework.errors import AbortedError, InvalidArgumentError, NotFoundError
 from mooring.service.backend import ObjectDecoder
+from mooring.service.columns import put
 from mooring.v1 import objects_pb2, statuses_pb2
 
 CODES = {
@@ -68,6 +72,20 @@ def find_pod(
     return pod
 
 
+def subject(
+    decoder: ObjectDecoder, state: ClusterState, source: objects_pb2.PodSource, path: str = "pod"
+) -> Pod:
+    """The pod that a question is about, as ``find_pod``.
+
+    A pod that is referred to and has a node already is taken as if it had none: the question is where it
+    could be. A pod that is sent along is taken as it is.
+    """
+    pod = find_pod(decoder, state, source, path)
+    if source.WhichOneof("source") == "object" or not pod.spec.node_name:
+        return pod
+    return replace(pod, spec=replace(pod.spec, node_name=""))
+
+
 def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, path: str) -> Pod | None:
     """The pod that ``reference`` names; None when the state doesn't know it.
 
@@ -75,9 +93,14 @@ def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, pat
         InvalidArgumentError: The reference has no name.
         AbortedError: The pod has another UID (POD_RECREATED).
     """
-    if not reference.namespace or not reference.name:
-        raise InvalidArgumentError.at(path, "needs namespace and name")
+    missing = [name for name in ("namespace", "name") if not getattr(reference, name)]
+    if missing:
+        raise InvalidArgumentError(FieldError(f"{path}.{name}", "is missing") for name in missing)
     pod = state.find_pod(reference.namespace, reference.name)
+    if pod is None:
+        # A pod that came with a call and was placed by it is known by its UID alone.
+        record = state.snapshot.pods.get(reference.uid)
+        pod = record.pod if record and record.pod.key == f"{reference.namespace}/{reference.name}" else None
     if pod is not None and reference.uid and pod.metadata.uid != reference.uid:
         raise AbortedError(
             f"pod {pod.key} has UID {pod.metadata.uid}, not {reference.uid}; forget the old pod",
@@ -86,6 +109,12 @@ def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, pat
             uid=pod.metadata.uid,
         )
     return pod
+
+
+def is_placed(state: ClusterState, uid: str) -> bool:
+    """Whether the pod with this UID counts on a node."""
+    record = state.snapshot.pods.get(uid)
+    return record is not None and bool(record.pod.spec.node_name)
 
 
 def status_message(status: Status, message: str = "") -> statuses_pb2.Status:
@@ -99,5 +128,5 @@ def verdicts(statuses: Sequence[Status], codes: Int32s) -> statuses_pb2.NodeVerd
     """Verdicts on nodes: ``codes`` (int32[M]) index ``statuses``, of which number 0 is Success."""
     answer = statuses_pb2.NodeVerdicts(statuses=[status_message(status) for status in statuses])
     if codes.any():
-        answer.node_statuses.extend(codes.tolist())
+        put(answer, "node_statuses", codes)
     return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mooring.framework import ClusterState
 from mooring.service.metrics import Metrics
 
 
@@ -19,3 +20,17 @@ class MetricsObserver:
 
     def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
         self._metrics.plugin_evaluation(plugin, extension_point, profile).inc()
+
+    def algorithm_duration(self, seconds: float) -> None:
+        self._metrics.algorithm_duration.observe(seconds)
+
+
+def measure_state(metrics: Metrics, state: ClusterState) -> None:
+    """Let every scrape count what the state holds."""
+
+    def assumed() -> int:
+        return sum(record.assumed for record in tuple(state.snapshot.pods.records.values()))
+
+    metrics.cache_size("nodes").set_function(lambda: len(state.snapshot.nodes))
+    metrics.cache_size("pods").set_function(lambda: len(state.snapshot.pods))
+    metrics.cache_size("assumed_pods").set_function(assumed)

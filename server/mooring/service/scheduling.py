@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 import grpc
 import numpy as np
 
-from mooring.framework import Int64s, Pod
+from mooring.framework import BindOutcome, Int64s, Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
+    DeadlineExceededError,
     InvalidArgumentError,
     NotFoundError,
     PluginFailureError,
@@ -19,24 +21,43 @@ from mooring.framework.errors import (
 )
 from mooring.framework.objects import ObjectMeta
 from mooring.runtime.cycle import CycleOptions, evaluate_filters, evaluate_scores
+from mooring.runtime.engine import Run
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.normalizing import evaluate_normalized
 from mooring.runtime.placing import bind
 from mooring.runtime.profile import Profile
-from mooring.service.answers import score_message, selected_scores, selected_verdicts
+from mooring.service.answers import score_message, score_verdicts, selected_scores, selected_verdicts
 from mooring.service.backend import Backend
-from mooring.service.batch import Batch, schedule
+from mooring.service.columns import put
 from mooring.service.explanation import explain_response
 from mooring.service.interceptors import time_limit
-from mooring.service.objects import find_pod, referenced_pod, status_message, verdicts
+from mooring.service.node_names import NO_ROW
+from mooring.service.objects import referenced_pod, status_message, subject, verdicts
 from mooring.service.outcomes import OUTCOMES
-from mooring.service.selection import NO_ROW, Selection
+from mooring.service.schedule import Schedule
+from mooring.service.selection import Listing, Selection
 from mooring.service.slots import Progress
 from mooring.v1 import objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceServicer
 
 Response = TypeVar("Response")
+
+
+Question = pb.FilterRequest | pb.ScoreRequest | pb.NormalizeScoreRequest | pb.ExplainRequest
+"""A request about one pod that changes nothing."""
+
+LONGEST_NAME = 253
+"""Characters in a node's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question, decoded."""
+
+    pod: Pod
+    profile: Profile
+    selection: Selection
 
 
 class SchedulingServicer(SchedulingServiceServicer):
@@ -60,7 +81,14 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._bind(request, progress))
 
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
-        return self._run(context, lambda progress: self._schedule(request, progress))
+        call = Schedule(self._backend, request)
+        try:
+            return self._run(context, call.run)
+        except DeadlineExceededError:
+            unfinished = call.unfinished()
+            if unfinished is None:
+                raise
+            return unfinished
 
     def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainResponse:
         return self._run(context, lambda progress: self._explain(request, progress))
@@ -79,99 +107,109 @@ class SchedulingServicer(SchedulingServiceServicer):
             raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
         return self._backend.slots.run(work, time_limit(context), context.add_callback)
 
-    def _question(
-        self, request: pb.FilterRequest | pb.ScoreRequest | pb.NormalizeScoreRequest | pb.ExplainRequest
-    ) -> tuple[Pod, Profile, Selection]:
+    def _question(self, request: Question, listing: Listing = Listing.WHERE_NEEDED) -> _Asked:
         """The pod, the profile and the nodes of a request."""
         backend = self._backend
         state = backend.engine.state
-        pod = find_pod(backend.decoder, state, request.pod)
+        pod = subject(backend.decoder, state, request.pod)
         by_pod = pod if isinstance(request, pb.ExplainRequest) else None
         profile = backend.engine.profile(request.profile, by_pod)
-        return pod, profile, Selection(request.nodes, state, backend.decoder, backend.limits)
+        selection = Selection(request.nodes, state, backend.decoder, backend.limits, listing)
+        selection.leave_out(pod)
+        return _Asked(pod, profile, selection)
+
+    def _look(self, asked: _Asked, progress: Progress, run: Run) -> tuple[Evaluation, objects_pb2.Provenance]:
+        evaluation, version = self._backend.engine.look(
+            asked.pod,
+            asked.profile,
+            asked.selection.candidates,
+            state=asked.selection.state,
+            progress=progress,
+            run=run,
+        )
+        return evaluation, self._provenance(asked, version)
 
     def _filter(self, request: pb.FilterRequest, progress: Progress) -> pb.FilterResponse:
-        pod, profile, selection = self._question(request)
-        evaluation, version = self._backend.engine.look(
-            pod, profile, selection.candidates, state=selection.state, progress=progress, run=evaluate_filters
-        )
-        codes, statuses = selected_verdicts(evaluation, selection.rows)
+        asked = self._question(request)
+        evaluation, provenance = self._look(asked, progress, evaluate_filters)
+        codes, statuses = selected_verdicts(evaluation, asked.selection.rows)
         return pb.FilterResponse(
-            provenance=self._provenance(evaluation, version),
-            nodes=selection.answer_list(evaluation.snapshot.nodes),
+            provenance=provenance,
+            nodes=asked.selection.nodes,
             verdicts=verdicts(statuses, codes),
             status=status_message(evaluation.status, evaluation.message),
             feasible_count=len(evaluation.feasible),
-            warnings=profile.warnings,
+            warnings=asked.profile.warnings,
         )
 
     def _score(self, request: pb.ScoreRequest, progress: Progress) -> pb.ScoreResponse:
-        pod, profile, selection = self._question(request)
-        evaluation, version = self._backend.engine.look(
-            pod, profile, selection.candidates, state=selection.state, progress=progress, run=evaluate_scores
-        )
-        codes, statuses = selected_verdicts(evaluation, selection.rows)
-        columns, totals = selected_scores(evaluation, selection.rows)
+        asked = self._question(request)
+        evaluation, provenance = self._look(asked, progress, evaluate_scores)
+        codes, statuses = score_verdicts(asked.selection.rows)
+        columns, totals = selected_scores(evaluation, asked.selection.rows)
         full = request.include_totals
-        return pb.ScoreResponse(
-            provenance=self._provenance(evaluation, version),
-            nodes=selection.answer_list(evaluation.snapshot.nodes),
+        response = pb.ScoreResponse(
+            provenance=provenance,
+            nodes=asked.selection.nodes,
             verdicts=verdicts(statuses, codes),
             plugins=[score_message(column, normalized=full) for column in columns],
-            totals=totals.tolist() if full else (),
-            weight_sum=profile.weight_sum,
-            warnings=profile.warnings,
+            weight_sum=asked.profile.weight_sum,
+            warnings=asked.profile.warnings,
         )
+        if full:
+            put(response, "totals", totals)
+        return response
 
     def _normalize(self, request: pb.NormalizeScoreRequest, progress: Progress) -> pb.NormalizeScoreResponse:
-        pod, profile, selection = self._question(request)
+        asked = self._question(request)
+        profile, selection = asked.profile, asked.selection
         raw = _raw_columns(request, profile)
-        evaluation, version = self._backend.engine.look(
-            pod,
-            profile,
-            selection.candidates,
-            state=selection.state,
-            progress=progress,
-            run=evaluate_normalized(lambda: _known_only(raw, selection)),
-        )
-        codes, statuses = selected_verdicts(evaluation, selection.rows)
+        run = evaluate_normalized(lambda: _known_only(raw, selection))
+        evaluation, provenance = self._look(asked, progress, run)
+        codes, statuses = score_verdicts(selection.rows)
         columns, totals = selected_scores(evaluation, selection.rows)
         by_name = {column.plugin: column for column in columns}
         ignored = [name for name in raw if name not in by_name]
-        return pb.NormalizeScoreResponse(
-            provenance=self._provenance(evaluation, version),
-            nodes=selection.answer_list(evaluation.snapshot.nodes),
+        response = pb.NormalizeScoreResponse(
+            provenance=provenance,
+            nodes=selection.nodes,
             verdicts=verdicts(statuses, codes),
             plugins=[score_message(by_name[name], raw=False) for name in raw if name in by_name],
-            totals=totals.tolist(),
             weight_sum=profile.weight_sum,
             warnings=[*profile.warnings, *(f"plugin {name} skips this pod; ignored" for name in ignored)],
         )
+        put(response, "totals", totals)
+        return response
 
     def _bind(self, request: pb.BindRequest, progress: Progress) -> pb.BindResponse:
         backend = self._backend
-        state = backend.engine.state
-        if not request.pod.uid or not request.node:
-            missing = [
-                name for name, value in (("pod.uid", request.pod.uid), ("node", request.node)) if not value
-            ]
-            raise InvalidArgumentError(FieldError(path, "is missing") for path in missing)
-        pod = referenced_pod(state, request.pod, "pod")
-        if pod is None:
-            pod = self._unknown_pod(request.pod)
+        _check_binding(request)
+        pod = referenced_pod(backend.engine.state, request.pod, "pod") or self._unknown_pod(request.pod)
         profile = backend.engine.profile(request.profile)
-        committed = bind(backend.engine, pod, request.node, profile, progress=progress)
-        if not committed.status.ok:
-            status = committed.status
+        return pb.BindResponse(
+            outcome=OUTCOMES[self._bound(pod, request.node, profile, progress)],
+            provenance=self._bind_provenance(profile),
+        )
+
+    def _bound(self, pod: Pod, node: str, profile: Profile, progress: Progress) -> BindOutcome:
+        engine = self._backend.engine
+        record = engine.state.snapshot.pods.get(pod.metadata.uid)
+        if record is not None and not record.assumed and record.pod.spec.node_name == node:
+            return BindOutcome.ALREADY_BOUND
+        committed = bind(engine, pod, node, profile, progress=progress)
+        status = committed.status
+        if not status.ok:
             raise PluginFailureError(
                 f"plugin {status.plugin!r} refused the binding: {status.message}",
                 plugin=status.plugin,
                 extension_point="Bind",
             )
-        return pb.BindResponse(
-            provenance=backend.provenance(state.version, state.snapshot.nodes.epoch, profile.name),
-            outcome=OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND,
-        )
+        return committed.outcome or BindOutcome.BOUND
+
+    def _bind_provenance(self, profile: Profile) -> objects_pb2.Provenance:
+        state = self._backend.engine.state
+        with state.lock:
+            return self._backend.provenance(state.version, state.snapshot.nodes.epoch, profile.name)
 
     def _unknown_pod(self, reference: objects_pb2.PodReference) -> Pod:
         """A pod that only the API server knows; without one there is nothing to bind."""
@@ -180,39 +218,50 @@ class SchedulingServicer(SchedulingServiceServicer):
             raise NotFoundError(f"pod {key} is not known; forget it", reason="POD_NOT_FOUND", pod=key)
         return Pod(metadata=ObjectMeta(reference.name, reference.namespace, reference.uid))
 
-    def _schedule(self, request: pb.ScheduleRequest, progress: Progress) -> pb.ScheduleResponse:
-        if request.commit_mode == pb.COMMIT_MODE_RESERVE:
-            raise UnimplementedError("commit mode reserve is not offered by this server; see GetCapabilities")
-        return schedule(self._backend, Batch.of(request, self._backend), progress)
-
     def _explain(self, request: pb.ExplainRequest, progress: Progress) -> pb.ExplainResponse:
-        pod, profile, selection = self._question(request)
+        asked = self._question(request, Listing.ALWAYS)
         options = CycleOptions(always_score=request.always_score, all_rejections=request.all_rejections)
         choice = self._backend.engine.decide(
-            pod,
-            profile,
-            selection.candidates,
+            asked.pod,
+            asked.profile,
+            asked.selection.candidates,
             seed=request.seed,
-            state=selection.state,
+            state=asked.selection.state,
             options=options,
             progress=progress,
         )
-        provenance = self._provenance(choice.evaluation, choice.state_version)
-        return explain_response(choice, selection, request.seed, provenance)
+        provenance = self._provenance(asked, choice.state_version)
+        return explain_response(choice, asked.selection, request.seed, provenance)
 
-    def _provenance(self, evaluation: Evaluation, version: int) -> objects_pb2.Provenance:
-        return self._backend.provenance(version, evaluation.snapshot.nodes.epoch, evaluation.profile.name)
+    def _provenance(self, asked: _Asked, version: int) -> objects_pb2.Provenance:
+        selection = asked.selection
+        return self._backend.provenance(selection.version(version), selection.epoch, asked.profile.name)
+
+
+def _check_binding(request: pb.BindRequest) -> None:
+    faults = []
+    if not request.pod.uid:
+        faults.append(FieldError("pod.uid", "is missing"))
+    if not request.node:
+        faults.append(FieldError("node", "is missing"))
+    elif len(request.node) > LONGEST_NAME:
+        faults.append(FieldError("node", f"has {len(request.node)} characters; at most {LONGEST_NAME} are"))
+    if faults:
+        raise InvalidArgumentError(faults)
 
 
 def _raw_columns(request: pb.NormalizeScoreRequest, profile: Profile) -> dict[str, Int64s]:
+    """int64[M] by plugin, in the request's order."""
     known = {enabled.name for enabled in profile.score}
     columns: dict[str, Int64s] = {}
     for at, column in enumerate(request.plugins):
         if column.plugin not in known:
             raise NotFoundError(
-                f"plugin {column.plugin!r} scores nothing in profile {profile.name!r}; send only Score's plugins",
+                f"plugin {column.plugin!r} scores nothing in profile {profile.name!r}; "
+                "send only Score's plugins",
                 reason="PLUGIN_NOT_FOUND",
                 plugin=column.plugin,
+                profile=profile.name,
             )
         if column.plugin in columns:
             raise InvalidArgumentError.at(f"plugins[{at}].plugin", f"{column.plugin!r} is given twice")
@@ -228,8 +277,8 @@ def _known_only(raw: dict[str, Int64s], selection: Selection) -> dict[str, Int64
     """
     known = selection.rows != NO_ROW
     faults = [
-        FieldError(f"plugins[{name}].raw", f"has {len(column)} scores for {len(known)} nodes")
-        for name, column in raw.items()
+        FieldError(f"plugins[{at}].raw", f"plugin {name}: {len(column)} scores for {len(known)} nodes")
+        for at, (name, column) in enumerate(raw.items())
         if len(column) != len(known)
     ]
     if faults:

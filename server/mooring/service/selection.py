@@ -3,48 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum, auto
 
 import numpy as np
 
-from mooring.framework import ClusterState, Int32s, NodeTable, Pod
+from mooring.framework import ClusterState, Int32s, Node, NodeTable, Pod
 from mooring.framework.args import FieldError
-from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
+from mooring.framework.errors import InvalidArgumentError
 from mooring.service.backend import Limits, ObjectDecoder
-from mooring.service.objects import decode_node, decode_pod
+from mooring.service.indices import NO_INDEX, bitmap_rows, index_rows
+from mooring.service.node_names import NO_ROW, joined_names, name_list, names_of, rows_of
+from mooring.service.objects import decode_node, decode_pod, is_placed
 from mooring.v1 import nodes_pb2 as pb
-
-NO_ROW = -1
-"""The row of a node that the server does not know."""
-
-NO_INDEX = 2**32 - 1
-"""How an answer spells "no node" among indices."""
 
 NO_NODES: Int32s = np.zeros(0, np.int32)
 
 
+class Listing(Enum):
+    """When an answer lists the selected nodes."""
+
+    NEVER = auto()
+    WHERE_NEEDED = auto()
+    ALWAYS = auto()
+
+
 class Selection:
-    """The nodes of one call, in the caller's order.
+    """The nodes of one call, in the caller's order. For one thread.
+
+    What ``candidates`` finds is true for the state that is evaluated then, so it is kept and answered:
+    rows may have other nodes a moment later.
 
     Attributes:
-        state: A private copy of the state when nodes or pods were sent along, else None: the live one.
+        state: A private copy of the state when nodes or pods were sent along or left out, else None: the
+            live one.
         rows: int32[M] after ``candidates``: the rows that the selection meant, ``NO_ROW`` where unknown.
+        nodes: After ``candidates``: the selected nodes as the caller wants them named, where the answer
+            lists them.
+        epoch: After ``candidates``: the node epoch of the live state.
     """
 
     def __init__(
-        self, message: pb.NodeSelection, live: ClusterState, decoder: ObjectDecoder, limits: Limits
+        self,
+        message: pb.NodeSelection,
+        live: ClusterState,
+        decoder: ObjectDecoder,
+        limits: Limits,
+        listing: Listing = Listing.WHERE_NEEDED,
     ) -> None:
         self._message = message
+        self._live = live
         self._kind = message.WhichOneof("selection") or "all"
-        self._names: list[str] = []
+        self._form = _form(message.answer_form, self._kind)
+        explicit = self._kind not in ("all", "bitmap")
+        self._lists = listing is Listing.ALWAYS or (listing is Listing.WHERE_NEEDED and not explicit)
+        self._limit = limits.max_selected_nodes
+        self.state: ClusterState | None = None
         self.rows: Int32s = NO_NODES
-        self.state = self._forked(live, decoder)
-        self._names = self._selected_names()
-        self._check(limits)
+        self.nodes: pb.NodeList | None = None
+        self.epoch = 0
+        self._origin: tuple[int, int] | None = None
+        inline = self._inline_nodes(decoder)
+        self._names = self._given_names(inline)
+        self._check_names()
+        self._check_indexed(inline)
+        pods = self._assumed_pods(decoder)
+        if inline or pods:
+            self._fork(inline, pods)
 
     @property
-    def implicit(self) -> bool:
-        """Whether answers keep the caller's order and need no list of nodes."""
-        return self._kind not in ("all", "bitmap")
+    def hypothetical(self) -> bool:
+        """Whether nodes or pods were sent along, so that the answer is about no real cluster."""
+        return self._kind == "inline" or bool(self._message.assumed_pods)
+
+    def private(self) -> ClusterState:
+        """The private copy of the state, made now if there is none yet."""
+        if self.state is None:
+            return self._fork((), ())
+        return self.state
+
+    def leave_out(self, pod: Pod) -> None:
+        """Take ``pod`` off its node for this call: it must not count against itself."""
+        uid = pod.metadata.uid
+        if is_placed(self.state or self._live, uid):
+            self.private().discard(uid)
 
     def candidates(self, state: ClusterState) -> Int32s:
         """int32[N]: the rows of the known nodes among the selected ones, in the caller's order.
@@ -54,74 +95,102 @@ class Selection:
             InvalidArgumentError: An index that no node has.
         """
         table = state.snapshot.nodes
-        if self._kind == "all":
-            self.rows = table.rows()
-        elif self._kind == "indices":
-            indices = np.array(self._message.indices.indices, np.int64)
-            self.rows = _checked_indices(table, self._message.indices.node_epoch, indices)
-        elif self._kind == "bitmap":
-            bits = np.frombuffer(self._message.bitmap.bits, np.uint8)
-            indices = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
-            self.rows = _checked_indices(table, self._message.bitmap.node_epoch, indices)
-        else:
-            index = table.index
-            self.rows = np.array([index.get(name, NO_ROW) for name in self._names], np.int32)
+        with state.lock:
+            self.rows = self._selected_rows(table)
+            self.epoch = self._origin[1] if self._origin else table.epoch
+            if self._lists:
+                listed = self._names or names_of(table, self.rows)
+                self.nodes = self.node_list(listed, self.rows)
         known: Int32s = self.rows[self.rows != NO_ROW]
         return known
 
-    def node_list(self, table: NodeTable, rows: Int32s) -> pb.NodeList:
-        """``rows`` as the caller wants nodes named; ``NO_ROW`` is "no node"."""
-        form = self._message.answer_form or _FORMS.get(self._kind, pb.NODE_FORM_NAMES)
-        if form == pb.NODE_FORM_INDICES:
-            indices = np.where(rows == NO_ROW, NO_INDEX, rows.astype(np.int64))
-            return pb.NodeList(indices=pb.NodeIndices(node_epoch=table.epoch, indices=indices.tolist()))
-        return name_list(names_of(table, rows), joined=form == pb.NODE_FORM_JOINED_NAMES)
+    def version(self, evaluated: int) -> int:
+        """The version of the live state that an answer belongs to, ``evaluated`` unless there is a copy."""
+        return self._origin[0] if self._origin else evaluated
 
-    def full_list(self, table: NodeTable) -> pb.NodeList:
-        """Every selected node, unknown ones by the name that the caller used."""
-        if not self._names or self._message.answer_form == pb.NODE_FORM_INDICES:
-            return self.node_list(table, self.rows)
-        joined = pb.NODE_FORM_JOINED_NAMES in (self._message.answer_form, _FORMS.get(self._kind))
-        return name_list(self._names, joined=joined)
+    def node_list(self, names: Sequence[str], rows: Int32s) -> pb.NodeList:
+        """Nodes as the caller wants them named: ``names``, or ``rows`` of the last epoch seen."""
+        if self._form == pb.NODE_FORM_INDICES:
+            return pb.NodeList(indices=pb.NodeIndices(node_epoch=self.epoch, indices=_indices(rows)))
+        return name_list(names, joined=self._form == pb.NODE_FORM_JOINED_NAMES)
 
-    def answer_list(self, table: NodeTable) -> pb.NodeList | None:
-        """The list of the selected nodes where the answer needs one."""
-        return None if self.implicit else self.node_list(table, self.rows)
-
-    def _forked(self, live: ClusterState, decoder: ObjectDecoder) -> ClusterState | None:
+    def _selected_rows(self, table: NodeTable) -> Int32s:
         message = self._message
-        inline = message.inline.nodes if self._kind == "inline" else ()
-        if not inline and not message.assumed_pods:
-            return None
-        nodes = [decode_node(decoder, node, f"nodes.inline.nodes[{at}]") for at, node in enumerate(inline)]
-        pods = [
-            decode_pod(decoder, pod, f"nodes.assumed_pods[{at}]")
-            for at, pod in enumerate(message.assumed_pods)
-        ]
-        self._names = [node.metadata.name for node in nodes]
-        _check_assumed(pods, set(self._names), live)
-        return live.fork(nodes, pods)
+        if self._kind == "all":
+            return table.rows()
+        if self._kind == "indices":
+            return index_rows(table, message.indices, self._limit)
+        if self._kind == "bitmap":
+            return bitmap_rows(table, message.bitmap, self._limit)
+        return rows_of(table, self._names)
 
-    def _selected_names(self) -> list[str]:
+    def _inline_nodes(self, decoder: ObjectDecoder) -> list[Node]:
+        sent = self._message.inline.nodes if self._kind == "inline" else ()
+        self._check_count(len(sent))
+        return [decode_node(decoder, node, f"nodes.inline.nodes[{at}]") for at, node in enumerate(sent)]
+
+    def _given_names(self, inline: Sequence[Node]) -> Sequence[str]:
         if self._kind == "names":
             return list(self._message.names.names)
         if self._kind == "joined_names":
-            joined = self._message.joined_names
-            try:
-                return joined.decode().split("\0") if joined else []
-            except UnicodeDecodeError as error:
-                raise InvalidArgumentError.at("nodes.joined_names", f"not UTF-8: {error}") from error
-        return self._names
+            return joined_names(self._message.joined_names)
+        return [node.metadata.name for node in inline]
 
-    def _check(self, limits: Limits) -> None:
-        if len(self._names) > limits.max_selected_nodes:
+    def _check_names(self) -> None:
+        self._check_count(len(self._names))
+        if len(set(self._names)) == len(self._names):
+            return
+        first: dict[str, int] = {}
+        at = next(at for at, name in enumerate(self._names) if first.setdefault(name, at) != at)
+        path = {"names": f"names.names[{at}]", "inline": f"inline.nodes[{at}]"}.get(self._kind, self._kind)
+        raise InvalidArgumentError.at(f"nodes.{path}", f"node {self._names[at]!r} is given twice")
+
+    def _check_count(self, count: int) -> None:
+        if count > self._limit:
             raise InvalidArgumentError.at(
-                f"nodes.{self._kind}",
-                f"{len(self._names)} nodes are more than the {limits.max_selected_nodes} allowed",
+                f"nodes.{self._kind}", f"{count} nodes are more than the {self._limit} allowed"
             )
-        if len(set(self._names)) != len(self._names):
-            twice = _first_duplicate(self._names)
-            raise InvalidArgumentError.at(f"nodes.{self._kind}", f"node {twice!r} is named twice")
+
+    def _check_indexed(self, inline: Sequence[Node]) -> None:
+        if self._form != pb.NODE_FORM_INDICES:
+            return
+        stored = self._live.snapshot.nodes.index
+        faults = [
+            FieldError(
+                f"nodes.inline.nodes[{at}]",
+                f"node {node.metadata.name!r} is not stored and has no index; ask for names",
+            )
+            for at, node in enumerate(inline)
+            if node.metadata.name not in stored
+        ]
+        if faults:
+            raise InvalidArgumentError(faults)
+
+    def _assumed_pods(self, decoder: ObjectDecoder) -> list[Pod]:
+        sent = self._message.assumed_pods
+        pods = [decode_pod(decoder, pod, f"nodes.assumed_pods[{at}]") for at, pod in enumerate(sent)]
+        inline = set(self._names) if self._kind == "inline" else set()
+        stored = self._live.snapshot.nodes.index
+        faults = [
+            FieldError(f"nodes.assumed_pods[{at}].spec.nodeName", _no_such_place(pod.spec.node_name))
+            for at, pod in enumerate(pods)
+            if pod.spec.node_name not in inline and pod.spec.node_name not in stored
+        ]
+        if faults:
+            raise InvalidArgumentError(faults)
+        return pods
+
+    def _fork(self, nodes: Sequence[Node], pods: Sequence[Pod]) -> ClusterState:
+        with self._live.lock:
+            self._origin = (self._live.version, self._live.snapshot.nodes.epoch)
+            self.state = self._live.fork(nodes, pods)
+        return self.state
+
+
+def _form(asked: pb.NodeForm.ValueType, kind: str) -> pb.NodeForm.ValueType:
+    if asked not in pb.NodeForm.values():
+        raise InvalidArgumentError.at("nodes.answer_form", f"{asked} is no NodeForm")
+    return asked or _FORMS.get(kind, pb.NODE_FORM_NAMES)
 
 
 _FORMS = {
@@ -131,55 +200,10 @@ _FORMS = {
 }
 
 
-def names_of(table: NodeTable, rows: Int32s) -> list[str]:
-    """The names of ``rows``, "" for ``NO_ROW``."""
-    names = table.names
-    return [names[row] if row != NO_ROW else "" for row in rows.tolist()]
+def _indices(rows: Int32s) -> list[int]:
+    indices: list[int] = np.where(rows == NO_ROW, NO_INDEX, rows.astype(np.int64)).tolist()
+    return indices
 
 
-def name_list(names: Sequence[str], *, joined: bool) -> pb.NodeList:
-    """Names in an answer."""
-    if joined:
-        return pb.NodeList(joined_names="\0".join(names).encode())
-    return pb.NodeList(names=pb.NodeNames(names=names))
-
-
-def _checked_indices(
-    table: NodeTable, epoch: int, indices: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> Int32s:
-    if epoch != table.epoch:
-        raise FailedPreconditionError(
-            f"node_epoch {epoch} is not the current {table.epoch}; call ListNodes, translate, repeat",
-            reason="NODE_EPOCH_STALE",
-            node_epoch=str(table.epoch),
-        )
-    unknown = indices >= table.capacity
-    unknown[~unknown] = ~table.alive[indices[~unknown]]
-    if unknown.any():
-        raise InvalidArgumentError.at("nodes", f"no node has index {int(indices[unknown][0])}")
-    if len(np.unique(indices)) != len(indices):
-        raise InvalidArgumentError.at("nodes.indices", "an index is given twice")
-    return indices.astype(np.int32)
-
-
-def _check_assumed(pods: Sequence[Pod], inline: set[str], live: ClusterState) -> None:
-    known = live.snapshot.nodes.index
-    faults = [
-        FieldError(
-            f"nodes.assumed_pods[{at}].spec.nodeName",
-            f"{pod.spec.node_name!r} is neither a stored nor an inline node",
-        )
-        for at, pod in enumerate(pods)
-        if pod.spec.node_name not in inline and pod.spec.node_name not in known
-    ]
-    if faults:
-        raise InvalidArgumentError(faults)
-
-
-def _first_duplicate(names: Sequence[str]) -> str:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return ""
+def _no_such_place(node_name: str) -> str:
+    return f"{node_name!r} is neither a stored nor an inline node" if node_name else "is missing"

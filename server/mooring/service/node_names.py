@@ -1,0 +1,49 @@
+"""Lists of node names on the wire, and the rows that they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+
+import numpy as np
+
+from mooring.framework import Int32s, NodeTable
+from mooring.framework.errors import InvalidArgumentError
+from mooring.v1 import nodes_pb2 as pb
+
+NO_ROW = -1
+"""The row of a node that the server does not know."""
+
+
+def joined_names(joined: bytes) -> list[str]:
+    """The names of ``NodeSelection.joined_names``.
+
+    Raises:
+        InvalidArgumentError: Not UTF-8, or there is a NUL at the end.
+    """
+    if not joined:
+        return []
+    if joined.endswith(b"\0"):
+        raise InvalidArgumentError.at("nodes.joined_names", "ends with a NUL byte; NUL stands between names")
+    try:
+        return joined.decode().split("\0")
+    except UnicodeDecodeError as error:
+        raise InvalidArgumentError.at("nodes.joined_names", f"not UTF-8: {error}") from error
+
+
+def rows_of(table: NodeTable, names: Sequence[str]) -> Int32s:
+    """int32[M]: the row of each name, ``NO_ROW`` where no node has it."""
+    return np.fromiter(map(table.index.get, names, repeat(NO_ROW)), np.int32, len(names))
+
+
+def names_of(table: NodeTable, rows: Int32s) -> list[str]:
+    """The names of ``rows``, "" for ``NO_ROW``."""
+    names = table.names
+    return [names[row] if row != NO_ROW else "" for row in rows.tolist()]
+
+
+def name_list(names: Sequence[str], *, joined: bool) -> pb.NodeList:
+    """Names in an answer."""
+    if joined:
+        return pb.NodeList(joined_names="\0".join(names).encode())
+    return pb.NodeList(names=pb.NodeNames(names=names))

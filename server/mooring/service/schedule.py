@@ -1,0 +1,221 @@
+"""Schedule: many pods per call, decided in order, answered as columns."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from mooring.framework import SUCCESS, Code, Pod, Status
+from mooring.framework.errors import AbortedError, DeadlineExceededError, MooringError
+from mooring.runtime.engine import Choice
+from mooring.runtime.placing import Placement, place, refuse_unbindable
+from mooring.runtime.profile import Profile
+from mooring.service.backend import Backend
+from mooring.service.batch import Batch
+from mooring.service.columns import put
+from mooring.service.node_names import names_of, rows_of
+from mooring.service.objects import status_message
+from mooring.service.outcomes import OUTCOMES
+from mooring.service.slots import Progress
+from mooring.v1 import scheduling_service_pb2 as pb
+
+NO_TURN = Status(Code.PENDING, ("the deadline passed before this pod's turn; send it again",))
+"""The status of pods that a committing call could not get to."""
+
+
+@dataclass(slots=True)
+class _Columns:
+    """The answer while it grows; one entry per pod that had its turn."""
+
+    statuses: dict[tuple[Status, str], int] = field(default_factory=lambda: {(SUCCESS, ""): 0})
+    pod_statuses: list[int] = field(default_factory=list)
+    nodes: list[str] = field(default_factory=list)
+    totals: list[int] = field(default_factory=list)
+    tie_counts: list[int] = field(default_factory=list)
+    ties: list[list[str]] = field(default_factory=list)
+    evaluated: list[int] = field(default_factory=list)
+    feasible: list[int] = field(default_factory=list)
+    outcomes: list[pb.BindOutcome.ValueType] = field(default_factory=list)
+
+    def add(self, status: Status, message: str = "") -> None:
+        """A pod without a choice."""
+        number = self.statuses.setdefault((status, message), len(self.statuses))
+        self.pod_statuses.append(number)
+        self.nodes.append("")
+        self.ties.append([])
+        for column in (self.totals, self.tie_counts, self.evaluated, self.feasible):
+            column.append(0)
+        self.outcomes.append(pb.BIND_OUTCOME_UNSPECIFIED)
+
+    def add_choice(self, choice: Choice, status: Status, message: str, *, ties: bool) -> None:
+        """A pod with a choice; ``status`` differs from the choice's where the commit failed."""
+        self.add(status, message)
+        evaluation = choice.evaluation
+        self.nodes[-1] = choice.node_name or ""
+        self.totals[-1] = choice.total
+        self.tie_counts[-1] = len(choice.ties)
+        self.evaluated[-1] = evaluation.evaluated
+        self.feasible[-1] = len(evaluation.feasible)
+        if ties:
+            self.ties[-1] = names_of(evaluation.snapshot.nodes, choice.ties)
+
+
+class Schedule:
+    """One call of Schedule. ``run`` is for a plugin slot; ``unfinished`` for who waited in vain."""
+
+    def __init__(self, backend: Backend, request: pb.ScheduleRequest) -> None:
+        self._backend = backend
+        self._request = request
+        self._batch: Batch | None = None
+        self._columns = _Columns()
+        self._lock = threading.Lock()
+        self._version: int | None = None
+        self._committed = False
+        self._closed = False
+
+    def run(self, progress: Progress) -> pb.ScheduleResponse:
+        """Decide, and where asked bind, the pods in order; each sees the earlier ones placed.
+
+        Raises:
+            MooringError: The request is wrong, time is over, or a plugin failed in a dry run.
+        """
+        batch = self._batch = Batch.of(self._request, self._backend)
+        if batch.commits:
+            for pod, profile in zip(batch.pods, batch.profiles, strict=True):
+                self._commit(batch, pod, profile, progress)
+            return self._response(batch)
+        self._dry_run(batch, progress)
+        return self._response(batch)
+
+    def unfinished(self) -> pb.ScheduleResponse | None:
+        """The answer when time is over: None unless something was committed; the rest had no turn."""
+        with self._lock:
+            self._closed = True
+        batch = self._batch
+        if batch is None or not self._committed:
+            return None
+        for _ in range(len(batch.pods) - len(self._columns.pod_statuses)):
+            self._columns.add(NO_TURN)
+        return self._response(batch)
+
+    def _dry_run(self, batch: Batch, progress: Progress) -> None:
+        """Decide on the live state, or on a copy as soon as one pod has to see another."""
+        engine, selection = self._backend.engine, batch.selection
+        if len(batch.pods) > 1:
+            selection.private()
+        for pod, profile in zip(batch.pods, batch.profiles, strict=True):
+            began = time.perf_counter()
+            selection.leave_out(pod)
+            try:
+                choice = engine.decide(
+                    pod,
+                    profile,
+                    selection.candidates,
+                    seed=self._request.seed,
+                    state=selection.state,
+                    progress=progress,
+                )
+            except MooringError:
+                self._count("error", profile, began)
+                raise
+            if choice.node_name is not None and selection.state is not None:
+                selection.state.assume(pod, choice.node_name)
+            self._version = choice.state_version
+            evaluation = choice.evaluation
+            self._add(choice, evaluation.status, evaluation.message)
+            self._count(_result(evaluation.status), profile, began)
+
+    def _commit(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> None:
+        began = time.perf_counter()
+        try:
+            self._refuse_known(pod)
+            placement = place(
+                self._backend.engine,
+                pod,
+                profile,
+                batch.selection.candidates,
+                seed=self._request.seed,
+                progress=progress,
+            )
+        except DeadlineExceededError:
+            raise
+        except MooringError as error:
+            status = Status(Code.ERROR, (error.reason,), error.metadata.get("plugin", ""))
+            with self._lock:
+                if not self._closed:
+                    self._columns.add(status, error.message)
+            self._count("error", profile, began)
+        else:
+            message = placement.choice.evaluation.message
+            self._add(placement.choice, placement.status, message, placement)
+            self._count(_result(placement.status), profile, began)
+
+    def _refuse_known(self, pod: Pod) -> None:
+        """Refuse a pod that the state knows better than the request: placed, deleted, gated or recreated.
+
+        Raises:
+            FailedPreconditionError, AbortedError: What Bind would say.
+        """
+        state = self._backend.engine.state
+        named = state.find_pod(pod.metadata.namespace, pod.metadata.name)
+        if named is not None and named.metadata.uid != pod.metadata.uid:
+            raise AbortedError(
+                f"pod {pod.key} has UID {named.metadata.uid}, not {pod.metadata.uid}; forget the old pod",
+                reason="POD_RECREATED",
+                pod=pod.key,
+                uid=named.metadata.uid,
+            )
+        known = state.snapshot.pods.get(pod.metadata.uid)
+        if known is not None:
+            refuse_unbindable(known.pod)
+
+    def _add(self, choice: Choice, status: Status, message: str, placement: Placement | None = None) -> None:
+        committed = placement.committed if placement else None
+        with self._lock:
+            if self._closed:
+                return
+            self._columns.add_choice(choice, status, message, ties=self._request.include_ties)
+            if committed is not None and committed.status.ok:
+                self._committed = True
+                outcome = committed.outcome
+                self._columns.outcomes[-1] = OUTCOMES[outcome] if outcome else pb.BIND_OUTCOME_BOUND
+
+    def _count(self, result: str, profile: Profile, began: float) -> None:
+        metrics = self._backend.metrics
+        metrics.schedule_attempts(result, profile.name).inc()
+        metrics.attempt_duration(result, profile.name).observe(time.perf_counter() - began)
+
+    def _response(self, batch: Batch) -> pb.ScheduleResponse:
+        columns, state, selection = self._columns, self._backend.engine.state, batch.selection
+        profiles = {profile.name: profile for profile in batch.profiles}
+        # Indices and their epoch must be of one moment; a node that is gone by now has none.
+        with state.lock:
+            table = (selection.state or state).snapshot.nodes
+            version = state.version if self._version is None else selection.version(self._version)
+            if selection.state is None:
+                selection.epoch = table.epoch
+            rows = rows_of(table, columns.nodes)
+            tie_rows = [rows_of(table, names) for names in columns.ties] if self._request.include_ties else []
+        response = pb.ScheduleResponse(
+            provenance=self._backend.provenance(
+                version, selection.epoch, next(iter(profiles)) if len(profiles) == 1 else ""
+            ),
+            nodes=selection.node_list(columns.nodes, rows),
+            statuses=[status_message(status, message) for status, message in columns.statuses],
+            ties=[selection.node_list(names, at) for names, at in zip(columns.ties, tie_rows, strict=False)],
+            bind_outcomes=columns.outcomes if batch.commits else (),
+            warnings=dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings),
+        )
+        put(response, "pod_statuses", columns.pod_statuses)
+        put(response, "totals", columns.totals)
+        put(response, "tie_counts", columns.tie_counts)
+        put(response, "evaluated_counts", columns.evaluated)
+        put(response, "feasible_counts", columns.feasible)
+        return response
+
+
+def _result(status: Status) -> str:
+    if status.ok:
+        return "scheduled"
+    return "error" if status.code is Code.ERROR else "unschedulable"

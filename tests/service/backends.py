@@ -1,0 +1,358 @@
+"""Backends over small clusters, and two ways to their servicers: grpcio-testing, and a server on a port."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import grpc
+import grpc_testing
+
+from mooring import config
+from mooring.cli.bridge import Decoder, PushBridge, source_state
+from mooring.cli.plugin_entries import plugin_entries
+from mooring.cluster.binding import LocalBinder
+from mooring.cluster.kinds import ClusterObject
+from mooring.cluster.sources import PushSource
+from mooring.cluster.state import State
+from mooring.framework import (
+    Binder,
+    BindOutcome,
+    CycleState,
+    FilterPlugin,
+    Int64s,
+    Node,
+    NodeInfo,
+    NodeView,
+    Plugin,
+    Pod,
+    ScorePlugin,
+    Status,
+)
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.service.backend import Backend, Limits, SourceState
+from mooring.service.errors import DETAILS_KEY, failure_of
+from mooring.service.metrics import Metrics
+from mooring.service.observer import MetricsObserver
+from mooring.service.offer import Servicers
+from mooring.service.server import build
+from mooring.service.slots import Slots
+from mooring.testing.builders import to_json
+from mooring.v1 import cluster_service_pb2, plugin_service_pb2, scheduling_service_pb2
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
+from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from tests.service.harness import LONG, QUIET, Failed, decode
+
+SYNCED = SourceState("test", synced=True)
+
+Kind = type[Plugin[Any]]
+
+
+class RecordingBinder:
+    """Stands for an API server: answers as told, and keeps what it was asked."""
+
+    def __init__(self, outcome: BindOutcome = BindOutcome.BOUND, error: Exception | None = None) -> None:
+        self.bound: list[tuple[str, str]] = []
+        self._outcome = outcome
+        self._error = error
+
+    def bind(self, pod: Pod, node_name: str) -> BindOutcome:
+        self.bound.append((pod.metadata.uid, node_name))
+        if self._error is not None:
+            raise self._error
+        return self._outcome
+
+
+def profile(
+    *plugins: str | tuple[str, int], name: str = "default-scheduler", **fields: Any
+) -> dict[str, Any]:
+    """A profile that runs these plugins, by name or with a weight, and nothing else that decides."""
+    enabled = [{"name": "PrioritySort"}, {"name": "DefaultBinder"}]
+    for plugin in plugins:
+        kind, weight = (plugin, 1) if isinstance(plugin, str) else plugin
+        enabled.append({"name": kind, "weight": weight})  # type: ignore[dict-item]
+    points = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": enabled}}
+    return {"schedulerName": name, "plugins": points, **fields}
+
+
+def configuration(*profiles: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": list(profiles),
+    }
+
+
+@dataclass
+class World:
+    """A backend and the state behind it."""
+
+    backend: Backend
+    state: State
+
+    @property
+    def slots(self) -> Slots:
+        return self.backend.slots
+
+    def put(self, *objects: ClusterObject) -> None:
+        """Replaces all objects."""
+        self.state.replace("test", objects)
+
+
+@contextmanager
+def world(
+    *objects: ClusterObject,
+    plugins: Sequence[Kind] = (),
+    document: dict[str, Any] | None = None,
+    binder: Binder | None = None,
+    push: bool = False,
+    limits: Limits | None = None,
+    max_abandoned: int = 32,
+    sources: Callable[[], Sequence[SourceState]] = lambda: [SYNCED],
+) -> Iterator[World]:
+    """A backend over ``objects``: the default profile, or ``plugins`` alone, or a configuration."""
+    registry = new_in_tree_registry()
+    for kind in plugins:
+        registry.register(kind.name, kind)
+    if document is None and plugins:
+        document = configuration(profile(*(kind.name for kind in plugins)))
+    catalog = registry.catalog()
+    loaded = config.default(catalog) if document is None else config.from_document(document, catalog)
+    state = State(first_epoch=1_000)
+    state.replace("test", objects)
+    metrics = Metrics()
+    engine = build_engine(
+        loaded, registry, state, binder or LocalBinder(state), observer=MetricsObserver(metrics)
+    )
+    source = PushSource(state)
+    slots = Slots(2, max_abandoned)
+    backend = Backend(
+        engine=engine,
+        slots=slots,
+        decoder=Decoder(),
+        configuration_hash=loaded.hash,
+        kube_version="1.36",
+        server_version="0.0.0",
+        start_time=datetime(2026, 1, 1, tzinfo=UTC),
+        sources=(lambda: [source_state(s) for s in source.describe()]) if push else sources,
+        plugins=tuple(plugin_entries(registry)),
+        profile_documents={},
+        pushes=PushBridge(source) if push else None,
+        api_server_connected=binder is not None,
+        metrics=metrics,
+    )
+    try:
+        yield World(replace(backend, limits=limits) if limits else backend, state)
+    finally:
+        slots.stop()
+
+
+class Direct:
+    """Stubs of all services that call the servicers through grpcio-testing's server.
+
+    That server has no interceptors, so errors are translated around each method here.
+    """
+
+    DESCRIPTORS: ClassVar[dict[str, Any]] = {
+        "scheduling": scheduling_service_pb2.DESCRIPTOR.services_by_name["SchedulingService"],
+        "cluster": cluster_service_pb2.DESCRIPTOR.services_by_name["ClusterService"],
+        "plugins": plugin_service_pb2.DESCRIPTOR.services_by_name["PluginService"],
+    }
+
+    def __init__(self, backend: Backend) -> None:
+        servicers = Servicers.of(backend)
+        self._server = grpc_testing.server_from_dictionary(
+            {self.DESCRIPTORS[key]: Mapped(getattr(servicers, key)) for key in self.DESCRIPTORS},
+            grpc_testing.strict_real_time(),
+        )
+        self.scheduling, self.cluster, self.plugins = (
+            DirectStub(self._server, descriptor) for descriptor in self.DESCRIPTORS.values()
+        )
+
+
+class Mapped:
+    """A servicer whose errors end the call as they do behind the server's layers."""
+
+    def __init__(self, servicer: Any) -> None:
+        self._servicer = servicer
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._servicer, name)
+
+        def call(request: Any, context: grpc.ServicerContext) -> Any:
+            try:
+                return method(request, context)
+            except Exception as error:  # noqa: BLE001 - as the server does
+                # Its own abort loses the trailing metadata.
+                failure = failure_of(error)
+                context.set_trailing_metadata(((DETAILS_KEY, failure.details),))
+                context.set_code(failure.code)
+                context.set_details(failure.text)
+
+        return call
+
+
+class DirectError(grpc.RpcError):
+    """What a real channel would have raised."""
+
+    def __init__(self, code: grpc.StatusCode, details: str, trailers: Any) -> None:
+        super().__init__(details)
+        self._code, self._details, self._trailers = code, details, trailers
+
+    def code(self) -> grpc.StatusCode:
+        return self._code
+
+    def details(self) -> str:
+        return self._details
+
+    def trailing_metadata(self) -> Any:
+        return self._trailers
+
+
+class DirectStub:
+    """A stub's methods over grpcio-testing's server."""
+
+    def __init__(self, server: Any, descriptor: Any) -> None:
+        self._server = server
+        self._methods = descriptor.methods_by_name
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = self._methods[name]
+
+        def call(request: Any, timeout: float = LONG) -> Any:
+            rpc = self._server.invoke_unary_unary(method, (), request, timeout)
+            response, trailers, code, details = rpc.termination()
+            if code is not grpc.StatusCode.OK:
+                raise DirectError(code, details, trailers)
+            return response
+
+        return call
+
+
+@dataclass
+class Stubs:
+    """Every service of one server."""
+
+    scheduling: Any
+    cluster: Any
+    plugins: Any
+
+
+@contextmanager
+def served(backend: Backend) -> Iterator[Stubs]:
+    """The backend behind a real server on a port."""
+    services = Servicers.of(backend).services()
+    server = build(services, QUIET, metrics=backend.metrics, slots=backend.slots, ready=lambda: "")
+    server.start()
+    options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+    try:
+        with grpc.insecure_channel(server.address, options) as channel:
+            yield Stubs(
+                SchedulingServiceStub(channel), ClusterServiceStub(channel), PluginServiceStub(channel)
+            )
+    finally:
+        server.stop()
+
+
+@contextmanager
+def direct(backend: Backend) -> Iterator[Stubs]:
+    """The backend behind grpcio-testing."""
+    stubs = Direct(backend)
+    yield Stubs(stubs.scheduling, stubs.cluster, stubs.plugins)
+
+
+WAYS = (direct, served)
+"""Both ways to a servicer."""
+
+
+def refused(call: Callable[[], object]) -> Failed:
+    """What a call fails with, whichever way it went."""
+    try:
+        call()
+    except grpc.RpcError as error:
+        return decode(error)
+    raise AssertionError("the call succeeded")
+
+
+def sent(item: Pod) -> PodSource:
+    return PodSource(object=as_json(item))
+
+
+def as_json(item: Pod | Node) -> KubernetesObject:
+    return KubernetesObject(json=to_json(item))
+
+
+def named(name: str, uid: str = "", namespace: str = "default") -> PodSource:
+    return PodSource(reference=PodReference(namespace=namespace, name=name, uid=uid))
+
+
+def codes(verdicts: Any, count: int) -> list[str]:
+    """The short name of the code of each node."""
+    numbers = list(verdicts.node_statuses) or [0] * count
+    return [statuses_code(verdicts.statuses[number]) for number in numbers]
+
+
+def statuses_code(status: Any) -> str:
+    from mooring.v1 import statuses_pb2
+
+    return statuses_pb2.Code.Name(status.code).removeprefix("CODE_")
+
+
+def scores_of(plugin: Any) -> tuple[str, list[int], list[int], list[int]]:
+    return plugin.plugin, list(plugin.raw), list(plugin.normalized), list(plugin.weighted)
+
+
+def filtering(name: str, answer: Callable[[str], Any]) -> Kind:
+    """A Filter plugin that says ``answer(node)``."""
+
+    class Filtering(FilterPlugin[None]):
+        def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+            said: Status = answer(node.name)
+            return said
+
+    Filtering.name = name
+    return Filtering
+
+
+def scoring(name: str, answer: Callable[[str], Any]) -> Kind:
+    """A Score plugin that says ``answer(node)``, without a normaliser."""
+
+    class Scoring(ScorePlugin[None]):
+        def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+            said: int = answer(node.name)
+            return said
+
+    Scoring.name = name
+    return Scoring
+
+
+def scoring_all(name: str, answer: Callable[[list[str]], Any]) -> Kind:
+    """The same in the form for all nodes at once."""
+
+    class Scoring(ScorePlugin[None]):
+        def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+            said: Int64s = answer(nodes.names)
+            return said
+
+    Scoring.name = name
+    return Scoring
+
+
+@contextmanager
+def gate() -> Iterator[threading.Event]:
+    """An event that is set at the end whatever happens, for plugins that wait."""
+    event = threading.Event()
+    try:
+        yield event
+    finally:
+        event.set()
+
+
+def filter_all(stubs: Stubs, pod: PodSource) -> Any:
+    return stubs.scheduling.Filter(pb.FilterRequest(pod=pod))
