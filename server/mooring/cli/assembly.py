@@ -45,6 +45,20 @@ def registry_of(args: argparse.Namespace, options: tuple[Option, ...]) -> Regist
     return registry
 
 
+def read_text(file: str) -> str:
+    """What stands in a file.
+
+    Raises:
+        InvalidArgumentError: It can't be read, or is no text.
+    """
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidArgumentError.at(file, f"can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidArgumentError.at(file, "is no text in UTF-8") from None
+
+
 def configuration_of(args: argparse.Namespace, registry: Registry) -> config.Configuration:
     """The file that ``--config`` names, or the defaults; warnings go to the log.
 
@@ -54,7 +68,7 @@ def configuration_of(args: argparse.Namespace, registry: Registry) -> config.Con
     catalog = registry.catalog()
     if not args.config:
         return config.default(catalog, kube_version=args.kube_version, feature_gates=args.feature_gates)
-    text = Path(args.config).read_text(encoding="utf-8")
+    text = read_text(args.config)
     loaded = config.load(text, catalog, kube_version=args.kube_version, feature_gates=args.feature_gates)
     for warning in loaded.warnings:
         log.warning("%s: %s", args.config, warning)
@@ -136,6 +150,14 @@ def profile_documents(configuration: config.Configuration) -> dict[str, str]:
     return {profile["schedulerName"]: json.dumps(profile) for profile in profiles}
 
 
+def _binder(args: argparse.Namespace, state: State) -> Binder:
+    if args.kubeconfig and args.in_cluster:
+        raise InvalidArgumentError.at("--kubeconfig", "is given together with --in-cluster; choose one")
+    if args.kubeconfig:
+        return KubernetesBinder.from_kubeconfig(args.kubeconfig)
+    return KubernetesBinder.in_cluster() if args.in_cluster else LocalBinder(state)
+
+
 def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Observer) -> Assembly:
     """The parts that ``args`` ask for.
 
@@ -146,9 +168,7 @@ def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Ob
     configuration = configuration_of(args, registry)
     # Epochs of an earlier start must never validate indices of this one.
     state = State(first_epoch=time.time_ns() // 1_000_000)
-    binder: Binder = (
-        KubernetesBinder.from_kubeconfig(args.kubeconfig) if args.kubeconfig else LocalBinder(state)
-    )
+    binder = _binder(args, state)
     engine = build_engine(
         configuration,
         registry,
@@ -166,6 +186,6 @@ def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Ob
         engine=engine,
         kube_version=args.kube_version,
         feature_gates=dict(args.feature_gates or {}),
-        api_server_connected=bool(args.kubeconfig),
+        api_server_connected=isinstance(binder, KubernetesBinder),
         max_concurrent_calls=args.max_concurrent_calls,
     )

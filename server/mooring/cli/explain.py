@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from mooring.cli import remote
-from mooring.cli.flags import Flags, add_deciding, seed
+from mooring.cli.flags import Commands, Flags, add_deciding, add_manifests, add_output, seed
 from mooring.cli.manifests import engine_over
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_json
@@ -18,21 +18,24 @@ from mooring.runtime.engine import all_rows
 from mooring.runtime.explain import document, failure_document
 from mooring.v1 import scheduling_service_pb2 as pb
 
+LISTED_PODS = 20
+"""So many pods are named where the wanted one is unknown."""
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+
+def add(commands: Commands) -> None:
     """Declare the command."""
     text = "show every node and every plugin for one pod"
     parser = commands.add_parser("explain", help=text, description=text, allow_abbrev=False)
     parser.add_argument("pod", metavar="POD", help="NAMESPACE/NAME, or a name in the default namespace")
     flags = Flags(parser)
-    parser.add_argument("--manifests", nargs="+", default=[], metavar="PATH", help="files or directories")
-    flags.add("server", "ADDRESS", "", "ask the server there instead")
+    add_manifests(flags, required=False)
+    flags.add("server", "ADDRESS", "", "ask the server there instead: HOST:PORT or unix:PATH")
     flags.add("profile", "NAME", "", "the profile; default the one that the pod names")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     flags.switch("all-rejections", "name every plugin that refuses a node, not only the first")
     flags.switch("always-score", "score a single feasible node too")
     flags.switch("all", "show every node")
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="default: table")
+    add_output(flags)
     add_deciding(flags)
     parser.set_defaults(run=run)
 
@@ -78,7 +81,9 @@ def _pod(wanted: str, pods: list[Pod]) -> Pod:
     for pod in pods:
         if pod.key == key:
             return pod
-    known = ", ".join(pod.key for pod in pods if not pod.spec.node_name)
+    pending = [pod.key for pod in pods if not pod.spec.node_name and not pod.finished]
+    more = len(pending) - LISTED_PODS
+    known = ", ".join(pending[:LISTED_PODS]) + (f" and {more} more" if more > 0 else "")
     raise NotFoundError(
         f"no pod {key} in the manifests; pending there: {known or 'none'}", reason="POD_NOT_FOUND", pod=key
     )

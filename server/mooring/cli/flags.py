@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from mooring.framework import KubeVersion
 
 ENVIRONMENT_PREFIX = "MOORING_"
 
 Kind = Callable[[str], Any]
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes a bare ``--switch`` as ``--switch=true`` and never takes the next word for its value."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        switches = {
+            name for action in self._actions if action.type is boolean for name in action.option_strings
+        }
+        given = [f"{word}=true" if word in switches else word for word in args]
+        return super().parse_known_args(given, namespace)
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - it has no public name
+"""What a command is added to."""
 
 
 class Flags:
@@ -20,20 +39,27 @@ class Flags:
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self.parser = parser
 
-    def add(self, name: str, metavar: str, default: str, text: str, kind: Kind = str) -> None:
+    def add(
+        self, name: str, metavar: str, default: str, text: str, kind: Kind = str, *, short: str = ""
+    ) -> None:
         """A flag with one value. A bad value in the environment is a usage error too."""
         shown = f" (default: {default})" if default else ""
+        spellings = [f"-{short}"] if short else []
         self.parser.add_argument(
-            f"--{name}", type=kind, default=_twin(name) or default, metavar=metavar, help=text + shown
+            *spellings,
+            f"--{name}",
+            type=kind,
+            default=_twin(name) or default,
+            metavar=metavar,
+            help=text + shown,
         )
 
     def many(self, name: str, metavar: str, text: str) -> None:
-        """A flag that can be repeated; its twin separates the values by commas."""
-        twin = _twin(name)
+        """A flag that can be repeated; its twin separates the values by commas, and they come first."""
         self.parser.add_argument(
             f"--{name}",
             action="append",
-            default=twin.split(",") if twin else [],
+            default=_values(_twin(name)),
             metavar=metavar,
             help=f"{text}; can be repeated",
         )
@@ -41,18 +67,16 @@ class Flags:
     def switch(self, name: str, text: str) -> None:
         """A flag that is on or off: ``--name``, ``--name=true``, ``--name=false``."""
         self.parser.add_argument(
-            f"--{name}",
-            type=boolean,
-            nargs="?",
-            const=True,
-            default=_twin(name) or "false",
-            metavar="BOOL",
-            help=text,
+            f"--{name}", type=boolean, default=_twin(name) or "false", metavar="BOOL", help=text
         )
 
 
 def _twin(name: str) -> str:
     return os.environ.get(ENVIRONMENT_PREFIX + name.upper().replace("-", "_"), "")
+
+
+def _values(text: str) -> list[str]:
+    return [value for value in text.split(",") if value]
 
 
 def boolean(text: str) -> bool:
@@ -70,13 +94,18 @@ def positive(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """A time in seconds, 0 or more; ``s`` may follow."""
-    try:
-        value = float(text.removesuffix("s"))
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time in seconds, such as 5 or 0.5s")
+    """A time, 0 or more, in seconds or as Kubernetes writes it: ``5``, ``0.5s``, ``500ms``, ``1m30s``."""
+    pieces = _DURATION.findall(text if text[-1:].isalpha() else f"{text}s")
+    if not pieces or "".join(map("".join, pieces)) != (text if text[-1:].isalpha() else f"{text}s"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time, such as 5, 0.5s or 1m30s")
+    return sum(float(number) * _UNITS[unit] for number, unit in pieces)
+
+
+def above_zero(text: str) -> float:
+    """A time as ``seconds`` takes it, above 0."""
+    value = seconds(text)
+    if not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time above zero")
     return value
 
 
@@ -88,18 +117,27 @@ def seed(text: str) -> int:
 
 
 def verbosity(text: str) -> int:
-    """0 to 10."""
-    if not (text.isascii() and text.isdecimal() and int(text) <= 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 10")
-    return int(text)
+    """0 to 10; ``-v=4`` is taken as ``-v 4``."""
+    level = text.removeprefix("=")
+    if not (level.isascii() and level.isdecimal() and int(level) <= 10):
+        raise argparse.ArgumentTypeError(f"{level!r} is not a number from 0 to 10")
+    return int(level)
+
+
+def output_form(text: str) -> str:
+    """Either ``table`` or ``json``."""
+    form = text.removeprefix("=")
+    if form not in ("table", "json"):
+        raise argparse.ArgumentTypeError(f"{form!r} is neither table nor json")
+    return form
 
 
 def feature_gates(text: str) -> dict[str, bool]:
     """``Name=true,Other=false``."""
     gates = {}
-    for pair in filter(None, text.split(",")):
+    for pair in _values(text):
         name, equals, value = pair.partition("=")
-        if not equals:
+        if not (name and equals):
             raise argparse.ArgumentTypeError(f"{pair!r} is not NAME=true or NAME=false")
         gates[name] = boolean(value)
     return gates
@@ -115,20 +153,48 @@ def kube_version(text: str) -> str:
 
 def add_verbosity(flags: Flags) -> None:
     """``-v``, as kube-scheduler's."""
-    flags.parser.add_argument(
-        "-v",
-        "--v",
-        type=verbosity,
-        default=_twin("v") or "0",
-        metavar="LEVEL",
-        help="log verbosity: 2 = effective plugins, 4 = rejections, 10 = every score (default: 0)",
+    flags.add(
+        "v",
+        "LEVEL",
+        "0",
+        "log verbosity: 2 = configuration and plugins in force, 4 = rejections, 10 = every score",
+        verbosity,
+        short="v",
     )
+
+
+def add_output(flags: Flags) -> None:
+    """``-o``, as kubectl's."""
+    flags.add("output", "FORM", "table", "table or json", output_form, short="o")
+
+
+def add_manifests(flags: Flags, *, required: bool) -> None:
+    """``--manifests``; its twin separates the paths by commas."""
+    given = _values(_twin("manifests"))
+    flags.parser.add_argument(
+        "--manifests",
+        nargs="+",
+        default=given,
+        required=required and not given,
+        metavar="PATH",
+        help="files or directories",
+    )
+
+
+def add_plugins(flags: Flags) -> None:
+    """``--plugin``."""
+    flags.many("plugin", "MODULE:CLASS", "register this plugin class")
+
+
+def add_release(flags: Flags) -> None:
+    """Which Kubernetes release to follow."""
+    flags.add("kube-version", "VERSION", "1.36", "Kubernetes release whose behaviour to follow", kube_version)
+    flags.add("feature-gates", "GATES", "", "Name=true,... where they differ from the release", feature_gates)
 
 
 def add_deciding(flags: Flags) -> None:
     """What every command that decides takes."""
     flags.add("config", "FILE", "", "KubeSchedulerConfiguration; without one the default profile")
-    flags.many("plugin", "MODULE:CLASS", "register this plugin class")
-    flags.add("kube-version", "VERSION", "1.36", "Kubernetes release whose behaviour to follow", kube_version)
-    flags.add("feature-gates", "GATES", "", "Name=true,... where they differ from the release", feature_gates)
+    add_plugins(flags)
+    add_release(flags)
     add_verbosity(flags)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 
+from mooring.cli.output import printable
+
 
 def configure(verbosity: int) -> None:
     """Log to standard error; level N of klog is ``logging.INFO - N``, so 10 is DEBUG."""
@@ -20,5 +22,4 @@ class _OneLine(logging.Formatter):
     """Keeps names from elsewhere from breaking the log: control characters are escaped."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the base class's name
-        text = super().formatMessage(record)
-        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+        return printable(super().formatMessage(record))

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 from mooring import __version__
 from mooring.cli import logs
+from mooring.cli.flags import Commands, Parser
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
 from mooring.cli.remote import CallError
 from mooring.config import ConfigError
-from mooring.framework.errors import MooringError
+from mooring.framework.errors import InvalidArgumentError, MooringError
 from mooring.runtime.registry import RegistryError
 from mooring.runtime.signatures import PluginDefinitionError
+from mooring.service.listen import ListenError
 
 COMMANDS = ("serve", "run", "schedule", "explain", "config", "plugins")
 """Each is the module of the same name here, which declares it with ``add``."""
+
+EXIT_INTERRUPTED = 130
+"""As shells report a command that Ctrl-C ended."""
+
+Refusal = (ConfigError, RegistryError, PluginDefinitionError, MooringError, ListenError, CallError)
+"""What the user can put right; the text says what and where."""
 
 
 def main(*options: Option, argv: Sequence[str] | None = None) -> int:
@@ -31,25 +40,45 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
     Returns:
         0; 1 for invalid input; 3 when a pod stayed unschedulable. Wrong usage exits with 2.
     """
-    args = _parser().parse_args(argv)
+    args = _parser().parse_args(sys.argv[1:] if argv is None else argv)
     logs.configure(getattr(args, "v", 0))
     try:
         code: int = args.run(args, options)
-    except (ConfigError, RegistryError, PluginDefinitionError, MooringError, CallError, OSError) as error:
-        complain(error)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads has seen enough. What is still buffered must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    except Refusal as error:
+        complain(_text_of(error, args))
         return EXIT_INVALID
+    except OSError as error:
+        complain(f"{error.filename}: {error.strerror}" if error.filename else error)
+        return EXIT_INVALID
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
     return code
 
 
+def _text_of(error: Exception, args: argparse.Namespace) -> str:
+    """An error's text, with a line for each fault."""
+    if isinstance(error, ConfigError):
+        file = args.file if args.command == "config" else args.config
+        return "\n".join(f"{file}: {fault}" for fault in error.errors)
+    if isinstance(error, InvalidArgumentError):
+        return "\n".join(map(str, error.violations))
+    return str(error)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mooring",
         description="On which node should this pod run, and why?",
         epilog="Each flag has a twin in the environment: --health-listen is MOORING_HEALTH_LISTEN. "
         "Exit codes: 0 done, 1 invalid input, 2 wrong usage, 3 something stayed unschedulable.",
         allow_abbrev=False,
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands: Commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in COMMANDS:
         importlib.import_module(f"mooring.cli.{name}").add(commands)
     version = commands.add_parser("version", help="print the version")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from mooring.cli.assembly import registry_of
-from mooring.cli.flags import Flags, add_verbosity
+from mooring.cli.flags import Commands, Flags, add_output, add_plugins, add_verbosity
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_OK, print_json, print_table
 from mooring.cli.plugin_entries import plugin_entries
@@ -14,28 +14,30 @@ from mooring.cli.scaffold import write_package
 from mooring.service.backend import PluginEntry
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Declare the command."""
     text = "list the plugins, or begin a new one"
     parser = commands.add_parser("plugins", help=text, description=text, allow_abbrev=False)
     flags = Flags(parser)
-    flags.many("plugin", "MODULE:CLASS", "register this plugin class")
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="default: table")
+    add_plugins(flags)
+    add_output(flags)
     add_verbosity(flags)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    new = verbs.add_parser("new", help="write an installable package with a plugin and its test")
+    text = "write an installable package with a plugin and its test"
+    new = verbs.add_parser("new", help=text, description=text, allow_abbrev=False)
     new.add_argument("name", metavar="NAME", help="the plugin's name in PascalCase, such as RackAffinity")
-    new.add_argument("--directory", default=".", metavar="DIR", help="where to write it (default: here)")
+    Flags(new).add("directory", "DIR", ".", "where to write it")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
+    registry = registry_of(args, options)
     if args.verb == "new":
-        folder = write_package(args.name, Path(args.directory))
+        folder = write_package(args.name, Path(args.directory), registry)
         print(f"wrote {folder}; next: pip install --editable {folder} && pytest {folder}")
         return EXIT_OK
-    entries = sorted(plugin_entries(registry_of(args, options)), key=lambda entry: entry.name.lower())
+    entries = sorted(plugin_entries(registry), key=lambda entry: entry.name.lower())
     if args.output == "json":
         print_json([_document(entry) for entry in entries])
         return EXIT_OK

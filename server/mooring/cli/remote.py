@@ -13,7 +13,7 @@ from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 
 TIMEOUT_SECONDS = 30.0
 
-CHANNEL_OPTIONS = (("grpc.max_receive_message_length", 64 * 2**20),)
+CHANNEL_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0))
 
 _CODES = {f"CODE_{code.name}": code.label for code in Code}
 
@@ -32,9 +32,16 @@ def explain(address: str, request: pb.ExplainRequest) -> dict[str, Any]:
         try:
             response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
         except grpc.RpcError as error:
-            code, details = error.code(), error.details()
-            raise CallError(f"{address}: {code.name}: {details}") from None
+            raise CallError(_refusal(address, error.code(), error.details())) from None
     return document(response)
+
+
+def _refusal(address: str, code: grpc.StatusCode, details: str | None) -> str:
+    if code is grpc.StatusCode.UNAVAILABLE:
+        return (
+            f"{address}: no mooring server can be reached there ({details}); start one, or check the address"
+        )
+    return f"{address}: {code.name}: {details}"
 
 
 def reference(pod: str) -> objects_pb2.PodSource:

@@ -18,7 +18,7 @@ from typing import IO, Any
 import msgspec
 
 from mooring.cli import remote
-from mooring.cli.flags import Flags, add_verbosity
+from mooring.cli.flags import Commands, Flags, add_verbosity
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_table
 from mooring.cli.tables import print_explanation
@@ -35,7 +35,7 @@ REQUEST_SECONDS = 10.0
 WATCH_SECONDS = 0.2
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Declare the command."""
     text = "start server and extender adapter on a sample cluster, show a first decision, serve until Ctrl-C"
     parser = commands.add_parser("run", help=text, description=text, allow_abbrev=False)
@@ -50,6 +50,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 class StartError(Exception):
     """A process did not start; the text is its own complaint."""
+
+
+class _StoppedError(Exception):
+    """A signal came before everything was ready."""
 
 
 @dataclass(slots=True)
@@ -78,16 +82,14 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
         signal.signal(number, lambda *_: stop.set())
     with ExitStack() as running:
         try:
-            server = _start(running, "mooring", _server_command(args))
+            server = _start(running, "mooring", _server_command(args), stop)
             address = _field(server.ready_line, "grpc")
-            adapter = _start(running, "mooring-extender", _adapter_command(args, address))
-        except StartError as error:
-            complain(error)
-            return EXIT_INVALID
-        url = adapter.ready_line.split()[-1]
-        try:
+            adapter = _start(running, "mooring-extender", _adapter_command(args, address), stop)
+            url = adapter.ready_line.split()[-1]
             _show_first_decision(address, url)
-        except remote.CallError as error:
+        except _StoppedError:
+            return EXIT_OK
+        except (StartError, remote.CallError) as error:
             complain(error)
             return EXIT_INVALID
         print(server.ready_line.replace(" health=", f" extender={url} health="), flush=True)
@@ -106,11 +108,12 @@ def _adapter_command(args: argparse.Namespace, server: str) -> list[str]:
     return [sys.executable, "-m", "mooring_extender", *listen, "--server", server, "--v", str(args.v)]
 
 
-def _start(running: ExitStack, name: str, command: list[str]) -> Child:
+def _start(running: ExitStack, name: str, command: list[str], stop: threading.Event) -> Child:
     """Start a process and wait for its ready line.
 
     Raises:
         StartError: It ended before, or takes too long.
+        _StoppedError: ``stop`` was set meanwhile.
     """
     # A session of its own: Ctrl-C reaches only this process, which then ends the others in order.
     process = subprocess.Popen(  # noqa: S603 - our own program
@@ -121,16 +124,19 @@ def _start(running: ExitStack, name: str, command: list[str]) -> Child:
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     threading.Thread(target=_forward, args=(process.stdout, lines), daemon=True).start()
     deadline = time.monotonic() + START_SECONDS
-    while True:
+    while not stop.is_set():
         try:
-            line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            line = lines.get(timeout=WATCH_SECONDS)
         except queue.Empty:
-            raise StartError(f"{name} was not ready after {START_SECONDS:.0f} s") from None
+            if time.monotonic() > deadline:
+                raise StartError(f"{name} was not ready after {START_SECONDS:.0f} s") from None
+            continue
         if line is None:
             raise StartError(f"{name} ended with exit code {process.wait()}; see its message above")
         if line.startswith(f"{name} ready: "):
             child.ready_line = line.strip()
             return child
+    raise _StoppedError
 
 
 def _environment() -> dict[str, str]:

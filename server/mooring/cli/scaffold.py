@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import keyword
 import re
 from pathlib import Path
 from string import Template
 
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
+from mooring.runtime.registry import Registry
 
 _NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 
@@ -161,17 +164,21 @@ def test_only_nodes_of_the_wanted_tier_are_feasible() -> None:
 }
 
 
-def write_package(name: str, directory: Path) -> Path:
+def write_package(name: str, directory: Path, registry: Registry) -> Path:
     """Write the package of a plugin called ``name`` into a new folder of ``directory``.
 
     Raises:
-        InvalidArgumentError: The name is not PascalCase.
+        InvalidArgumentError: The name is not PascalCase, or a plugin or module has it already.
         FailedPreconditionError: The folder exists.
     """
     if not _NAME.fullmatch(name):
         raise InvalidArgumentError.at("NAME", f"{name!r} is not PascalCase, such as RackAffinity")
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).lower().split()
     distribution, module = "-".join(words), "_".join(words)
+    if name in registry.catalog():
+        raise InvalidArgumentError.at("NAME", f"a plugin named {name} already exists; choose another name")
+    if keyword.iskeyword(module) or importlib.util.find_spec(module):
+        raise InvalidArgumentError.at("NAME", f"Python has a {module} already; choose a longer name")
     folder = directory / distribution
     if folder.exists():
         raise FailedPreconditionError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,25 +12,25 @@ from rich.console import Console
 from rich.progress import track
 from rich.text import Text
 
-from mooring.cli.flags import Flags, add_deciding, seed
+from mooring.cli.flags import Commands, Flags, add_deciding, add_manifests, add_output, seed
 from mooring.cli.manifests import engine_over
 from mooring.cli.options import Option
-from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_json, print_table
+from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_json, print_line, print_table
 from mooring.framework import Pod
-from mooring.framework.errors import FailedPreconditionError, PluginFailureError
+from mooring.framework.errors import FailedPreconditionError, NotFoundError, PluginFailureError
 from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.placing import place
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Declare the command."""
     text = "place the pending pods of the manifests, offline"
     parser = commands.add_parser("schedule", help=text, description=text, allow_abbrev=False)
     flags = Flags(parser)
-    parser.add_argument("--manifests", nargs="+", required=True, metavar="PATH", help="files or directories")
+    add_manifests(flags, required=True)
     flags.add("profile", "NAME", "", "the profile of every pod; default the one that each names")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="default: table")
+    add_output(flags)
     add_deciding(flags)
     parser.set_defaults(run=run)
 
@@ -55,15 +56,17 @@ class Outcome:
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out: in the order of the queue, each pod sees the earlier ones placed."""
     engine, manifests = engine_over(args, options)
+    if args.profile:
+        engine.profile(args.profile)
     pending = [pod for pod in manifests.pods if not pod.spec.node_name and not pod.finished]
     outcomes = [
         _placed(engine, pod, args)
         for pod in track(
-            queued(engine, pending, args.profile),
+            queued(engine, pending),
             description="placing",
             console=Console(stderr=True),
             transient=True,
-            disable=len(pending) < MANY_PODS,
+            disable=len(pending) < MANY_PODS or not sys.stderr.isatty(),
         )
     ]
     if args.output == "json":
@@ -73,11 +76,9 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     return EXIT_OK if all(outcome.node for outcome in outcomes) else EXIT_UNSCHEDULED
 
 
-def queued(engine: Engine, pods: list[Pod], profile: str) -> list[Pod]:
-    """``pods`` in the order in which the profile's QueueSort plugin takes them."""
-    if not pods:
-        return []
-    sorter = engine.profile(profile, pods[0]).queue_sort[0].plugin
+def queued(engine: Engine, pods: list[Pod]) -> list[Pod]:
+    """``pods`` in the order in which the QueueSort plugin takes them; it is the same in every profile."""
+    sorter = next(iter(engine.profiles.values())).queue_sort[0].plugin
     position = {id(pod): float(at) for at, pod in enumerate(pods)}
 
     def compare(first: Pod, second: Pod) -> int:
@@ -91,12 +92,13 @@ def queued(engine: Engine, pods: list[Pod], profile: str) -> list[Pod]:
 def _placed(engine: Engine, pod: Pod, args: argparse.Namespace) -> Outcome:
     try:
         placement = place(engine, pod, engine.profile(args.profile, pod), all_rows, seed=args.seed)
-    except (PluginFailureError, FailedPreconditionError) as failure:
+    except (PluginFailureError, FailedPreconditionError, NotFoundError) as failure:
         return Outcome(pod.key, None, None, str(failure))
     choice = placement.choice
     if not placement.status.ok:
         return Outcome(pod.key, None, None, choice.evaluation.message or placement.status.message)
-    return Outcome(pod.key, choice.node_name, choice.total, "")
+    total = None if choice.evaluation.scores is None else choice.total
+    return Outcome(pod.key, choice.node_name, total, "")
 
 
 def _print(outcomes: list[Outcome]) -> None:
@@ -109,6 +111,7 @@ def _print(outcomes: list[Outcome]) -> None:
         )
         for outcome in outcomes
     ]
-    print_table(("POD", "NODE", "#TOTAL", "REASON"), rows)
+    if rows:
+        print_table(("POD", "NODE", "#TOTAL", "REASON"), rows)
     placed = sum(outcome.node is not None for outcome in outcomes)
-    print(f"{placed} of {len(outcomes)} pods placed")
+    print_line(f"{placed} of {len(outcomes)} pending pods placed")

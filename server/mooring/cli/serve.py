@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import signal
 import threading
 from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mooring.cli.assembly import assemble
-from mooring.cli.flags import Flags, add_deciding, positive, seconds
+from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, positive, seconds
 from mooring.cli.options import Option
-from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
-from mooring.service.listen import ListenError, split
+from mooring.cli.output import EXIT_OK
+from mooring.cli.start_log import log_start
+from mooring.framework.errors import InvalidArgumentError
+from mooring.service.listen import ListenError, is_local, split
 from mooring.service.metrics import Metrics
 from mooring.service.observer import MetricsObserver
 from mooring.service.offer import Servicers
@@ -20,10 +23,11 @@ from mooring.service.server import Options, Server, build
 from mooring.service.slots import Slots
 from mooring.service.tls import TlsFiles
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from mooring_extender.server import ExtenderServer
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: Commands) -> None:
     """Declare the command."""
     text = "run the gRPC server"
     parser = commands.add_parser("serve", help=text, description=text, allow_abbrev=False)
@@ -31,21 +35,25 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_deciding(flags)
     flags.add("source", "SOURCE", "sample", "where the cluster comes from: sample, files:PATH,... or push")
     flags.add("kubeconfig", "FILE", "", "bind through this API server; without it binds stay local")
+    flags.switch("in-cluster", "bind through the API server of the cluster that this runs in")
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT or unix:PATH of the service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT or unix:PATH of gRPC health")
     flags.add("metrics-listen", "ADDRESS", "127.0.0.1:50053", "HOST:PORT of /healthz, /readyz, /metrics")
     flags.add("extender-listen", "HOST:PORT", "", "answer extender calls there, in this process")
-    flags.add("extender-http-timeout", "SECONDS", "2", "the extender stanza's httpTimeout", seconds)
+    flags.add("extender-profile", "NAME", "", "profile of extender calls whose path names none")
+    flags.add("extender-path-prefix", "PATH", "", "serve the extender's verbs under this path too")
+    flags.add("extender-http-timeout", "TIME", "2s", "the extender stanza's httpTimeout", above_zero)
     flags.add("tls-cert-file", "FILE", "", "certificate of the service, PEM")
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
+    flags.add("tls-client-ca-file", "FILE", "", "let in only clients with a certificate of these authorities")
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
     flags.switch("reflection", "offer gRPC server reflection")
     flags.add("plugin-slots", "COUNT", "8", "threads that run plugins", positive)
     flags.add("max-abandoned-workers", "COUNT", "32", "stuck plugin threads before a restart", positive)
     flags.add("max-concurrent-calls", "COUNT", "128", "calls worked on at once", positive)
-    flags.add("body-timeout", "SECONDS", "2", "how long a request may take to arrive", seconds)
-    flags.add("drain-delay", "SECONDS", "5", "from the end of readiness to the end of listening", seconds)
-    flags.add("stop-grace", "SECONDS", "15", "how long running calls may go on then", seconds)
+    flags.add("body-timeout", "TIME", "2s", "how long a request may take to arrive", above_zero)
+    flags.add("drain-delay", "TIME", "5s", "from the end of readiness to the end of listening", seconds)
+    flags.add("stop-grace", "TIME", "15s", "how long running calls may go on then", seconds)
     parser.set_defaults(run=run)
 
 
@@ -55,51 +63,59 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     slots = Slots(args.plugin_slots, args.max_abandoned_workers, metrics.abandoned_workers)
     assembly = assemble(args, options, MetricsObserver(metrics))
     servicers = Servicers.of(assembly.backend(slots))
-    try:
-        server = build(
-            servicers.services(), _options(args), metrics=metrics, slots=slots, ready=assembly.not_ready
-        )
-    except ListenError as error:
-        complain(error)
-        return EXIT_INVALID
+    # All ports are taken before anything starts, so a taken one ends the command at once.
+    server = build(
+        servicers.services(), _options(args), metrics=metrics, slots=slots, ready=assembly.not_ready
+    )
+    extender = _extender(args, servicers) if args.extender_listen else None
     stop = _stop_signal()
     with ExitStack() as running:
         assembly.start(running)
         server.start()
         running.callback(server.drain)
-        extender = _start_extender(args, servicers, running)
-        log.info("%s", assembly.describe())
-        print(_ready_line(server, extender), flush=True)
+        if extender:
+            extender.start()
+            running.callback(extender.stop)
+        log_start(assembly, configured=bool(args.config))
+        print(_ready_line(server, extender.url if extender else ""), flush=True)
         stop.wait()
     return EXIT_OK
 
 
-def _start_extender(args: argparse.Namespace, servicers: Servicers, running: ExitStack) -> str:
-    """Answer extender calls in this process, where asked for; the URL, else ""."""
-    if not args.extender_listen:
-        return ""
+def _extender(args: argparse.Namespace, servicers: Servicers) -> ExtenderServer:
+    """The adapter in this process, listening.
+
+    Raises:
+        ListenError: The address is taken, or can be reached by others and nobody said so.
+    """
     from mooring.cli.local_client import LocalClient
-    from mooring_extender.app import ExtenderApp
-    from mooring_extender.app import Options as ExtenderOptions
+    from mooring_extender.app import ExtenderApp, Options
     from mooring_extender.server import ExtenderServer
+    from mooring_extender.server import ListenError as TakenError
 
     host, port = split(args.extender_listen)
-    options = ExtenderOptions(http_timeout=args.extender_http_timeout)
-    adapter = ExtenderServer(ExtenderApp(lambda: LocalClient(servicers), options), host, port)
-    adapter.start()
-    running.callback(adapter.stop)
-    return adapter.url
+    if not (args.insecure_listen or is_local(args.extender_listen)):
+        raise ListenError(
+            f"{args.extender_listen} can be reached from other machines: allow plain HTTP with "
+            "--insecure-listen, or run mooring-extender with a certificate"
+        )
+    options = Options(
+        profile=args.extender_profile,
+        path_prefix=args.extender_path_prefix,
+        http_timeout=args.extender_http_timeout,
+    )
+    try:
+        return ExtenderServer(ExtenderApp(lambda: LocalClient(servicers), options), host, port)
+    except TakenError as error:
+        raise ListenError(str(error)) from None
 
 
 def _options(args: argparse.Namespace) -> Options:
-    tls = None
-    if args.tls_cert_file or args.tls_private_key_file:
-        tls = TlsFiles(args.tls_cert_file, args.tls_private_key_file)
     return Options(
         listen=args.listen,
         health_listen=args.health_listen,
         metrics_listen=args.metrics_listen,
-        tls=tls,
+        tls=_tls(args),
         insecure_listen=args.insecure_listen,
         reflection=args.reflection,
         max_concurrent_calls=args.max_concurrent_calls,
@@ -107,6 +123,23 @@ def _options(args: argparse.Namespace) -> Options:
         drain_delay=args.drain_delay,
         stop_grace=args.stop_grace,
     )
+
+
+def _tls(args: argparse.Namespace) -> TlsFiles | None:
+    """The certificate's files; None for plain text.
+
+    Raises:
+        InvalidArgumentError: One of them is missing.
+    """
+    names = ("tls_cert_file", "tls_private_key_file", "tls_client_ca_file")
+    certificate, key, authority = (Path(path) if (path := getattr(args, name)) else None for name in names)
+    if certificate and key:
+        return TlsFiles(certificate, key, authority)
+    if certificate or key or authority:
+        raise InvalidArgumentError.at(
+            "--tls-cert-file", "is given together with --tls-private-key-file, or not"
+        )
+    return None
 
 
 def _ready_line(server: Server, extender: str) -> str:

@@ -1,80 +1,107 @@
-"""An explanation as a table: nodes by plugins."""
+"""An explanation as tables: the feasible nodes by plugins, then the refused ones with their reasons."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
+from rich.measure import Measurement
+from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.output import console, print_table
+from mooring.cli.output import console, print_line, print_table, printable, table_of
 
 SHOWN_NODES = 20
-"""So many nodes are shown unless all are asked for."""
+"""So many nodes of each table are shown unless all are asked for."""
+
+Node = tuple[str, dict[str, Any]]
 
 
 def print_explanation(document: dict[str, Any], *, all_nodes: bool = False) -> None:
     """The document of ``mooring explain -o json`` for people."""
-    out = console()
-    out.print(Text(f"pod {document['pod']}  profile {document['profile']}  seed {document['seed']}"))
+    print_line(f"pod {document['pod']}  profile {document['profile']}  seed {document['seed']}")
     for plugin, outcome in document["prefilter"].items():
         if outcome["code"] != "Success" or outcome["nodes"] is not None:
-            nodes = "" if outcome["nodes"] is None else f" only {', '.join(outcome['nodes'])}"
-            out.print(Text(f"PreFilter {plugin}: {outcome['code']} {', '.join(outcome['reasons'])}{nodes}"))
-    _print_nodes(document, all_nodes=all_nodes)
-    out.print(_verdict(document))
-    for warning in document["warnings"]:
-        out.print(Text(f"warning: {warning}", style="yellow"))
-
-
-def _print_nodes(document: dict[str, Any], *, all_nodes: bool) -> None:
+            only = "" if outcome["nodes"] is None else f" only {', '.join(outcome['nodes'])}"
+            print_line(f"PreFilter {plugin}: {outcome['code']} {', '.join(outcome['reasons'])}{only}")
     nodes = sorted(document["nodes"].items(), key=_rank)
-    shown = nodes if all_nodes else nodes[:SHOWN_NODES]
-    plugins = list(dict.fromkeys(plugin for _, node in shown for plugin in node["scores"]))
-    print_table(
-        ("NODE", "VERDICT", *(f"#{plugin}" for plugin in plugins), "#TOTAL"),
-        [_row(name, node, plugins, name == document["selected"]) for name, node in shown],
-    )
-    if len(shown) < len(nodes):
-        console().print(Text(f"... and {len(nodes) - len(shown)} more nodes; --all shows them"))
+    feasible = [node for node in nodes if node[1]["status"]["code"] == "Success"]
+    refused = nodes[len(feasible) :]
+    most = len(nodes) if all_nodes else SHOWN_NODES
+    if feasible:
+        _print_feasible(feasible[:most], document["selected"])
+        _print_rest(len(feasible) - most, "feasible")
+    if refused:
+        print_table(
+            ("NODE", "REFUSED BY"), [(name, Text(_refusal(node), "red")) for name, node in refused[:most]]
+        )
+        _print_rest(len(refused) - most, "refused")
+    print_line(*_verdict(document))
+    for warning in document["warnings"]:
+        print_line(f"warning: {warning}", "yellow")
 
 
-def _rank(item: tuple[str, dict[str, Any]]) -> tuple[bool, int, str]:
+def _rank(item: Node) -> tuple[bool, int, str]:
     name, node = item
     return node["status"]["code"] != "Success", -(node["total"] or 0), name
 
 
-def _row(name: str, node: dict[str, Any], plugins: list[str], chosen: bool) -> list[str | Text]:
-    status = node["status"]
-    if status["code"] == "Success":
-        verdict = Text("chosen" if chosen else "feasible", style="bold green" if chosen else "green")
-    else:
-        verdict = Text(_refusal(node), style="red")
-    scores = [_score(node["scores"].get(plugin)) for plugin in plugins]
-    total = "" if node["total"] is None else str(node["total"])
-    return [Text(name, style="bold" if chosen else ""), verdict, *scores, total]
+def _print_feasible(nodes: Sequence[Node], selected: str | None) -> None:
+    """With each score's making where that fits the terminal, else with the weighted scores alone."""
+    out = console()
+    full = _feasible(nodes, selected, short=False)
+    if Measurement.get(out, out.options.update(max_width=10_000), full).maximum <= out.width:
+        out.print(full)
+        return
+    out.print(_feasible(nodes, selected, short=True))
+    print_line("weighted scores; a wider terminal or -o json shows raw and normalised ones")
+
+
+def _feasible(nodes: Sequence[Node], selected: str | None, *, short: bool) -> Table:
+    weights = {plugin: score["weight"] for _, node in nodes for plugin, score in node["scores"].items()}
+    heads = [f"#{_head(plugin, weight) if short else plugin}" for plugin, weight in weights.items()]
+    rows: list[list[str | Text]] = []
+    for name, node in nodes:
+        style = "bold green" if name == selected else "green"
+        scores = [_score(node["scores"].get(plugin), short=short) for plugin in weights]
+        total = "" if node["total"] is None else str(node["total"])
+        mark = "→ " if name == selected else "  "
+        rows.append([Text(mark + printable(name), style=style), *scores, Text(total, style=style)])
+    return table_of(("  NODE", *heads, "#TOTAL"), rows)
+
+
+def _head(plugin: str, weight: int) -> str:
+    """The plugin's name with a line for each of its words, and the weight."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "\n", plugin)
+    return f"{words}\n× {weight}"
+
+
+def _score(score: dict[str, int] | None, *, short: bool) -> str:
+    if score is None:
+        return ""
+    if short:
+        return str(score["weighted"])
+    raw = "" if score["raw"] == score["normalized"] else f"{score['raw']} → "
+    return f"{raw}{score['normalized']} × {score['weight']} = {score['weighted']}"
 
 
 def _refusal(node: dict[str, Any]) -> str:
     refusals = node.get("rejections") or [node["status"]]
     texts = (f"{refusal['plugin']}: {', '.join(refusal['reasons'])}" for refusal in refusals)
-    return "; ".join(text.removeprefix(": ") for text in texts)
+    return printable("; ".join(text.removeprefix(": ") for text in texts))
 
 
-def _score(score: dict[str, int] | None) -> str:
-    if score is None:
-        return ""
-    raw = "" if score["raw"] == score["normalized"] else f"{score['raw']} → "
-    return f"{raw}{score['normalized']} × {score['weight']} = {score['weighted']}"
+def _print_rest(count: int, what: str) -> None:
+    if count > 0:
+        print_line(f"... and {count} more {what} nodes; --all shows them")
 
 
-def _verdict(document: dict[str, Any]) -> Text:
+def _verdict(document: dict[str, Any]) -> tuple[str, str]:
     if document["selected"] is None:
         status = document["status"]
-        return Text(f"unschedulable: {status['message'] or ', '.join(status['reasons'])}", style="bold red")
+        return f"unschedulable: {status['message'] or ', '.join(status['reasons'])}", "bold red"
     ties = len(document["ties"])
     tied = f", one of {ties} with the same total" if ties > 1 else ""
-    return Text(
-        f"chosen: {document['selected']}{tied} "
-        f"({document['evaluated']} looked at, {document['feasible']} feasible)",
-        style="bold green",
-    )
+    counts = f"({document['evaluated']} looked at, {document['feasible']} feasible)"
+    return f"chosen: {document['selected']}{tied} {counts}", "bold green"
