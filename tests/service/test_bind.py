@@ -1,0 +1,179 @@
+"""Bind: the table of the contract, with and without an API server."""
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from mooring.framework import BindOutcome
+from mooring.framework.errors import PermissionDeniedError, UnavailableError
+from mooring.testing.builders import make_node, make_pod
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.objects_pb2 import PodReference
+from tests.service.backends import WAYS, RecordingBinder, direct, refused, world
+
+PRECONDITION = "FAILED_PRECONDITION"
+NODES = (make_node("a"), make_node("b"))
+
+
+def order(name: str, node: str, uid: str | None = None) -> pb.BindRequest:
+    reference = PodReference(
+        namespace="default", name=name, uid=f"pod/default/{name}" if uid is None else uid
+    )
+    return pb.BindRequest(pod=reference, node=node)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_without_an_api_server_a_bind_is_local_however_often_it_is_asked_for(way: Callable[..., Any]) -> None:
+    with world(*NODES, make_pod("p", requests={"cpu": "1"})) as w, way(w.backend) as stubs:
+        outcomes = [stubs.scheduling.Bind(order("p", "a")).outcome for _ in range(3)]
+        table = w.state.snapshot.nodes
+        assert table.requested[0, table.index["a"]] == 1000
+    assert outcomes == [pb.BIND_OUTCOME_LOCAL] * 3
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        pytest.param(BindOutcome.BOUND, pb.BIND_OUTCOME_BOUND, id="bound"),
+        pytest.param(BindOutcome.ALREADY_BOUND, pb.BIND_OUTCOME_ALREADY_BOUND, id="already"),
+    ],
+)
+def test_with_an_api_server_its_word_counts(
+    way: Callable[..., Any], told: BindOutcome, expected: int
+) -> None:
+    binder = RecordingBinder(told)
+    with world(*NODES, make_pod("p"), binder=binder) as w, way(w.backend) as stubs:
+        answer = stubs.scheduling.Bind(order("p", "a"))
+        assert answer.provenance.state_version == w.state.version
+        placed = w.state.find_pod("default", "p")
+    assert answer.outcome == expected
+    assert binder.bound == [("pod/default/p", "a")]
+    assert placed is not None
+    assert placed.spec.node_name == "a"
+
+
+def test_a_pod_that_the_cluster_has_on_that_node_needs_no_binding() -> None:
+    binder = RecordingBinder()
+    with world(*NODES, make_pod("p", node="a"), binder=binder) as w, direct(w.backend) as stubs:
+        assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.BIND_OUTCOME_ALREADY_BOUND
+    assert binder.bound == []
+
+
+def test_the_api_server_may_know_a_pod_that_no_source_has_delivered() -> None:
+    binder = RecordingBinder()
+    with world(*NODES, binder=binder) as w, direct(w.backend) as stubs:
+        assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.BIND_OUTCOME_BOUND
+        assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.BIND_OUTCOME_BOUND
+        elsewhere = refused(lambda: stubs.scheduling.Bind(order("p", "b")))
+    assert elsewhere.info.reason == "POD_BOUND_ELSEWHERE"
+
+
+PODS = (
+    make_pod("pending"),
+    make_pod("bound", node="b"),
+    make_pod("leaving", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+    make_pod("gated", spec={"schedulingGates": [{"name": "quota"}]}),
+    make_pod("remade", metadata={"uid": "new"}),
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("request_", "code", "reason", "metadata"),
+    [
+        pytest.param(
+            order("gone", "a"), "NOT_FOUND", "POD_NOT_FOUND", {"pod": "default/gone"}, id="pod unknown"
+        ),
+        pytest.param(order("pending", "x"), "NOT_FOUND", "NODE_NOT_FOUND", {"node": "x"}, id="node unknown"),
+        pytest.param(
+            order("bound", "a"),
+            PRECONDITION,
+            "POD_BOUND_ELSEWHERE",
+            {"pod": "default/bound", "node": "b"},
+            id="elsewhere",
+        ),
+        pytest.param(
+            order("leaving", "a"),
+            PRECONDITION,
+            "POD_DELETING",
+            {"pod": "default/leaving"},
+            id="deleting",
+        ),
+        pytest.param(order("gated", "a"), PRECONDITION, "POD_GATED", {"pod": "default/gated"}, id="gated"),
+        pytest.param(
+            order("remade", "a", "old"),
+            "ABORTED",
+            "POD_RECREATED",
+            {"pod": "default/remade", "uid": "new"},
+            id="another UID",
+        ),
+    ],
+)
+def test_what_is_not_bound_says_why_and_changes_nothing(
+    way: Callable[..., Any], request_: pb.BindRequest, code: str, reason: str, metadata: dict[str, str]
+) -> None:
+    with world(*NODES, *PODS) as w, way(w.backend) as stubs:
+        before = w.state.version
+        failure = refused(lambda: stubs.scheduling.Bind(request_))
+        assert w.state.version == before
+    assert (failure.code, failure.info.reason) == (grpc.StatusCode[code], reason)
+    assert dict(failure.info.metadata) == metadata
+
+
+@pytest.mark.parametrize(
+    ("request_", "paths"),
+    [
+        pytest.param(pb.BindRequest(), ["pod.uid", "node"], id="empty"),
+        pytest.param(order("p", "a", uid=""), ["pod.uid"], id="no UID"),
+        pytest.param(order("p", ""), ["node"], id="no node"),
+        pytest.param(order("p", "a" * 254), ["node"], id="long node"),
+        pytest.param(order("", "a"), ["pod.name"], id="no name"),
+        pytest.param(
+            pb.BindRequest(pod=PodReference(name="p", uid="u"), node="a"),
+            ["pod.namespace"],
+            id="no namespace",
+        ),
+    ],
+)
+def test_a_request_without_its_fields_is_refused_by_path(request_: pb.BindRequest, paths: list[str]) -> None:
+    with world(*NODES, *PODS) as w, direct(w.backend) as stubs:
+        failure = refused(lambda: stubs.scheduling.Bind(request_))
+    assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert [field for field, _ in failure.violations] == paths
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("error", "code", "stays"),
+    [
+        pytest.param(PermissionDeniedError("no"), "PERMISSION_DENIED", False, id="refused for sure"),
+        pytest.param(
+            UnavailableError("silent", reason="API_SERVER_UNAVAILABLE"),
+            "UNAVAILABLE",
+            True,
+            id="nobody knows",
+        ),
+        pytest.param(OSError("cable"), "INTERNAL", False, id="defect"),
+    ],
+)
+def test_what_is_known_to_have_failed_is_taken_back(
+    way: Callable[..., Any], error: Exception, code: str, stays: bool
+) -> None:
+    with world(*NODES, make_pod("p"), binder=RecordingBinder(error=error)) as w, way(w.backend) as stubs:
+        failure = refused(lambda: stubs.scheduling.Bind(order("p", "a")))
+        pod = w.state.find_pod("default", "p")
+    assert failure.code is grpc.StatusCode[code]
+    assert pod is not None
+    assert bool(pod.spec.node_name) == stays
+
+
+def test_a_later_bind_to_another_node_is_refused() -> None:
+    with world(*NODES, make_pod("p")) as w, direct(w.backend) as stubs:
+        first = stubs.scheduling.Bind(order("p", "a"))
+        second = refused(lambda: stubs.scheduling.Bind(order("p", "b")))
+    assert first.outcome == pb.BIND_OUTCOME_LOCAL
+    assert second.info.reason == "POD_BOUND_ELSEWHERE"
+    assert second.info.metadata["node"] == "a"

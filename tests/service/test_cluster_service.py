@@ -1,0 +1,189 @@
+"""ClusterService: what the state is, its nodes and their epochs, pushed objects."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from mooring.service.backend import SourceState
+from mooring.testing.builders import make_node, make_pod, to_json
+from mooring.v1 import cluster_service_pb2 as pb
+from mooring.v1 import nodes_pb2
+from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring.v1.objects_pb2 import KubernetesObject
+from tests.service.backends import WAYS, direct, refused, sent, world
+from tests.service.harness import LONG
+
+NODES = tuple(make_node(name) for name in ("a", "b", "c"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_the_server_knows(way: Callable[..., Any]) -> None:
+    pods = (make_pod("pending"), make_pod("placed", node="a"))
+    source = SourceState("files:x.yaml", True, 3, 2, error="gone")
+    with world(*NODES, *pods, sources=lambda: [source]) as w, way(w.backend) as stubs:
+        info = stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest())
+        assert info.provenance.state_version == w.state.version
+    assert (info.node_count, info.pod_count, info.pending_pod_count) == (3, 2, 1)
+    assert (info.synced, info.api_server_connected) == (True, False)
+    assert (info.sources[0].name, info.sources[0].error) == ("files:x.yaml", "gone")
+    assert (info.kube_version, info.server_version) == ("1.36", "0.0.0")
+    assert info.start_time.ToDatetime().year == 2026
+    assert info.provenance.profile == ""
+    assert info.provenance.configuration_hash
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        pytest.param([], id="no source"),
+        pytest.param([SourceState("one", True), SourceState("two", False)], id="one is not synced"),
+    ],
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_is_decided_before_the_state_is_complete(
+    way: Callable[..., Any], sources: list[SourceState]
+) -> None:
+    with world(*NODES, sources=lambda: sources) as w, way(w.backend) as stubs:
+        failures = [
+            refused(lambda: stubs.cluster.ListNodes(pb.ListNodesRequest())),
+            refused(lambda: stubs.scheduling.Filter(scheduling_pb.FilterRequest(pod=sent(make_pod())))),
+        ]
+        assert not stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest()).synced
+    for failure in failures:
+        assert (failure.code, failure.info.reason) == (grpc.StatusCode.UNAVAILABLE, "NOT_SYNCED")
+
+
+@pytest.mark.parametrize(
+    ("form", "listed"),
+    [
+        pytest.param(nodes_pb2.NODE_FORM_UNSPECIFIED, {"names": ["a", "b", "c"]}, id="default"),
+        pytest.param(nodes_pb2.NODE_FORM_NAMES, {"names": ["a", "b", "c"]}, id="names"),
+        pytest.param(nodes_pb2.NODE_FORM_JOINED_NAMES, b"a\0b\0c", id="joined"),
+        pytest.param(nodes_pb2.NODE_FORM_INDICES, None, id="indices"),
+    ],
+)
+def test_all_nodes(form: Any, listed: Any) -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        answer = stubs.cluster.ListNodes(pb.ListNodesRequest(form=form))
+    assert answer.complete
+    assert list(answer.indices) == [0, 1, 2]
+    assert not answer.removed_indices
+    assert answer.HasField("nodes") == (listed is not None)
+    if isinstance(listed, dict):
+        assert list(answer.nodes.names.names) == listed["names"]
+    elif listed:
+        assert answer.nodes.joined_names == listed
+
+
+def applied(known: dict[int, str], answer: pb.ListNodesResponse) -> dict[int, str]:
+    """What a client holds afterwards: removals first, then additions."""
+    kept = {} if answer.complete else {i: n for i, n in known.items() if i not in set(answer.removed_indices)}
+    return kept | dict(zip(answer.indices, answer.nodes.names.names, strict=True))
+
+
+def test_differences_lead_to_the_whole() -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        first = stubs.cluster.ListNodes(pb.ListNodesRequest())
+        epochs = [first.provenance.node_epoch]
+        states = [applied({}, first)]
+        for listed in (("a", "c"), ("a", "c", "d"), ("d", "e"), ("d", "e")):
+            w.put(*map(make_node, listed))
+            whole = stubs.cluster.ListNodes(pb.ListNodesRequest())
+            assert set(applied({}, whole).values()) == set(listed)
+            for epoch, known in zip(epochs, states, strict=True):
+                difference = stubs.cluster.ListNodes(pb.ListNodesRequest(since_epoch=epoch))
+                assert not difference.complete
+                assert applied(known, difference) == applied({}, whole)
+                assert list(difference.removed_indices) == sorted(difference.removed_indices)
+            epochs.append(whole.provenance.node_epoch)
+            states.append(applied({}, whole))
+        same = stubs.cluster.ListNodes(pb.ListNodesRequest(since_epoch=epochs[-1]))
+    assert (list(same.indices), list(same.removed_indices), same.complete) == ([], [], False)
+
+
+@pytest.mark.parametrize(
+    "epoch", [pytest.param(5, id="of an earlier start"), pytest.param(2**63, id="of the future")]
+)
+def test_an_epoch_of_another_start_gets_the_complete_set(epoch: int) -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        answer = stubs.cluster.ListNodes(pb.ListNodesRequest(since_epoch=epoch))
+    assert answer.complete
+    assert len(answer.indices) == 3
+
+
+def test_an_unknown_form_is_refused() -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        failure = refused(lambda: stubs.cluster.ListNodes(pb.ListNodesRequest(form=9)))
+    assert [field for field, _ in failure.violations] == ["form"]
+
+
+def load(*objects: Any, first: int = 1, session: str = "s") -> pb.PushObjectsRequest:
+    put = pb.PutObjects(objects=[KubernetesObject(json=_kind(item)) for item in objects])
+    events = [
+        pb.PushEvent(snapshot_begin=pb.SnapshotBegin()),
+        pb.PushEvent(put=put),
+        pb.PushEvent(snapshot_end=pb.SnapshotEnd()),
+    ]
+    return pb.PushObjectsRequest(source="x", session=session, first_sequence=first, events=events)
+
+
+def _kind(item: Any) -> bytes:
+    return b'{"kind":"' + type(item).__name__.encode() + b'",' + to_json(item)[1:]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pushed_objects_are_decided_on(way: Callable[..., Any]) -> None:
+    with world(push=True) as w, way(w.backend) as stubs:
+        assert not stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest()).synced
+        pushed = stubs.cluster.PushObjects(load(*NODES, make_pod("p")))
+        again = stubs.cluster.PushObjects(load(*NODES, make_pod("p")))
+        info = stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest())
+        decided = stubs.scheduling.Filter(scheduling_pb.FilterRequest(pod=sent(make_pod())))
+    assert (pushed.applied_count, pushed.next_sequence) == (3, 4)
+    assert (again.applied_count, again.next_sequence) == (0, 4)
+    assert pushed.provenance == again.provenance
+    assert (info.synced, info.node_count, info.sources[0].next_sequence) == (True, 3, 4)
+    assert decided.feasible_count == 3
+
+
+def test_a_gap_asks_for_what_is_missing() -> None:
+    with world(push=True) as w, direct(w.backend) as stubs:
+        failure = refused(lambda: stubs.cluster.PushObjects(load(*NODES, first=4)))
+    assert (failure.code, failure.info.reason) == (grpc.StatusCode.OUT_OF_RANGE, "RESYNC_REQUIRED")
+    assert failure.info.metadata["expected_sequence"] == "1"
+
+
+def test_without_a_push_source_nothing_is_taken() -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        failure = refused(lambda: stubs.cluster.PushObjects(load()))
+    assert (failure.code, failure.info.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "PUSH_DISABLED")
+
+
+def test_one_bad_object_and_nothing_is_applied() -> None:
+    with world(push=True) as w, direct(w.backend) as stubs:
+        stubs.cluster.PushObjects(load(*NODES))
+        request = load(make_node("d"), first=4)
+        request.events[1].put.objects.add(json=b'{"kind":"Node","metadata":{"name":""}}')
+        failure = refused(lambda: stubs.cluster.PushObjects(request))
+        info = stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest())
+    assert [field for field, _ in failure.violations] == ["events[1].put.objects[1].json.metadata.name"]
+    assert (info.node_count, info.sources[0].next_sequence) == (3, 4)
+
+
+def test_asking_while_pushing_ends() -> None:
+    with world(push=True) as w, direct(w.backend) as stubs:
+        stubs.cluster.PushObjects(load(*NODES))
+
+        def push() -> None:
+            for number in range(4, 100, 3):
+                stubs.cluster.PushObjects(load(*NODES, make_node(f"n{number}"), first=number))
+
+        pushing = threading.Thread(target=push, daemon=True)
+        pushing.start()
+        while pushing.is_alive():
+            stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG)
+        pushing.join()
+        assert stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest()).sources[0].next_sequence == 100

@@ -1,0 +1,131 @@
+"""Explain: the whole cycle, every node, every plugin; and the same as the document of the runtime."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mooring.framework import SUCCESS, Status
+from mooring.testing.builders import make_node, make_pod
+from mooring.v1 import nodes_pb2 as nodes_pb
+from mooring.v1 import scheduling_service_pb2 as pb
+from tests.service.backends import (
+    WAYS,
+    as_json,
+    codes,
+    direct,
+    filtering,
+    named,
+    scores_of,
+    scoring,
+    sent,
+    world,
+)
+from tests.service.test_filter import joined, names
+
+NODES = tuple(make_node(name) for name in ("a", "b", "c"))
+NO_B = filtering("NoB", lambda name: Status.unschedulable("not b") if name == "b" else SUCCESS)
+NOT_AB = filtering("NotAB", lambda name: Status.unresolvable("not a or b") if name in "ab" else SUCCESS)
+BY_NAME = scoring("ByName", lambda name: {"a": 10, "b": 20, "c": 10}[name])
+UNKNOWN = "UNSCHEDULABLE_AND_UNRESOLVABLE"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_all_of_a_decision(way: Callable[..., Any]) -> None:
+    request = pb.ExplainRequest(pod=sent(make_pod()), nodes=names("c", "x", "b", "a"), seed=3)
+    with world(*NODES, plugins=[NO_B, BY_NAME]) as w, way(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(request)
+    assert list(answer.nodes.names.names) == ["c", "x", "b", "a"]
+    assert codes(answer.verdicts, 4) == ["SUCCESS", UNKNOWN, "UNSCHEDULABLE", "SUCCESS"]
+    assert list(answer.scored_positions) == [0, 3]
+    assert list(map(scores_of, answer.plugins)) == [("ByName", [10, 10], [10, 10], [10, 10])]
+    assert list(answer.totals) == [10, 10]
+    assert list(answer.tie_positions) == [0, 3]
+    assert answer.selected_position in (0, 3)
+    assert (answer.evaluated_count, answer.feasible_count, answer.weight_sum, answer.seed) == (3, 2, 1, 3)
+    assert answer.pod.name == "pod"
+    assert answer.status.code == 1
+    assert not answer.HasField("rejections")
+
+
+def test_every_rejection_if_asked_for() -> None:
+    request = pb.ExplainRequest(pod=sent(make_pod()), nodes=names("x", "b", "a", "c"), all_rejections=True)
+    with world(*NODES, plugins=[NO_B, NOT_AB]) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(request)
+    said = [answer.verdicts.statuses[number] for number in answer.rejections.statuses]
+    assert list(answer.rejections.node_positions) == [1, 1, 2]
+    assert [(status.plugin, list(status.reasons)) for status in said] == [
+        ("NoB", ["not b"]),
+        ("NotAB", ["not a or b"]),
+        ("NotAB", ["not a or b"]),
+    ]
+    assert codes(answer.verdicts, 4) == [UNKNOWN, "UNSCHEDULABLE", UNKNOWN, "SUCCESS"]
+
+
+def test_no_rejection_is_an_empty_list_if_asked_for() -> None:
+    with world(*NODES, plugins=[NO_B]) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(
+            pb.ExplainRequest(pod=sent(make_pod()), nodes=names("a"), all_rejections=True)
+        )
+    assert answer.HasField("rejections")
+    assert not answer.rejections.statuses
+
+
+@pytest.mark.parametrize(
+    ("always", "scored"), [pytest.param(False, [], id="as the cycle"), pytest.param(True, [0], id="always")]
+)
+def test_a_single_feasible_node_is_scored_if_asked_for(always: bool, scored: list[int]) -> None:
+    request = pb.ExplainRequest(pod=sent(make_pod()), nodes=names("a", "b"), always_score=always)
+    with world(*NODES, plugins=[NO_B, BY_NAME]) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(request)
+    assert list(answer.scored_positions) == scored
+    assert len(answer.totals) == len(scored)
+    assert answer.selected_position == 0
+
+
+def test_a_gated_pod_is_asked_about_no_node() -> None:
+    gated = make_pod(spec={"schedulingGates": [{"name": "quota"}]})
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=sent(gated)))
+    assert answer.status.plugin == "SchedulingGates"
+    assert answer.HasField("nodes")
+    assert list(answer.nodes.names.names) == []
+    assert not answer.HasField("selected_position")
+
+
+def test_nodes_that_nobody_knows_are_listed_with_their_verdict() -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=sent(make_pod()), nodes=joined(b"x\0y")))
+    assert answer.nodes.joined_names == b"x\0y"
+    assert codes(answer.verdicts, 2) == [UNKNOWN, UNKNOWN]
+    assert not answer.HasField("selected_position")
+
+
+def test_prefilter_tells_which_nodes_it_lets_through() -> None:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["c", "a"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    pod = make_pod(spec={"affinity": {"nodeAffinity": required}})
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=sent(pod)))
+    said = {verdict.plugin: verdict for verdict in answer.prefilter}
+    assert list(said["NodeAffinity"].nodes.names) == ["a", "c"]
+    assert not said["NodeResourcesFit"].HasField("nodes")
+
+
+def test_a_placed_pod_does_not_count_against_itself() -> None:
+    placed = make_pod("p", node="b", requests={"cpu": "3"})
+    with world(*NODES, placed) as w, direct(w.backend) as stubs:
+        version = w.state.version
+        answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=named("p")))
+        assert w.state.version == version
+    assert codes(answer.verdicts, 3) == ["SUCCESS"] * 3
+    assert len(set(answer.totals)) == 1
+
+
+def test_inline_nodes_by_name() -> None:
+    nodes = nodes_pb.NodeSelection(inline=nodes_pb.InlineNodes(nodes=[as_json(make_node("z"))]))
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=sent(make_pod()), nodes=nodes))
+        epoch = w.state.snapshot.nodes.epoch
+    assert list(answer.nodes.names.names) == ["z"]
+    assert answer.provenance.node_epoch == epoch

@@ -1,0 +1,103 @@
+"""PluginService, and that what it promises is what there is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from mooring.framework import POINTS as FRAMEWORK_POINTS
+from mooring.service.backend import Limits
+from mooring.service.plugins import IMPLEMENTED, POINTS
+from mooring.testing.builders import make_node
+from mooring.v1 import plugin_service_pb2 as pb
+from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from tests.service.backends import WAYS, Direct, configuration, direct, profile, refused, scoring, world
+
+
+def test_extension_points_are_the_frameworks() -> None:
+    assert list(POINTS) == list(FRAMEWORK_POINTS)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_not_among_the_capabilities_is_unimplemented(way: Callable[..., Any]) -> None:
+    with world(make_node()) as w, way(w.backend) as stubs:
+        offered = set(stubs.plugins.GetCapabilities(pb.GetCapabilitiesRequest()).rpcs)
+        for key, descriptor in Direct.DESCRIPTORS.items():
+            for method in descriptor.methods:
+                stub = getattr(getattr(stubs, key), method.name)
+                request = getattr(_module(descriptor), method.input_type.name)()
+                name = f"{descriptor.full_name}/{method.name}"
+                assert (name in offered) == (_code(stub, request) is not grpc.StatusCode.UNIMPLEMENTED), name
+    assert offered == set(IMPLEMENTED)
+
+
+def _module(descriptor: Any) -> Any:
+    from mooring.v1 import cluster_service_pb2
+
+    modules = {"SchedulingService": scheduling_pb, "ClusterService": cluster_service_pb2}
+    return modules.get(descriptor.name, pb)
+
+
+def _code(stub: Callable[..., Any], request: Any) -> grpc.StatusCode:
+    try:
+        stub(request)
+    except grpc.RpcError as error:
+        return error.code()  # type: ignore[attr-defined, no-any-return]  # a call that failed has one
+    return grpc.StatusCode.OK
+
+
+def test_capabilities_tell_the_limits() -> None:
+    limits = Limits(max_message_bytes=1, max_selected_nodes=2, max_batch_pods=3, max_concurrent_calls=4)
+    with world(make_node(), limits=limits) as w, direct(w.backend) as stubs:
+        answer = stubs.plugins.GetCapabilities(pb.GetCapabilitiesRequest())
+    told = answer.limits
+    assert (told.max_message_bytes, told.max_selected_nodes) == (1, 2)
+    assert (told.max_batch_pods, told.max_concurrent_calls) == (3, 4)
+    assert list(answer.commit_modes) == [scheduling_pb.COMMIT_MODE_DRY_RUN, scheduling_pb.COMMIT_MODE_BIND]
+    assert len(answer.node_forms) == 3
+    assert len(answer.encodings) == 2
+    assert "Pod" in answer.object_kinds
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_plugins_with_their_points_and_profiles(way: Callable[..., Any]) -> None:
+    mine = scoring("Mine", lambda _: 1)
+    with world(make_node(), plugins=[mine]) as w, way(w.backend) as stubs:
+        plugins = {
+            plugin.name: plugin for plugin in stubs.plugins.ListPlugins(pb.ListPluginsRequest()).plugins
+        }
+    assert list(plugins) == sorted(plugins)
+    assert list(plugins["Mine"].profiles) == ["default-scheduler"]
+    assert list(plugins["Mine"].extension_points) == [pb.EXTENSION_POINT_SCORE]
+    assert plugins["Mine"].state == pb.PLUGIN_STATE_AVAILABLE
+    assert list(plugins["NodeName"].profiles) == []
+    assert plugins["NodeName"].source == "in-tree"
+    assert plugins["InterPodAffinity"].state == pb.PLUGIN_STATE_UNSUPPORTED
+    fit = [pb.EXTENSION_POINT_PRE_FILTER, pb.EXTENSION_POINT_FILTER]
+    assert list(plugins["NodeResourcesFit"].extension_points)[:2] == fit
+
+
+def test_profiles_in_the_order_of_the_file() -> None:
+    document = configuration(
+        profile(("NodeResourcesFit", 5), "InterPodAffinity", name="z"), profile("NodeName", name="a")
+    )
+    with world(make_node(), document=document) as w, direct(w.backend) as stubs:
+        answer = stubs.plugins.ListProfiles(pb.ListProfilesRequest())
+    assert [one.name for one in answer.profiles] == ["z", "a"]
+    first, second = answer.profiles
+    assert first.weight_sum == 6
+    assert list(first.unsupported_plugins) == ["InterPodAffinity"]
+    by_point = {point.extension_point: point.plugins for point in first.extension_points}
+    assert [(one.name, one.weight) for one in by_point[pb.EXTENSION_POINT_SCORE]] == [("NodeResourcesFit", 5)]
+    assert [(one.name, one.weight) for one in by_point[pb.EXTENSION_POINT_BIND]] == [("DefaultBinder", 0)]
+    assert pb.EXTENSION_POINT_SCORE not in {point.extension_point for point in second.extension_points}
+    assert answer.configuration_hash == w.backend.configuration_hash
+
+
+@pytest.mark.parametrize("name", ["Reserve", "Unreserve", "Preempt"])
+def test_what_comes_later_says_so(name: str) -> None:
+    with world(make_node()) as w, direct(w.backend) as stubs:
+        request = getattr(scheduling_pb, f"{name}Request")()
+        failure = refused(lambda: getattr(stubs.scheduling, name)(request))
+    assert (failure.code, failure.info.reason) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")

@@ -1,0 +1,345 @@
+"""Schedule: batches as columns, dry runs, binding, ties, and what happens when time runs out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from mooring.framework import SUCCESS, BindOutcome, Pod
+from mooring.framework.errors import UnavailableError
+from mooring.service.backend import Limits
+from mooring.testing.builders import make_node, make_pod
+from mooring.v1 import nodes_pb2 as nodes_pb
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.objects_pb2 import PodSource
+from tests.service.backends import (
+    WAYS,
+    RecordingBinder,
+    as_json,
+    configuration,
+    direct,
+    filtering,
+    gate,
+    named,
+    profile,
+    refused,
+    scoring,
+    sent,
+    statuses_code,
+    world,
+)
+from tests.service.harness import LONG
+from tests.service.test_filter import assumed, formed, indices, inline, joined, names
+
+NODES = (make_node("a"), make_node("b"))
+PREFER_A = scoring("PreferA", lambda name: 100 if name == "a" else 0)
+HALF = make_pod("half", requests={"cpu": "2"})
+FULL = make_pod("full", requests={"cpu": "4"})
+TRIO = ["p0", "p1", "p2"]
+BIND = pb.COMMIT_MODE_BIND
+SECOND = make_pod("other", spec={"schedulerName": "two"})
+
+
+def batch(*pods: PodSource | Pod, **fields: Any) -> pb.ScheduleRequest:
+    templates = [pb.PodTemplate(pod=sent(pod) if isinstance(pod, Pod) else pod) for pod in pods]
+    return pb.ScheduleRequest(templates=templates, **fields)
+
+
+def columns(count: int, *, template: int = 0, uids: list[str] | None = None, **more: Any) -> pb.PodColumns:
+    chosen = [f"p{number}" for number in range(count)] if uids is None else uids
+    return pb.PodColumns(template_indices=[template] * count, uids=chosen, **more)
+
+
+def chosen(answer: pb.ScheduleResponse) -> list[str]:
+    return list(answer.nodes.names.names)
+
+
+def verdicts(answer: pb.ScheduleResponse) -> list[str]:
+    return [statuses_code(answer.statuses[number]) for number in answer.pod_statuses]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_pod_sees_the_earlier_ones_in_a_dry_run_too(way: Callable[..., Any]) -> None:
+    with world(*NODES) as w, way(w.backend) as stubs:
+        version = w.state.version
+        answer = stubs.scheduling.Schedule(batch(FULL, pods=columns(3)))
+        assert w.state.version == version
+    assert sorted(chosen(answer)) == ["", "a", "b"]
+    assert verdicts(answer) == ["SUCCESS", "SUCCESS", "UNSCHEDULABLE"]
+    assert answer.provenance.state_version == version
+    assert list(answer.tie_counts) == [2, 1, 0]
+    assert list(answer.evaluated_counts) == [2, 2, 2]
+    assert list(answer.feasible_counts) == [2, 1, 0]
+    assert (answer.totals[0] > 0, answer.totals[1], answer.totals[2]) == (True, 0, 0)
+    assert answer.statuses[0].code == 1
+    assert answer.statuses[answer.pod_statuses[2]].message == "0/2 nodes are available: 2 Insufficient cpu."
+    assert not answer.bind_outcomes
+    assert not answer.ties
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_binding_without_an_api_server_is_local(way: Callable[..., Any]) -> None:
+    with world(*NODES) as w, way(w.backend) as stubs:
+        answer = stubs.scheduling.Schedule(batch(FULL, pods=columns(3), commit_mode=BIND))
+        assert answer.provenance.state_version == w.state.version
+        assert sum(record.assumed for record in w.state.snapshot.pods.records.values()) == 2
+    assert sorted(chosen(answer)) == ["", "a", "b"]
+    local, none = pb.BIND_OUTCOME_LOCAL, pb.BIND_OUTCOME_UNSPECIFIED
+    assert list(answer.bind_outcomes) == [local, local, none]
+
+
+def test_a_repeat_never_moves_a_pod_that_has_a_node() -> None:
+    with world(*NODES, plugins=[PREFER_A]) as w, direct(w.backend) as stubs:
+        request = batch(HALF, pods=columns(2), commit_mode=BIND)
+        first = stubs.scheduling.Schedule(request)
+        before = w.state.version
+        second = stubs.scheduling.Schedule(request)
+        assert w.state.version == before
+    assert chosen(first) == ["a", "a"]
+    assert chosen(second) == ["", ""]
+    assert verdicts(second) == ["ERROR", "ERROR"]
+    assert [list(status.reasons) for status in second.statuses[1:]] == [["POD_BOUND_ELSEWHERE"]]
+    assert list(second.bind_outcomes) == [pb.BIND_OUTCOME_UNSPECIFIED] * 2
+
+
+@pytest.mark.parametrize(
+    ("pod", "reason"),
+    [
+        pytest.param(named("bound"), "POD_BOUND_ELSEWHERE", id="bound"),
+        pytest.param(sent(make_pod("bound")), "POD_BOUND_ELSEWHERE", id="bound, the request is older"),
+        pytest.param(named("leaving"), "POD_DELETING", id="deleting"),
+        pytest.param(sent(make_pod("leaving")), "POD_DELETING", id="deleting, the request is older"),
+        pytest.param(named("gated"), "POD_GATED", id="gated"),
+        pytest.param(sent(make_pod("bound", metadata={"uid": "old"})), "POD_RECREATED", id="another UID"),
+    ],
+)
+def test_a_pod_that_cannot_be_bound_does_not_stop_the_others(pod: PodSource, reason: str) -> None:
+    known = (
+        make_pod("bound", node="b"),
+        make_pod("leaving", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+        make_pod("gated", spec={"schedulingGates": [{"name": "quota"}]}),
+    )
+    with world(*NODES, *known, plugins=[PREFER_A]) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Schedule(batch(HALF, pod, FULL, commit_mode=BIND))
+    assert verdicts(answer)[0::2] == ["SUCCESS", "SUCCESS"]
+    refusal = answer.statuses[answer.pod_statuses[1]]
+    assert (statuses_code(refusal), list(refusal.reasons)) == ("ERROR", [reason])
+    assert refusal.message
+
+
+def test_a_bind_that_fails_does_not_stop_the_others() -> None:
+    class Picky(RecordingBinder):
+        def bind(self, pod: Pod, node_name: str) -> BindOutcome:
+            if pod.metadata.uid == "p1":
+                raise UnavailableError("silent", reason="API_SERVER_UNAVAILABLE")
+            return super().bind(pod, node_name)
+
+    with world(*NODES, binder=Picky()) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Schedule(batch(HALF, pods=columns(3), commit_mode=BIND))
+    assert verdicts(answer) == ["SUCCESS", "ERROR", "SUCCESS"]
+    bound = pb.BIND_OUTCOME_BOUND
+    assert list(answer.bind_outcomes) == [bound, pb.BIND_OUTCOME_UNSPECIFIED, bound]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_out_of_time_after_a_commit_the_rest_had_no_turn(way: Callable[..., Any]) -> None:
+    with gate() as event:
+        seen: list[str] = []
+
+        def slow(node: str) -> Any:
+            seen.append(node)
+            if len(seen) > 2:
+                event.wait(LONG)
+            return SUCCESS
+
+        with world(*NODES, plugins=[filtering("Slow", slow)]) as w, way(w.backend) as stubs:
+            answer = stubs.scheduling.Schedule(batch(HALF, pods=columns(3), commit_mode=BIND), timeout=1.0)
+            placed = [record.pod.metadata.uid for record in w.state.snapshot.pods.records.values()]
+            event.set()
+            assert stubs.scheduling.Schedule(batch(HALF)).pod_statuses == [0]
+    assert verdicts(answer) == ["SUCCESS", "PENDING", "PENDING"]
+    assert placed == ["p0"]
+    assert len(chosen(answer)) == len(answer.totals) == len(answer.bind_outcomes) == 3
+
+
+@pytest.mark.parametrize("mode", [pytest.param(BIND, id="bind"), pytest.param(0, id="dry run")])
+def test_out_of_time_before_any_commit_the_call_fails(mode: Any) -> None:
+    with gate() as event, world(*NODES, plugins=[filtering("Slow", lambda _: event.wait(LONG))]) as w:
+        with direct(w.backend) as stubs:
+            failure = refused(lambda: stubs.scheduling.Schedule(batch(HALF, commit_mode=mode), timeout=0.3))
+        assert len(w.state.snapshot.pods) == 0
+    assert (failure.code, failure.info.metadata["plugin"]) == (grpc.StatusCode.DEADLINE_EXCEEDED, "Slow")
+
+
+def test_the_same_seed_gives_the_same_node_and_seeds_differ() -> None:
+    nodes = [make_node(f"n{number}") for number in range(8)]
+    with world(*nodes, plugins=[scoring("Same", lambda _: 7)]) as w, direct(w.backend) as stubs:
+        one, again = (stubs.scheduling.Schedule(batch(HALF, seed=4)) for _ in range(2))
+        others = [stubs.scheduling.Schedule(batch(HALF, seed=seed)) for seed in range(20)]
+    assert one == again
+    assert list(one.tie_counts) == [8]
+    assert len({chosen(other)[0] for other in others}) > 3
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        pytest.param(nodes_pb.NodeSelection(), ["a", "b"], id="names"),
+        pytest.param(formed(nodes_pb.NodeSelection(), nodes_pb.NODE_FORM_INDICES), [0, 1], id="indices"),
+        pytest.param(joined(b"b\0a"), ["a", "b"], id="joined"),
+    ],
+)
+def test_ties_in_the_callers_form(nodes: nodes_pb.NodeSelection, expected: list[Any]) -> None:
+    plugins = [scoring("AB", lambda name: 5 if name in "ab" else 1)]
+    with world(*NODES, make_node("c"), plugins=plugins) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Schedule(batch(HALF, nodes=nodes, include_ties=True))
+    kind = answer.nodes.WhichOneof("nodes")
+    (tied,) = answer.ties
+    assert tied.WhichOneof("nodes") == kind
+    if kind == "joined_names":
+        assert sorted(tied.joined_names.decode().split("\0")) == expected
+        assert answer.nodes.joined_names.decode() in expected
+    else:
+        field = getattr(tied, kind)
+        assert sorted(getattr(field, kind)) == expected
+        assert getattr(getattr(answer.nodes, kind), kind)[0] in expected
+
+
+def test_no_node_among_indices() -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Schedule(
+            batch(make_pod(requests={"cpu": "9"}), nodes=indices(1, epoch=1_002))
+        )
+    assert list(answer.nodes.indices.indices) == [2**32 - 1]
+    assert answer.nodes.indices.node_epoch == answer.provenance.node_epoch == 1_002
+
+
+def test_columns_are_spread_over_the_pods() -> None:
+    other = make_pod("other", namespace="one", requests={"cpu": "1"})
+    pods = pb.PodColumns(template_indices=[1, 0, 1], uids=TRIO, namespaces=["ns"], names=["x", "y", "z"])
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        stubs.scheduling.Schedule(batch(HALF, other, pods=pods, commit_mode=BIND))
+        records = w.state.snapshot.pods.records
+    assert {uid: record.pod.key for uid, record in records.items()} == {
+        "p0": "ns/x",
+        "p1": "ns/y",
+        "p2": "ns/z",
+    }
+    assert [dict(records[uid].usage.requests)["cpu"] for uid in TRIO] == [1000, 2000, 1000]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("request_", "path"),
+    [
+        pytest.param(batch(), "templates", id="no template"),
+        pytest.param(pb.ScheduleRequest(templates=[pb.PodTemplate()]), "templates[0].pod", id="no pod"),
+        pytest.param(
+            batch(HALF, pods=columns(1, template=1)), "pods.template_indices[0]", id="no such template"
+        ),
+        pytest.param(batch(HALF, pods=columns(3, uids=["a", "b"])), "pods.uids", id="too few UIDs"),
+        pytest.param(batch(HALF, pods=columns(2, names=["a"] * 3)), "pods.names", id="too many names"),
+        pytest.param(batch(HALF, pods=columns(2, uids=["u", ""])), "pods.uids[1]", id="empty UID"),
+        pytest.param(batch(HALF, pods=columns(2, uids=["u", "u"])), "pods.uids[1]", id="UID twice"),
+        pytest.param(batch(HALF, pods=columns(2, uids=["u"])), "pods.uids[1]", id="one UID for two"),
+        pytest.param(batch(HALF, pods=columns(2, uids=[])), "pods.uids[1]", id="template twice, no UIDs"),
+        pytest.param(batch(HALF, HALF), "pods.uids[1]", id="two templates of one UID"),
+        pytest.param(batch(HALF, pods=columns(5)), "pods", id="too many pods"),
+        pytest.param(batch(HALF, nodes=inline("a"), commit_mode=BIND), "commit_mode", id="bind to inline"),
+        pytest.param(batch(HALF, nodes=inline(), commit_mode=BIND), "commit_mode", id="bind to no inline"),
+        pytest.param(
+            batch(HALF, nodes=assumed(make_pod("p", node="a")), commit_mode=BIND),
+            "commit_mode",
+            id="bind assumed",
+        ),
+        pytest.param(
+            batch(HALF, nodes=indices(9, epoch=1_002), commit_mode=BIND), "nodes.indices", id="unknown index"
+        ),
+    ],
+)
+def test_a_batch_that_makes_no_sense_is_refused_by_its_path(
+    way: Callable[..., Any], request_: pb.ScheduleRequest, path: str
+) -> None:
+    with world(*NODES, limits=Limits(max_batch_pods=4)) as w, way(w.backend) as stubs:
+        before = w.state.version
+        failure = refused(lambda: stubs.scheduling.Schedule(request_))
+        assert w.state.version == before
+    assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert [field for field, _ in failure.violations] == [path]
+
+
+@pytest.mark.parametrize("mode", [pytest.param(2, id="reserve"), pytest.param(9, id="unknown")])
+def test_commit_modes_that_are_not_offered(mode: Any) -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        failure = refused(lambda: stubs.scheduling.Schedule(batch(HALF, commit_mode=mode)))
+    assert (failure.code, failure.info.reason) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")
+
+
+def test_stale_indices_fail_the_call_before_anything_is_bound() -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        failure = refused(
+            lambda: stubs.scheduling.Schedule(batch(HALF, nodes=indices(0, epoch=5), commit_mode=BIND))
+        )
+        assert len(w.state.snapshot.pods) == 0
+    assert (failure.info.reason, failure.info.metadata["node_epoch"]) == ("NODE_EPOCH_STALE", "1002")
+
+
+def test_pods_that_are_placed_leave_their_node_in_a_dry_run() -> None:
+    placed = [make_pod(name, node="a", requests={"cpu": "2"}) for name in ("p", "q")]
+    with world(*NODES[:1], *placed) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Schedule(batch(named("p"), named("q")))
+        assert [pod.spec.node_name for pod in w.state.snapshot.pods.on_row(0)] == ["a", "a"]
+    assert chosen(answer) == ["a", "a"]
+
+
+@pytest.mark.parametrize(
+    ("pods", "profiles", "expected"),
+    [
+        pytest.param([HALF], "", "one", id="one used"),
+        pytest.param([HALF, SECOND], "", "", id="two used"),
+        pytest.param([HALF, SECOND], "two", "two", id="one for all"),
+    ],
+)
+def test_profiles_by_scheduler_name(pods: list[Pod], profiles: str, expected: str) -> None:
+    document = configuration(profile("PreferA", name="one"), profile("PreferA", name="two"))
+    templates = [
+        pod if pod.spec.scheduler_name == "two" else make_pod(spec={"schedulerName": "one"}) for pod in pods
+    ]
+    with world(*NODES, plugins=[PREFER_A], document=document) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Schedule(batch(*templates, profile=profiles))
+        missing = refused(lambda: stubs.scheduling.Schedule(batch(HALF)))
+    assert answer.provenance.profile == expected
+    assert (missing.info.reason, missing.info.metadata["known"]) == ("PROFILE_NOT_FOUND", "one, two")
+
+
+def test_decisions_are_counted() -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        stubs.scheduling.Schedule(batch(FULL, pods=columns(3)))
+        value = w.backend.metrics.registry.get_sample_value
+        labels = {"profile": "default-scheduler"}
+        counts = {
+            result: value("mooring_schedule_attempts_total", {**labels, "result": result})
+            for result in ("scheduled", "unschedulable")
+        }
+        assert counts == {"scheduled": 2, "unschedulable": 1}
+        assert value("mooring_scheduling_algorithm_duration_seconds_count") == 3
+        assert value("mooring_cache_size", {"type": "nodes"}) == 2
+
+
+def test_inline_nodes_can_be_chosen() -> None:
+    nodes = nodes_pb.NodeSelection(
+        inline=nodes_pb.InlineNodes(nodes=[as_json(make_node("z")), as_json(make_node("a"))])
+    )
+    small = make_node("a", allocatable={"cpu": "1"})
+    with world(small) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Schedule(batch(FULL, pods=columns(3), nodes=nodes))
+    assert sorted(chosen(answer)) == ["", "a", "z"]
+
+
+def test_nothing_in_nothing_out() -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        empty = stubs.scheduling.Schedule(batch(HALF, pods=pb.PodColumns()))
+        nowhere = stubs.scheduling.Schedule(batch(HALF, nodes=names("x")))
+    assert (list(empty.pod_statuses), chosen(empty)) == ([], [])
+    assert verdicts(nowhere) == ["UNSCHEDULABLE_AND_UNRESOLVABLE"]
