@@ -16,6 +16,7 @@ CLAIM = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
 STORAGE = {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}
 DISKS = {"VolumeRestrictions", "NodeVolumeLimits"}
 GROUPS = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
+RESTART_ALL = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
 NEAR = {"labelSelector": {}, "topologyKey": "zone"}
 
 
@@ -76,6 +77,27 @@ def test_every_plugin_has_a_readme_that_says_what_it_mirrors(name: str) -> None:
         ),
         pytest.param({"resourceClaims": [{"name": "gpu"}]}, {"DynamicResources"}, id="devices"),
         pytest.param({"schedulingGroup": {"podGroupName": "g"}}, GROUPS, id="group"),
+        pytest.param(
+            {"containers": [{"restartPolicyRules": [{"action": "Restart"}, RESTART_ALL]}]},
+            {"NodeDeclaredFeatures"},
+            id="restarts all containers",
+        ),
+        pytest.param(
+            {"initContainers": [{"restartPolicyRules": [RESTART_ALL]}]},
+            {"NodeDeclaredFeatures"},
+            id="an init container restarts all",
+        ),
+        pytest.param(
+            {"containers": [{"restartPolicyRules": [{"action": "Restart"}]}]}, set(), id="restarts itself"
+        ),
+        pytest.param(
+            {"hostNetwork": True, "hostUsers": False},
+            {"NodeDeclaredFeatures"},
+            id="users of its own in the host's network",
+        ),
+        pytest.param({"hostNetwork": True}, set(), id="host's network"),
+        pytest.param({"hostNetwork": True, "hostUsers": True}, set(), id="host's network and users"),
+        pytest.param({"hostUsers": False}, set(), id="users of its own"),
     ],
 )
 def test_which_pods_need_a_plugin_that_is_not_built(spec: Mapping[str, Any], needed: set[str]) -> None:

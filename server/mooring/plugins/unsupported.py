@@ -76,6 +76,17 @@ def _has_device_claims(pod: Pod) -> bool:
     return bool(pod.spec.resource_claims)
 
 
+def _needs_a_declared_feature(pod: Pod) -> bool:
+    """What the features of k8s.io/component-helpers/nodedeclaredfeatures ask of a pod."""
+    spec = pod.spec
+    restarts_all = any(
+        rule.action == "RestartAllContainers"
+        for container in (*spec.init_containers, *spec.containers)
+        for rule in container.restart_policy_rules
+    )
+    return restarts_all or (spec.host_network and spec.host_users is False)
+
+
 def _is_in_group(pod: Pod) -> bool:
     return pod.spec.scheduling_group is not None
 
@@ -100,7 +111,7 @@ _ENTRIES = (
         _has_device_claims,
     ),
     _entry("DefaultPreemption", "preEnqueue postFilter", DefaultPreemptionArgs, _never),
-    _entry("NodeDeclaredFeatures", _FILTER, None, _never),
+    _entry("NodeDeclaredFeatures", _FILTER, None, _needs_a_declared_feature),
     _entry("GangScheduling", "preEnqueue permit", None, _is_in_group),
     _entry("TopologyPlacementGenerator", "placementGenerate", None, _is_in_group),
     _entry("PodGroupPodsCount", "placementScore", None, _is_in_group),

@@ -25,6 +25,12 @@ class ContainerPort(Object, frozen=True):
     protocol: str = ""
 
 
+class ContainerRestartRule(Object, frozen=True):
+    """What happens when a container exits; ``action`` is Restart or RestartAllContainers."""
+
+    action: str = ""
+
+
 class Container(Object, frozen=True):
     """A container; ``restart_policy`` Always on an init container makes it a sidecar."""
 
@@ -33,6 +39,7 @@ class Container(Object, frozen=True):
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str | None = None
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
 
 
 class NodeSelectorRequirement(Object, frozen=True):
@@ -235,6 +242,7 @@ class PodSpec(Object, frozen=True):
     resource_claims: tuple[PodResourceClaim, ...] = ()
     volumes: tuple[Volume, ...] = ()
     host_network: bool = False
+    host_users: bool | None = None
 
 
 class ContainerStatus(Object, frozen=True):
