@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from mooring.config import ConfigError, EnabledPlugin, default, from_document, load, show
+from mooring.config.in_tree import FEATURE_GATES
 from mooring.framework.objects import NodeAffinity, TopologySpreadConstraint
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs, ScoringStrategyType
 from mooring.plugins.pod_topology_spread.args import PodTopologySpreadArgs
+from mooring.plugins.taint_toleration.plugin import COMPARISON_GATE
 from tests.config.catalogs import HelloWorldPluginArgs, in_tree, plugin, seeds, with_plugins
 from tests.config.documents import Document, document, enabled, profile
 
@@ -186,6 +188,43 @@ OTHERWISE = (
 )
 def test_warnings(config: Document, expected: list[str]) -> None:
     assert list(from_document(config, in_tree()).warnings) == expected
+
+
+@pytest.mark.parametrize(
+    ("kube_version", "gates", "named"),
+    [
+        pytest.param("1.36", {}, None, id="none set"),
+        pytest.param("1.36", dict.fromkeys(FEATURE_GATES, True), None, id="all that have an effect"),
+        pytest.param(
+            "1.36", {"Zeta": True, "GangScheduling": True, "Alpha": False}, "Alpha, Zeta", id="others"
+        ),
+        pytest.param(
+            "1.34",
+            {"TaintTolerationComparisonOperators": True},
+            "TaintTolerationComparisonOperators",
+            id="too early",
+        ),
+    ],
+)
+def test_feature_gates_without_effect_are_told(
+    kube_version: str, gates: dict[str, bool], named: str | None
+) -> None:
+    told = f"feature gates that mooring itself does not act on (Kubernetes {kube_version}): {named}"
+    without_file = default(in_tree(), kube_version=kube_version, feature_gates=gates)
+    with_file = from_document(document(), in_tree(), kube_version=kube_version, feature_gates=gates)
+    assert without_file.warnings == (() if named is None else (told,))
+    assert [w for w in with_file.warnings if "gates" in w] == list(without_file.warnings)
+
+
+def test_every_gate_of_arguments_and_plugins_is_listed() -> None:
+    of_arguments = {
+        gate
+        for description in in_tree().values()
+        if description.args is not None
+        for field in fields(description.args)
+        for gate in field.metadata.get("gates", ())
+    }
+    assert of_arguments | {COMPARISON_GATE} <= FEATURE_GATES.keys()
 
 
 def test_names_that_do_nothing_are_told() -> None:

@@ -59,6 +59,7 @@ def make(
     args: object = None,
     *,
     kube: str = "1.36",
+    gates: Mapping[str, bool] | None = None,
     clock: SetClock | None = None,
     binder: RecordingBinder | None = None,
 ) -> P:
@@ -72,6 +73,7 @@ def make(
         clock=clock or SetClock(),
         logger=logging.getLogger(f"mooring.plugins.{kind.name}"),
         kube_version=KubeVersion.parse(kube),
+        feature_gates=gates or {},
     )
     return kind(args, handle)
 

@@ -9,6 +9,7 @@ from mooring.plugins.node_name.plugin import NodeName
 from mooring.plugins.node_unschedulable.plugin import NodeUnschedulable
 from mooring.plugins.priority_sort.plugin import PrioritySort
 from mooring.plugins.scheduling_gates.plugin import SchedulingGates
+from mooring.plugins.taint_toleration.plugin import COMPARISON_GATE
 from mooring.testing.builders import make_node, make_pod
 from tests.plugins.harness import RecordingBinder, cluster, make, verdicts
 
@@ -22,13 +23,17 @@ CORDON = "node.kubernetes.io/unschedulable"
         pytest.param([{"key": CORDON, "operator": "Exists", "effect": "NoSchedule"}], True, id="tolerated"),
         pytest.param([{"operator": "Exists"}], True, id="everything is"),
         pytest.param(
+            [{"key": CORDON, "operator": "Lt", "value": "1"}], False, id="the taint has no value to compare"
+        ),
+        pytest.param(
             [{"key": CORDON, "operator": "Exists", "effect": "NoExecute"}], False, id="another effect"
         ),
     ],
 )
 def test_node_unschedulable(tolerations: list[dict[str, str]], passes: bool) -> None:
     nodes = cluster(make_node("cordoned", spec={"unschedulable": True}), make_node("open"))
-    said = verdicts(make(NodeUnschedulable), make_pod(spec={"tolerations": tolerations}), nodes)
+    plugin = make(NodeUnschedulable, gates={COMPARISON_GATE: True})
+    said = verdicts(plugin, make_pod(spec={"tolerations": tolerations}), nodes)
     refused = Status.unresolvable("node(s) were unschedulable")
     assert said == {"cordoned": Status() if passes else refused, "open": Status()}
 

@@ -8,7 +8,7 @@ from typing import Any
 from mooring.config.catalog import Catalog
 from mooring.config.expand import ALL, enabled_names
 from mooring.config.fields import join
-from mooring.config.in_tree import REMOVED
+from mooring.config.in_tree import REMOVED, Gates
 from mooring.config.types import KubeSchedulerConfiguration
 
 INERT_FIELDS = (
@@ -26,6 +26,17 @@ INERT_FIELDS = (
 
 INERT_SECTIONS = ("placementGenerate", "placementScore")
 """The sections of a profile's plugins that nothing in mooring runs."""
+
+
+def advise_on_gates(gates: Gates) -> Iterator[str]:
+    """A sentence that names the feature gates that were set in vain, if there are any.
+
+    kube-scheduler refuses a gate that it doesn't know; mooring can't tell those from gates that another
+    component reads, so it goes on without them, but says so.
+    """
+    if names := gates.without_effect():
+        release = f"Kubernetes {gates.version}"
+        yield f"feature gates that mooring itself does not act on ({release}): {', '.join(names)}"
 
 
 def advise(

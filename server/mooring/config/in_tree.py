@@ -7,6 +7,7 @@ Mirrors ``pkg/scheduler/apis/config/v1/default_plugins.go`` and the interfaces t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from mooring.config.catalog import PluginDescription
 from mooring.config.types import Plugin
@@ -70,29 +71,56 @@ _GATE_OF = {
     "PodGroupPodsCount": "TopologyAwareWorkloadScheduling",
 }
 
-_ON_SINCE = {
-    "DynamicResourceAllocation": KubeVersion(1, 34),
-    "DRAResourceClaimDeviceStatus": KubeVersion(1, 33),
-    "DRASchedulerFilterTimeout": KubeVersion(1, 34),
-    "DRADeviceBindingConditions": KubeVersion(1, 36),
-    "NodeDeclaredFeatures": KubeVersion(1, 36),
+
+@dataclass(frozen=True, slots=True)
+class FeatureGate:
+    """A feature gate that mooring acts on.
+
+    Attributes:
+        known_since: The first release that has it; before, setting it changes nothing.
+        on_since: The release in which it came to be on unless set otherwise; None = it is off.
+    """
+
+    known_since: KubeVersion
+    on_since: KubeVersion | None = None
+
+
+FEATURE_GATES: Mapping[str, FeatureGate] = {
+    "DynamicResourceAllocation": FeatureGate(KubeVersion(1, 26), KubeVersion(1, 34)),
+    "DRAResourceClaimDeviceStatus": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
+    "DRASchedulerFilterTimeout": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 34)),
+    "DRADeviceBindingConditions": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36)),
+    "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
+    "GangScheduling": FeatureGate(KubeVersion(1, 35)),
+    "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36)),
+    "StorageCapacityScoring": FeatureGate(KubeVersion(1, 33)),
+    "TaintTolerationComparisonOperators": FeatureGate(KubeVersion(1, 35)),
 }
-"""The release in which a gate that the configuration depends on came to be on; the others are off."""
+"""All gates that mooring acts on, in the configuration or in a plugin (pkg/features/kube_features.go)."""
 
 
 class Gates:
     """Which feature gates are on for a release, unless set otherwise."""
 
     def __init__(self, version: KubeVersion, explicit: Mapping[str, bool] | None = None) -> None:
-        self._version = version
+        self.version = version
         self._explicit = dict(explicit or {})
 
     def enabled(self, name: str) -> bool:
         """Whether a gate is on."""
-        if name in self._explicit:
-            return self._explicit[name]
-        since = _ON_SINCE.get(name)
-        return since is not None and self._version >= since
+        gate = FEATURE_GATES.get(name)
+        if gate is not None and self.version < gate.known_since:
+            return False
+        on_since = gate.on_since if gate is not None else None
+        return self._explicit.get(name, on_since is not None and self.version >= on_since)
+
+    def without_effect(self) -> list[str]:
+        """The gates that were set although mooring, at this release, does not act on them."""
+        return sorted(
+            name
+            for name in self._explicit
+            if name not in FEATURE_GATES or self.version < FEATURE_GATES[name].known_since
+        )
 
 
 def default_plugins(version: KubeVersion, gates: Gates) -> tuple[Plugin, ...]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mooring.config.advice import advise
+from mooring.config.advice import advise, advise_on_gates
 from mooring.config.arguments import (
     decode_arguments,
     ignored_resources,
@@ -80,10 +80,14 @@ def default(
     kube_version: str = DEFAULT_KUBE_VERSION,
     feature_gates: Mapping[str, bool] | None = None,
 ) -> Configuration:
-    """The configuration that holds without a file: one profile, ``default-scheduler``."""
+    """The configuration that holds without a file: one profile, ``default-scheduler``.
+
+    Its warnings are those about ``feature_gates`` alone.
+    """
     document = {"apiVersion": API_VERSION, "kind": KIND}
     loaded = from_document(document, catalog, kube_version=kube_version, feature_gates=feature_gates)
-    return dataclasses.replace(loaded, warnings=())
+    gates = Gates(KubeVersion.parse(kube_version), feature_gates)
+    return dataclasses.replace(loaded, warnings=tuple(advise_on_gates(gates)))
 
 
 def from_document(
@@ -104,7 +108,13 @@ def from_document(
         errors += removed
     for index, profile in enumerate(written.profiles):
         errors += check_profile(profile, join("profiles", index), catalog)
-    notes = (*version_notes(document), *notes, *map(str, removed), *advise(current, written, catalog))
+    notes = (
+        *version_notes(document),
+        *notes,
+        *map(str, removed),
+        *advise(current, written, catalog),
+        *advise_on_gates(gates),
+    )
     written = dataclasses.replace(written, profiles=tuple(map(without_removed_plugins, written.profiles)))
     complete = with_defaults(written, default_plugins(version, gates))
     points = [expand(profile.plugins, catalog) for profile in complete.profiles]

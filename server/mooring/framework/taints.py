@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from mooring.framework.objects import Taint, Toleration
 
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
+_INT64 = range(-(2**63), 2**63)
+_INT64_LENGTH = 20
 
-def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """True when ``toleration`` bears ``taint``. An empty effect or key of the toleration fits all."""
+
+def tolerates(toleration: Toleration, taint: Taint, *, comparing: bool = False) -> bool:
+    """True when ``toleration`` bears ``taint``. An empty effect or key of the toleration fits all.
+
+    Args:
+        toleration: The pod's side.
+        taint: The node's side.
+        comparing: Gt and Lt compare the taint's value with the toleration's; else they bear nothing.
+    """
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
         return False
     if toleration.operator == "Exists":
         return True
+    if toleration.operator in ("Gt", "Lt"):
+        return comparing and _compares(toleration, taint)
     return toleration.operator in ("", "Equal") and toleration.value == taint.value
 
 
-def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """True when one of ``tolerations`` bears ``taint``."""
-    return any(tolerates(toleration, taint) for toleration in tolerations)
+def tolerated(taint: Taint, tolerations: Iterable[Toleration], *, comparing: bool = False) -> bool:
+    """True when one of ``tolerations`` bears ``taint``; ``comparing`` as in ``tolerates``."""
+    return any(tolerates(toleration, taint, comparing=comparing) for toleration in tolerations)
+
+
+def _compares(toleration: Toleration, taint: Taint) -> bool:
+    """Both values must be int64 as people write them: no plus sign, no leading zeros, no -0."""
+    limit, value = _integer(toleration.value), _integer(taint.value)
+    if limit is None or value is None:
+        return False
+    return value > limit if toleration.operator == "Gt" else value < limit
+
+
+def _integer(text: str) -> int | None:
+    # Python refuses to read thousands of digits, and int64 has nineteen.
+    if len(text) > _INT64_LENGTH or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if number in _INT64 else None

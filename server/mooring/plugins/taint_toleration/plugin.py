@@ -10,6 +10,7 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    Handle,
     Int32s,
     Int64s,
     KubeVersion,
@@ -31,6 +32,11 @@ REASON = "node(s) had untolerated taint(s)"
 _ONE_REASON_SINCE = KubeVersion(1, 35)
 """Up to the release before, the reason named the taint."""
 
+COMPARISON_GATE = "TaintTolerationComparisonOperators"
+"""The feature gate, off by default, with which Gt and Lt of tolerations compare numbers."""
+
+_COMPARING_SINCE = KubeVersion(1, 35)
+
 _PREFER_NO_SCHEDULE = "PreferNoSchedule"
 _PRE_SCORE = "PreScoreTaintToleration"
 
@@ -45,6 +51,12 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
     name = "TaintToleration"
     scope = Scope.NODE
     normalizer = Normalizer.BY_MAX_REVERSED
+
+    def __init__(self, args: None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._comparing = handle.kube_version >= _COMPARING_SINCE and handle.feature_gates.get(
+            COMPARISON_GATE, False
+        )
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.spec.tolerations
@@ -69,13 +81,16 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
 
         def untolerated(taints: tuple[Taint, ...]) -> int:
             soft = (taint for taint in taints if taint.effect == _PREFER_NO_SCHEDULE)
-            return sum(not tolerated(taint, tolerations) for taint in soft)
+            return sum(not self._tolerated(taint, tolerations) for taint in soft)
 
         return _by_taint_set(nodes, untolerated).astype(np.int64)
 
+    def _tolerated(self, taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
+        return tolerated(taint, tolerations, comparing=self._comparing)
+
     def _verdict(self, taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Status:
         for taint in taints:
-            if taint.effect in ("NoSchedule", "NoExecute") and not tolerated(taint, tolerations):
+            if taint.effect in ("NoSchedule", "NoExecute") and not self._tolerated(taint, tolerations):
                 if self.handle.kube_version >= _ONE_REASON_SINCE:
                     return Status.unresolvable(REASON)
                 return Status.unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}")
