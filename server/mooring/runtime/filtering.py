@@ -5,9 +5,11 @@ Mirrors ``RunFilterPlugins`` in ``framework/runtime/framework.go``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from mooring.framework import Int32s, NodeView, Verdicts
+from mooring.framework import Int32s, NodeView, Status, Verdicts
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.progress import PluginCalls, plugin_failure
 
@@ -48,6 +50,10 @@ def run_filters(
 def _check_verdicts(plugin: str, verdicts: object, view: NodeView) -> None:
     if not isinstance(verdicts, Verdicts):
         raise plugin_failure(plugin, "Filter", f"returned {type(verdicts).__name__}, not Verdicts")
+    statuses: Iterable[object] = verdicts.statuses
+    odd = [type(status).__name__ for status in statuses if not isinstance(status, Status)]
+    if odd:
+        raise plugin_failure(plugin, "Filter", f"returned {odd[0]}, not Status")
     codes = verdicts.codes
     if codes.dtype != np.int32 or codes.shape != (len(view),):
         raise plugin_failure(

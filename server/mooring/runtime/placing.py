@@ -45,7 +45,7 @@ def place(
     if choice.node_name is None:
         return Placement(choice)
     notes = choice.evaluation.state
-    return Placement(choice, _commit(engine, profile, notes, pod, choice.node_name, progress))
+    return Placement(choice, commit_assumed(engine, profile, notes, pod, choice.node_name, progress))
 
 
 def bind(
@@ -68,7 +68,7 @@ def bind(
             reason="NODE_NOT_FOUND",
             node=node_name,
         ) from None
-    return _commit(engine, profile, CycleState(), pod, node_name, progress)
+    return commit_assumed(engine, profile, CycleState(), pod, node_name, progress)
 
 
 def refuse_unbindable(pod: Pod) -> None:
@@ -98,7 +98,7 @@ def refuse_unbindable(pod: Pod) -> None:
         )
 
 
-def _commit(
+def commit_assumed(
     engine: Engine,
     profile: Profile,
     notes: CycleState,
@@ -106,7 +106,11 @@ def _commit(
     node_name: str,
     progress: Progress | None,
 ) -> Committed:
-    """Commit the assumed pod. What is known to have failed is forgotten; an unknown outcome stays assumed."""
+    """Commit the assumed pod. What is known to have failed is forgotten; an unknown outcome stays assumed.
+
+    Raises:
+        MooringError: A plugin or the binding failed.
+    """
     try:
         committed = commit(profile, notes, pod, node_name, engine.calls(profile, progress))
     except (UnavailableError, DeadlineExceededError):
