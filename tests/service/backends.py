@@ -42,7 +42,6 @@ from mooring.service.server import build
 from mooring.service.slots import Slots
 from mooring.testing.builders import to_json
 from mooring.v1 import cluster_service_pb2, plugin_service_pb2, scheduling_service_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
@@ -242,6 +241,7 @@ class Stubs:
     scheduling: Any
     cluster: Any
     plugins: Any
+    channel: Any = None
 
 
 @contextmanager
@@ -254,7 +254,10 @@ def served(backend: Backend) -> Iterator[Stubs]:
     try:
         with grpc.insecure_channel(server.address, options) as channel:
             yield Stubs(
-                SchedulingServiceStub(channel), ClusterServiceStub(channel), PluginServiceStub(channel)
+                SchedulingServiceStub(channel),
+                ClusterServiceStub(channel),
+                PluginServiceStub(channel),
+                channel,
             )
     finally:
         server.stop()
@@ -352,7 +355,3 @@ def gate() -> Iterator[threading.Event]:
         yield event
     finally:
         event.set()
-
-
-def filter_all(stubs: Stubs, pod: PodSource) -> Any:
-    return stubs.scheduling.Filter(pb.FilterRequest(pod=pod))

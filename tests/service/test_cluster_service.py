@@ -115,8 +115,9 @@ def test_an_epoch_of_another_start_gets_the_complete_set(epoch: int) -> None:
 
 
 def test_an_unknown_form_is_refused() -> None:
+    request = pb.ListNodesRequest.FromString(b"\x10\x09")
     with world(*NODES) as w, direct(w.backend) as stubs:
-        failure = refused(lambda: stubs.cluster.ListNodes(pb.ListNodesRequest(form=9)))
+        failure = refused(lambda: stubs.cluster.ListNodes(request))
     assert [field for field, _ in failure.violations] == ["form"]
 
 

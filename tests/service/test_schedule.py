@@ -138,6 +138,7 @@ def test_a_bind_that_fails_does_not_stop_the_others() -> None:
     with world(*NODES, binder=Picky()) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Schedule(batch(HALF, pods=columns(3), commit_mode=BIND))
     assert verdicts(answer) == ["SUCCESS", "ERROR", "SUCCESS"]
+    assert all(node in ("a", "b") for node in chosen(answer))
     bound = pb.BIND_OUTCOME_BOUND
     assert list(answer.bind_outcomes) == [bound, pb.BIND_OUTCOME_UNSPECIFIED, bound]
 

@@ -99,10 +99,11 @@ def test_a_placed_pod_does_not_count_against_itself(source: Any) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_normalize_takes_up_where_score_ended(way: Callable[..., Any]) -> None:
     with world(*NODES, plugins=[FIRST, SECOND], document=BOTH) as w, way(w.backend) as stubs:
-        asked = {"pod": sent(make_pod()), "nodes": names("c", "x", "b")}
-        scored = stubs.scheduling.Score(pb.ScoreRequest(**asked, include_totals=True))
+        pod, nodes = sent(make_pod()), names("c", "x", "b")
+        scored = stubs.scheduling.Score(pb.ScoreRequest(pod=pod, nodes=nodes, include_totals=True))
         plugins = [PluginScores(plugin=p.plugin, raw=p.raw) for p in reversed(scored.plugins)]
-        answer = stubs.scheduling.NormalizeScore(pb.NormalizeScoreRequest(**asked, plugins=plugins))
+        request = pb.NormalizeScoreRequest(pod=pod, nodes=nodes, plugins=plugins)
+        answer = stubs.scheduling.NormalizeScore(request)
     assert [plugin.plugin for plugin in answer.plugins] == ["Second", "First"]
     for one, other in zip(answer.plugins, reversed(scored.plugins), strict=True):
         assert scores_of(one) == (other.plugin, [], list(other.normalized), list(other.weighted))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from mooring.framework import SUCCESS, Code, Pod, Status
 from mooring.framework.errors import AbortedError, DeadlineExceededError, MooringError
+from mooring.runtime.commit import Committed
 from mooring.runtime.engine import Choice
-from mooring.runtime.placing import Placement, place, refuse_unbindable
+from mooring.runtime.placing import commit_assumed, refuse_unbindable
 from mooring.runtime.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
@@ -39,7 +40,7 @@ class _Columns:
     outcomes: list[pb.BindOutcome.ValueType] = field(default_factory=list)
 
     def add(self, status: Status, message: str = "") -> None:
-        """A pod without a choice."""
+        """One more pod, for which nothing was chosen."""
         number = self.statuses.setdefault((status, message), len(self.statuses))
         self.pod_statuses.append(number)
         self.nodes.append("")
@@ -48,9 +49,8 @@ class _Columns:
             column.append(0)
         self.outcomes.append(pb.BIND_OUTCOME_UNSPECIFIED)
 
-    def add_choice(self, choice: Choice, status: Status, message: str, *, ties: bool) -> None:
-        """A pod with a choice; ``status`` differs from the choice's where the commit failed."""
-        self.add(status, message)
+    def choose(self, choice: Choice, *, ties: bool) -> None:
+        """What was chosen for the last pod."""
         evaluation = choice.evaluation
         self.nodes[-1] = choice.node_name or ""
         self.totals[-1] = choice.total
@@ -127,32 +127,30 @@ class Schedule:
             self._count(_result(evaluation.status), profile, began)
 
     def _commit(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> None:
+        engine = self._backend.engine
         began = time.perf_counter()
+        choice = None
         try:
             self._refuse_known(pod)
-            placement = place(
-                self._backend.engine,
-                pod,
-                profile,
-                batch.selection.candidates,
-                seed=self._request.seed,
-                progress=progress,
+            choice = engine.decide_and_assume(
+                pod, profile, batch.selection.candidates, seed=self._request.seed, progress=progress
             )
+            status, outcome = choice.evaluation.status, pb.BIND_OUTCOME_UNSPECIFIED
+            if choice.node_name is not None:
+                notes = choice.evaluation.state
+                committed = commit_assumed(engine, profile, notes, pod, choice.node_name, progress)
+                status, outcome = committed.status, _outcome(committed)
+            message = choice.evaluation.message
         except DeadlineExceededError:
             raise
         except MooringError as error:
             status = Status(Code.ERROR, (error.reason,), error.metadata.get("plugin", ""))
-            with self._lock:
-                if not self._closed:
-                    self._columns.add(status, error.message)
-            self._count("error", profile, began)
-        else:
-            message = placement.choice.evaluation.message
-            self._add(placement.choice, placement.status, message, placement)
-            self._count(_result(placement.status), profile, began)
+            message, outcome = error.message, pb.BIND_OUTCOME_UNSPECIFIED
+        self._add(choice, status, message, outcome)
+        self._count(_result(status), profile, began)
 
     def _refuse_known(self, pod: Pod) -> None:
-        """Refuse a pod that the state knows better than the request: placed, deleted, gated or recreated.
+        """Refuse a pod that is placed, deleted, gated or recreated, by the request or, newer, by the state.
 
         Raises:
             FailedPreconditionError, AbortedError: What Bind would say.
@@ -166,20 +164,27 @@ class Schedule:
                 pod=pod.key,
                 uid=named.metadata.uid,
             )
+        refuse_unbindable(pod)
         known = state.snapshot.pods.get(pod.metadata.uid)
         if known is not None:
             refuse_unbindable(known.pod)
 
-    def _add(self, choice: Choice, status: Status, message: str, placement: Placement | None = None) -> None:
-        committed = placement.committed if placement else None
+    def _add(
+        self,
+        choice: Choice | None,
+        status: Status,
+        message: str,
+        outcome: pb.BindOutcome.ValueType = pb.BIND_OUTCOME_UNSPECIFIED,
+    ) -> None:
         with self._lock:
             if self._closed:
                 return
-            self._columns.add_choice(choice, status, message, ties=self._request.include_ties)
-            if committed is not None and committed.status.ok:
+            self._columns.add(status, message)
+            if choice is not None:
+                self._columns.choose(choice, ties=self._request.include_ties)
+            if outcome != pb.BIND_OUTCOME_UNSPECIFIED:
                 self._committed = True
-                outcome = committed.outcome
-                self._columns.outcomes[-1] = OUTCOMES[outcome] if outcome else pb.BIND_OUTCOME_BOUND
+                self._columns.outcomes[-1] = outcome
 
     def _count(self, result: str, profile: Profile, began: float) -> None:
         metrics = self._backend.metrics
@@ -213,6 +218,12 @@ class Schedule:
         put(response, "evaluated_counts", columns.evaluated)
         put(response, "feasible_counts", columns.feasible)
         return response
+
+
+def _outcome(committed: Committed) -> pb.BindOutcome.ValueType:
+    if not committed.status.ok:
+        return pb.BIND_OUTCOME_UNSPECIFIED
+    return OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
 
 
 def _result(status: Status) -> str:

@@ -1,0 +1,241 @@
+"""Bad input and bad plugins: a clear error in the right place, nothing half done, the next call served."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+
+from mooring.framework import SUCCESS
+from mooring.testing.builders import make_node, make_pod
+from mooring.v1 import nodes_pb2 as nodes_pb
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
+from tests.service.backends import (
+    WAYS,
+    configuration,
+    direct,
+    filtering,
+    gate,
+    named,
+    profile,
+    refused,
+    scoring,
+    scoring_all,
+    sent,
+    served,
+    world,
+)
+from tests.service.harness import LONG, Failed, until
+
+NODES = (make_node("a"), make_node("b"))
+POD = b'{"metadata":{"name":"p"},"spec":{"containers":[{"resources":{"requests":{%s}}}]}}'
+
+
+def raw(json: bytes = b"", protobuf: bytes = b"") -> PodSource:
+    message = KubernetesObject(json=json) if json else KubernetesObject(protobuf=protobuf)
+    return PodSource(object=message)
+
+
+def asking(**requests: bytes) -> PodSource:
+    return raw(POD % b",".join(b'"%s":%s' % (name.encode(), amount) for name, amount in requests.items()))
+
+
+QUESTIONS = (pb.FilterRequest, pb.ScoreRequest, pb.NormalizeScoreRequest, pb.ExplainRequest)
+REQUESTS = "spec.containers[0].resources.requests"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "request_", [pb.FilterRequest, pb.ScoreRequest, pb.NormalizeScoreRequest, pb.ExplainRequest]
+)
+@pytest.mark.parametrize(
+    ("pod", "path"),
+    [
+        pytest.param(None, "pod", id="no pod"),
+        pytest.param(PodSource(), "pod", id="neither object nor reference"),
+        pytest.param(PodSource(object=KubernetesObject()), "pod.object", id="no encoding"),
+        pytest.param(raw(b"{"), "pod.object.json", id="cut JSON"),
+        pytest.param(raw(b"[]"), "pod.object.json", id="JSON of another shape"),
+        pytest.param(raw(b'{"spec":' * 9_999), "pod.object.json", id="deep JSON"),
+        pytest.param(raw(b"{}"), "pod.object.json.metadata.name", id="no name"),
+        pytest.param(raw(protobuf=b"\xff\xff"), "pod.object.protobuf", id="no protobuf"),
+        pytest.param(raw(protobuf=b"k8s\0\xff"), "pod.object.protobuf", id="envelope of nothing"),
+        pytest.param(raw(protobuf=b'{"metadata":{}}'), "pod.object.protobuf", id="JSON as protobuf"),
+        pytest.param(asking(cpu=b'"-1"'), f"pod.object.json.{REQUESTS}[cpu]", id="negative quantity"),
+        pytest.param(asking(memory=b'"lots"'), f"pod.object.json.{REQUESTS}[memory]", id="no quantity"),
+        pytest.param(PodSource(reference=PodReference(name="p")), "pod.reference.namespace", id="nowhere"),
+    ],
+)
+def test_a_pod_that_makes_no_sense_is_refused_by_its_path(
+    way: Callable[..., Any], request_: Any, pod: PodSource | None, path: str
+) -> None:
+    method = request_.DESCRIPTOR.name.removesuffix("Request")
+    with world(*NODES) as w, way(w.backend) as stubs:
+        failure = refused(lambda: getattr(stubs.scheduling, method)(request_(pod=pod)))
+        assert stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()))).feasible_count == 2
+    assert (failure.code, failure.info.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_INVALID")
+    assert [field for field, _ in failure.violations] == [path]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("request_", "code", "reason", "metadata"),
+    [
+        pytest.param(
+            pb.FilterRequest(pod=named("x")), "NOT_FOUND", "POD_NOT_FOUND", {"pod": "default/x"}, id="pod"
+        ),
+        pytest.param(
+            pb.FilterRequest(pod=named("p", uid="old")),
+            "ABORTED",
+            "POD_RECREATED",
+            {"pod": "default/p", "uid": "pod/default/p"},
+            id="UID",
+        ),
+        pytest.param(
+            pb.FilterRequest(pod=named("p"), profile="x"),
+            "NOT_FOUND",
+            "PROFILE_NOT_FOUND",
+            {"profile": "x", "known": "default-scheduler"},
+            id="profile",
+        ),
+    ],
+)
+def test_what_is_unknown_is_named(
+    way: Callable[..., Any], request_: pb.FilterRequest, code: str, reason: str, metadata: dict[str, str]
+) -> None:
+    with world(*NODES, make_pod("p")) as w, way(w.backend) as stubs:
+        failure = refused(lambda: stubs.scheduling.Filter(request_))
+    assert (failure.code, failure.info.reason) == (grpc.StatusCode[code], reason)
+    assert dict(failure.info.metadata) == metadata
+
+
+def test_an_absurd_node_is_refused_by_its_path() -> None:
+    node = KubernetesObject(json=b'{"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"-4"}}}')
+    nodes = nodes_pb.NodeSelection(inline=nodes_pb.InlineNodes(nodes=[node]))
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        failure = refused(
+            lambda: stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()), nodes=nodes))
+        )
+    assert [field for field, _ in failure.violations] == [
+        "nodes.inline.nodes[0].json.status.allocatable[cpu]"
+    ]
+
+
+def raising(_: Any) -> Any:
+    raise ZeroDivisionError("division by zero")
+
+
+BAD_PLUGINS = [
+    pytest.param(filtering("Bad", raising), "Filter", id="filter raises"),
+    pytest.param(filtering("Bad", lambda _: None), "Filter", id="filter returns None"),
+    pytest.param(scoring("Bad", raising), "Score", id="score raises"),
+    pytest.param(scoring("Bad", lambda _: 1.5), "Score", id="float"),
+    pytest.param(scoring("Bad", lambda _: float("nan")), "Score", id="NaN"),
+    pytest.param(scoring("Bad", lambda _: 10**30), "Score", id="10**30"),
+    pytest.param(scoring("Bad", lambda _: True), "Score", id="bool"),
+    pytest.param(scoring("Bad", lambda _: None), "Score", id="None"),
+    pytest.param(scoring("Bad", lambda _: 101), "ScoreExtensionNormalize", id="101 at the end"),
+    pytest.param(scoring_all("Bad", lambda names: np.ones(len(names))), "Score", id="float64 column"),
+    pytest.param(
+        scoring_all("Bad", lambda names: np.ones(len(names) + 1, np.int64)), "Score", id="long column"
+    ),
+    pytest.param(scoring_all("Bad", lambda names: [1] * len(names)), "Score", id="list"),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("plugin", "point"), BAD_PLUGINS)
+def test_a_plugin_that_misbehaves_is_named_and_changes_nothing(
+    way: Callable[..., Any], plugin: Any, point: str
+) -> None:
+    document = configuration(profile("NodeName"), profile("Bad", name="bad"))
+    pod = sent(make_pod())
+    with world(*NODES, plugins=[plugin], document=document) as w, way(w.backend) as stubs:
+        version = w.state.version
+        ask = stubs.scheduling
+        failures = [
+            refused(lambda: ask.Explain(pb.ExplainRequest(pod=pod, profile="bad"))),
+            refused(
+                lambda: ask.Schedule(pb.ScheduleRequest(templates=[pb.PodTemplate(pod=pod)], profile="bad"))
+            ),
+        ]
+        bound = ask.Schedule(
+            pb.ScheduleRequest(
+                templates=[pb.PodTemplate(pod=pod)], profile="bad", commit_mode=pb.COMMIT_MODE_BIND
+            )
+        )
+        assert w.state.version == version
+        good = ask.Filter(pb.FilterRequest(pod=pod, profile="default-scheduler"))
+    for failure in failures:
+        assert (failure.code, failure.info.reason) == (grpc.StatusCode.INTERNAL, "PLUGIN_FAILED")
+        assert failure.info.metadata["plugin"] == "Bad"
+        assert failure.info.metadata["extension_point"] == point
+    status = bound.statuses[bound.pod_statuses[0]]
+    assert (status.plugin, list(status.reasons)) == ("Bad", ["PLUGIN_FAILED"])
+    assert good.feasible_count == 2
+
+
+def deadline_exceeded(failure: Failed, plugin: str) -> bool:
+    return (
+        failure.code is grpc.StatusCode.DEADLINE_EXCEEDED
+        and failure.info.reason == "DEADLINE_EXCEEDED"
+        and failure.info.metadata["plugin"] == plugin
+        and plugin in failure.text
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_plugin_that_sleeps_past_the_deadline_is_named(way: Callable[..., Any]) -> None:
+    def sleepy(_: str) -> Any:
+        time.sleep(0.4)
+        return SUCCESS
+
+    document = configuration(profile("NodeName"), profile("Sleepy", name="sleepy"))
+    pod = sent(make_pod())
+    with (
+        world(*NODES, plugins=[filtering("Sleepy", sleepy)], document=document) as w,
+        way(w.backend) as stubs,
+    ):
+        request = pb.FilterRequest(pod=pod, profile="sleepy")
+        failure = refused(lambda: stubs.scheduling.Filter(request, timeout=0.2))
+        served_next = stubs.scheduling.Filter(pb.FilterRequest(pod=pod, profile="default-scheduler"))
+        until(lambda: w.slots.abandoned == 0)
+    assert deadline_exceeded(failure, "Sleepy")
+    assert failure.info.metadata["extension_point"] == "Filter"
+    assert served_next.feasible_count == 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_plugins_that_never_come_back_are_replaced_until_there_are_too_many(way: Callable[..., Any]) -> None:
+    with gate() as event:
+        stuck = filtering("Stuck", lambda _: event.wait(LONG * 10))
+        document = configuration(profile("NodeName"), profile("Stuck", name="stuck"))
+        good = pb.FilterRequest(pod=sent(make_pod()), profile="default-scheduler")
+        bad = pb.FilterRequest(pod=sent(make_pod()), profile="stuck")
+        with (
+            world(*NODES, plugins=[stuck], document=document, max_abandoned=3) as w,
+            way(w.backend) as stubs,
+        ):
+            for number in range(1, 4):
+                failure = refused(lambda: stubs.scheduling.Filter(bad, timeout=0.2))
+                assert deadline_exceeded(failure, "Stuck")
+                assert w.slots.abandoned == number
+                assert stubs.scheduling.Filter(good).feasible_count == 2
+            refused(lambda: stubs.scheduling.Filter(bad, timeout=0.2))
+            full = refused(lambda: stubs.scheduling.Filter(good))
+            assert not w.slots.alive()
+            event.set()
+            until(w.slots.alive)
+            assert stubs.scheduling.Filter(good).feasible_count == 2
+    assert (full.code, full.info.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "WORKERS_ABANDONED")
+
+
+def test_bytes_that_are_no_request_are_refused() -> None:
+    with world(*NODES) as w, served(w.backend) as stubs:
+        call = stubs.channel.unary_unary("/mooring.v1.SchedulingService/Filter")
+        failure = refused(lambda: call(b"\xff\xff\xff", timeout=LONG))
+        assert stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()))).feasible_count == 2
+    assert (failure.code, failure.info.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_INVALID")
