@@ -95,8 +95,9 @@ def positive(text: str) -> int:
 
 def seconds(text: str) -> float:
     """A time, 0 or more, in seconds or as Kubernetes writes it: ``5``, ``0.5s``, ``500ms``, ``1m30s``."""
-    pieces = _DURATION.findall(text if text[-1:].isalpha() else f"{text}s")
-    if not pieces or "".join(map("".join, pieces)) != (text if text[-1:].isalpha() else f"{text}s"):
+    given = text if any(map(str.isalpha, text)) else f"{text}s"
+    pieces = _DURATION.findall(given)
+    if not pieces or "".join(map("".join, pieces)) != given:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time, such as 5, 0.5s or 1m30s")
     return sum(float(number) * _UNITS[unit] for number, unit in pieces)
 

@@ -127,10 +127,10 @@ class $name(FilterPlugin[${name}Args], ScorePlugin[${name}Args]):
 from pathlib import Path
 
 import yaml
-
-from $module import $name
 from mooring.runtime.registry import new_in_tree_registry
 from mooring.testing import explain
+
+from $module import $name
 
 CONFIG = yaml.safe_load((Path(__file__).parent.parent / "config.yaml").read_text())
 

@@ -1,0 +1,131 @@
+"""Runs the command line: in this process where that is enough, as a process where it is one that matters."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mooring.cli import Option, main
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+LISTENERS = ("listen", "health-listen", "metrics-listen")
+ANY_PORT = "127.0.0.1:0"
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def complaints(self) -> list[str]:
+        return self.err.splitlines()
+
+
+def call(capsys: pytest.CaptureFixture[str], *argv: object, options: Iterable[Option] = ()) -> Result:
+    """One command in this process; the logging that it sets up ends with it."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    capsys.readouterr()
+    try:
+        code = main(*options, argv=[str(word) for word in argv])
+    except SystemExit as end:
+        code = int(str(end.code))
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+    captured = capsys.readouterr()
+    return Result(code, captured.out, captured.err)
+
+
+def write_manifests(file: Path, *objects: Mapping[str, Any]) -> Path:
+    file.write_text(yaml.safe_dump_all(objects))
+    return file
+
+
+def write_config(file: Path, *profiles: Mapping[str, Any], **fields: Any) -> Path:
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    file.write_text(yaml.safe_dump({**head, "profiles": list(profiles), **fields}))
+    return file
+
+
+def scoring(*plugins: tuple[str, int], name: str = "default-scheduler") -> dict[str, Any]:
+    """A profile that scores by these plugins, with these weights, alone."""
+    enabled = [{"name": plugin, "weight": weight} for plugin, weight in plugins]
+    return {"schedulerName": name, "plugins": {"score": {"disabled": [{"name": "*"}], "enabled": enabled}}}
+
+
+@dataclass
+class Started:
+    """A program that said that it is ready, after what it had shown; `ready` is "" if it ended instead."""
+
+    process: subprocess.Popen[str]
+    shown: list[str]
+    ready: str
+    log: Path
+
+    def address(self, name: str) -> str:
+        return dict(part.split("=", 1) for part in self.ready.split()[2:])[name]
+
+
+@contextmanager
+def program(
+    folder: Path, *command: object, environment: Mapping[str, str] | None = None
+) -> Iterator[Started]:
+    """Starts a program and waits for its ready line, or its end; it is killed at the end of the block."""
+    log = folder / f"{Path(str(command[0])).name}.log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=os.environ | dict(environment or {}),
+        )
+    assert process.stdout
+    try:
+        shown: list[str] = []
+        while (line := process.stdout.readline()) and " ready: " not in line:
+            shown.append(line.rstrip("\n"))
+        yield Started(process, shown, line.strip(), log)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate()
+
+
+@contextmanager
+def serving(folder: Path, *flags: object, environment: Mapping[str, str] | None = None) -> Iterator[Started]:
+    """`mooring serve` on free ports, without a pause between the end of readiness and the end."""
+    listeners = [word for name in LISTENERS for word in (f"--{name}", ANY_PORT)]
+    command = (BIN / "mooring", "serve", "--drain-delay", "0", *listeners, *flags)
+    with program(folder, *command, environment=environment) as started:
+        yield started
+
+
+def fetch(url: str, body: bytes | None = None) -> tuple[int, bytes]:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=30) as response:
+            return response.status, response.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read()

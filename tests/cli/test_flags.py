@@ -1,0 +1,158 @@
+"""Flags in kube style, and their twins in the environment."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any
+
+import pytest
+
+from mooring.cli import flags
+from mooring.cli.main import COMMANDS, _parser
+from tests.cli.commands import call
+
+WITHOUT_TWIN = {"-h", "--help"}
+
+
+def leaves(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    """The parsers of all commands and their verbs."""
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return [parser, *(leaf for action in below for one in action.choices.values() for leaf in leaves(one))]
+
+
+def every_flag() -> list[Any]:
+    found = {}
+    for parser in leaves(_parser()):
+        for action in parser._actions:
+            long = [name for name in action.option_strings if name.startswith("--")]
+            if long and long[0] not in WITHOUT_TWIN:
+                found[f"{parser.prog} {long[0]}"] = (parser, action, long[0])
+    return [pytest.param(*case, id=name) for name, case in found.items()]
+
+
+def samples(action: argparse.Action) -> str:
+    """A value that differs from the default."""
+    kinds: dict[Any, str] = {
+        flags.boolean: "true",
+        flags.output_form: "json",
+        flags.feature_gates: "A=true",
+        flags.kube_version: "1.35",
+    }
+    return kinds.get(action.type, "7" if action.type else "other")
+
+
+@pytest.mark.parametrize(("parser", "action", "name"), every_flag())
+def test_every_flag_has_a_twin(
+    parser: argparse.ArgumentParser, action: argparse.Action, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOORING_" + name[2:].replace("-", "_").upper(), samples(action))
+    again = next(one for one in leaves(_parser()) if one.prog == parser.prog)
+    default = next(one for one in again._actions if name in one.option_strings).default
+    assert default != action.default
+    assert default in (samples(action), [samples(action)])
+
+
+def test_every_command_and_verb_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    for parser in leaves(_parser()):
+        result = call(capsys, *parser.prog.split()[1:], "--help")
+        assert result.code == 0
+        assert result.out.startswith(f"usage: {parser.prog}")
+    assert {*COMMANDS, "version"} <= set(re.findall(r"^ {4}(\w+)", call(capsys, "--help").out, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("words", "level"),
+    [
+        pytest.param([], 0, id="quiet"),
+        pytest.param(["-v", "4"], 4, id="-v 4"),
+        pytest.param(["-v4"], 4, id="-v4"),
+        pytest.param(["-v=10"], 10, id="-v=10"),
+        pytest.param(["--v", "2"], 2, id="--v 2"),
+        pytest.param(["--v=10"], 10, id="--v=10"),
+    ],
+)
+def test_verbosity(words: list[str], level: int) -> None:
+    assert _parser().parse_args(["plugins", *words]).v == level
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        pytest.param([], False, id="absent"),
+        pytest.param(["--strict"], True, id="bare"),
+        pytest.param(["--strict=true"], True, id="true"),
+        pytest.param(["--strict=false"], False, id="false"),
+    ],
+)
+@pytest.mark.parametrize("after", [False, True], ids=["before the file", "after the file"])
+def test_a_switch_never_takes_the_next_word(words: list[str], value: bool, after: bool) -> None:
+    given = ["config", "check", *(["file.yaml", *words] if after else [*words, "file.yaml"])]
+    args = _parser().parse_args(given)
+    assert (args.strict, args.file) == (value, "file.yaml")
+
+
+def test_a_flag_wins_over_its_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOORING_STRICT", "true")
+    monkeypatch.setenv("MOORING_V", "3")
+    args = _parser().parse_args(["config", "check", "--strict=false", "-v", "5", "file"])
+    assert (args.strict, args.v) == (False, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        pytest.param("5", 5.0, id="bare number"),
+        pytest.param("0", 0.0, id="none"),
+        pytest.param("0.5s", 0.5, id="fraction"),
+        pytest.param("500ms", 0.5, id="milliseconds"),
+        pytest.param("1m30s", 90.0, id="compound"),
+    ],
+)
+def test_times(text: str, seconds: float) -> None:
+    assert flags.seconds(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "s", "-1", "1x", "1s2", "nan", "inf", "1e3", " 1"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a time"):
+        flags.seconds(text)
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        pytest.param([], "required: COMMAND", id="no command"),
+        pytest.param(["nope"], "invalid choice: 'nope'", id="unknown command"),
+        pytest.param(["plugins", "--nope"], "unrecognized arguments: --nope", id="unknown flag"),
+        pytest.param(["serve", "--plug", "a:b"], "unrecognized arguments", id="abbreviated flag"),
+        pytest.param(["plugins", "-v", "11"], "'11' is not a number from 0 to 10", id="verbosity"),
+        pytest.param(["plugins", "-o", "xml"], "'xml' is neither table nor json", id="output"),
+        pytest.param(["schedule"], "required: --manifests", id="no manifests"),
+        pytest.param(["explain", "web"], "either --manifests PATH... or --server", id="nothing to ask"),
+        pytest.param(["explain", "web", "--manifests", "f", "--server", "a:1"], "either", id="two to ask"),
+        pytest.param(["explain", "web", "--seed", "-1"], "'-1' is not a whole number", id="negative seed"),
+        pytest.param(
+            ["explain", "web", f"--seed={2**64}"], "is not a whole number from 0", id="seed too large"
+        ),
+        pytest.param(["serve", "--plugin-slots", "0"], "not a whole number above zero", id="no slots"),
+        pytest.param(["serve", "--body-timeout", "0"], "'0' is no time above zero", id="no time"),
+        pytest.param(["serve", "--reflection=1"], "'1' is neither true nor false", id="switch"),
+        pytest.param(["serve", "--feature-gates", "A"], "'A' is not NAME=true or NAME=false", id="gate"),
+        pytest.param(["serve", "--kube-version", "new"], "'new'", id="version"),
+    ],
+)
+def test_wrong_usage(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    result = call(capsys, *argv)
+    assert result.code == 2
+    assert said in result.err
+    assert result.out == ""
+
+
+def test_a_bad_twin_is_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MOORING_V", "loud")
+    result = call(capsys, "plugins")
+    assert result.code == 2
+    assert "'loud' is not a number from 0 to 10" in result.err

@@ -1,0 +1,101 @@
+"""`mooring run`: two processes, a first decision by both, and an end in order."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import BIN, Started, fetch, program
+
+pytestmark = pytest.mark.xdist_group("cli-run")
+
+PORTS = {
+    f"MOORING_{name}": "127.0.0.1:0"
+    for name in ("LISTEN", "HEALTH_LISTEN", "METRICS_LISTEN", "EXTENDER_LISTEN")
+}
+
+
+@contextmanager
+def running(folder: Path, **ports: str) -> Iterator[Started]:
+    with program(folder, BIN / "mooring", "run", environment=PORTS | ports) as started:
+        yield started
+
+
+def children(process: int) -> dict[str, int]:
+    """By module, the processes that a process started."""
+    pids = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    words = {pid: Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in pids}
+    return {line[line.index("-m") + 1]: int(pid) for pid, line in words.items() if "-m" in line}
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def assert_first_decision(shown: str) -> None:
+    """Both say which node it is, and why not another one."""
+    assert re.search(r"^→ worker-a1 .* 638$", shown, re.MULTILINE)
+    assert (
+        len(re.findall(r"^control-plane-1 .*node\(s\) had untolerated taint\(s\)", shown, re.MULTILINE)) == 2
+    )
+    assert re.search(r"^worker-a1 +passed +\d+ *$", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+def test_ready_then_ended_in_order(number: signal.Signals, tmp_path: Path) -> None:
+    with running(tmp_path) as run:
+        assert re.fullmatch(r"mooring ready: grpc=\S+ extender=http://\S+ health=\S+ metrics=\S+", run.ready)
+        assert_first_decision("\n".join(run.shown))
+        assert fetch(f"{run.address('extender')}/readyz")[0] == 200
+        assert fetch(f"http://{run.address('metrics')}/readyz")[0] == 200
+        parts = children(run.process.pid)
+        assert sorted(parts) == ["mooring", "mooring_extender"]
+        run.process.send_signal(number)
+        assert run.process.wait(60) == 0
+        assert [name for name, pid in parts.items() if alive(pid)] == []
+        assert "Traceback" not in run.log.read_text()
+
+
+@pytest.mark.parametrize("name", ["mooring", "mooring_extender"])
+def test_a_process_that_dies_ends_the_other_one(name: str, tmp_path: Path) -> None:
+    with running(tmp_path) as run:
+        parts = children(run.process.pid)
+        os.kill(parts[name], signal.SIGKILL)
+        assert run.process.wait(60) == 1
+        assert [part for part, pid in parts.items() if alive(pid)] == []
+        assert f"mooring: {name.replace('_', '-')} ended with exit code -9" in run.log.read_text()
+
+
+@pytest.mark.parametrize("name", ["LISTEN", "EXTENDER_LISTEN"])
+def test_a_taken_port(name: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with running(tmp_path, **{f"MOORING_{name}": address}) as run:
+            assert run.ready == ""
+            assert run.process.wait(60) == 1
+            assert f"cannot listen on {address}" in run.log.read_text()
+            assert "Traceback" not in run.log.read_text()
+
+
+def test_ctrl_c_before_everything_is_ready() -> None:
+    command: list[str | Path] = [BIN / "mooring", "run"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | PORTS, text=True) as process:
+        while not (parts := children(process.pid)):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        shown, _ = process.communicate()
+    assert (process.returncode, shown) == (0, "")
+    assert [part for part, pid in parts.items() if alive(pid)] == []

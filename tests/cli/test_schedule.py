@@ -1,0 +1,123 @@
+"""`mooring schedule`: what is pending finds its place offline, in the order of the queue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mooring.testing.builders import node_manifest, pod_manifest
+from tests.cli.commands import call, write_config, write_manifests
+
+
+def one_slot(name: str) -> dict[str, Any]:
+    return node_manifest(name, allocatable={"pods": 1})
+
+
+def deployment(name: str, replicas: int) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("objects", "placed", "code"),
+    [
+        pytest.param([one_slot("n1")], {}, 0, id="nothing pending"),
+        pytest.param([one_slot("n1"), pod_manifest("a")], {"default/a": "n1"}, 0, id="one pod"),
+        pytest.param(
+            [one_slot("n1"), pod_manifest("a"), pod_manifest("b")],
+            {"default/a": "n1", "default/b": None},
+            3,
+            id="each sees the one before",
+        ),
+        pytest.param(
+            [one_slot("n1"), pod_manifest("a"), pod_manifest("b", spec={"priority": 5})],
+            {"default/b": "n1", "default/a": None},
+            3,
+            id="higher priority first",
+        ),
+        pytest.param(
+            [one_slot("n1"), pod_manifest("there", node="n1"), pod_manifest("a")],
+            {"default/a": None},
+            3,
+            id="placed pods count and are not placed again",
+        ),
+        pytest.param(
+            [
+                one_slot("n1"),
+                pod_manifest("over", node="n1", status={"phase": "Succeeded"}),
+                pod_manifest("dead", status={"phase": "Failed"}),
+                pod_manifest("a"),
+            ],
+            {"default/a": "n1"},
+            0,
+            id="finished pods neither count nor wait",
+        ),
+        pytest.param(
+            [one_slot("n1"), pod_manifest("a", spec={"schedulingGates": [{"name": "quota"}]})],
+            {"default/a": None},
+            3,
+            id="gated",
+        ),
+    ],
+)
+def test_placements(
+    objects: list[dict[str, Any]],
+    placed: dict[str, str | None],
+    code: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = write_manifests(tmp_path / "m.yaml", *objects)
+    result = call(capsys, "schedule", "--manifests", file, "-o", "json")
+    assert result.code == code
+    assert [(row["pod"], row["node"]) for row in result.document] == list(placed.items())
+    assert [bool(row["message"]) for row in result.document] == [node is None for node in placed.values()]
+
+
+def test_workloads_become_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_manifests(tmp_path / "m.yaml", one_slot("n1"), one_slot("n2"), deployment("web", 3))
+    result = call(capsys, "schedule", "--manifests", file, "-o", "json")
+    assert result.code == 3
+    assert [row["pod"].startswith("default/web-") for row in result.document] == [True] * 3
+    assert sorted(str(row["node"]) for row in result.document) == ["None", "n1", "n2"]
+
+
+def test_files_and_directories_are_one_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "nodes").mkdir()
+    write_manifests(tmp_path / "nodes" / "n.yaml", one_slot("n1"))
+    pods = write_manifests(tmp_path / "pods.yaml", pod_manifest("a"))
+    result = call(capsys, "schedule", "--manifests", tmp_path / "nodes", pods, "-o", "json")
+    assert [row["node"] for row in result.document] == ["n1"]
+
+
+def test_a_pod_of_no_profile_stays_and_the_others_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = write_config(tmp_path / "c.yaml", {"schedulerName": "one"}, {"schedulerName": "two"})
+    pods = [pod_manifest(name, spec={"schedulerName": name}) for name in ("other", "two")]
+    file = write_manifests(tmp_path / "m.yaml", node_manifest("n1"), *pods)
+    result = call(capsys, "schedule", "--manifests", file, "--config", config, "-o", "json")
+    assert result.code == 3
+    assert [row["node"] for row in result.document] == [None, "n1"]
+    assert result.document[0]["message"] == "no profile 'other'; there are: one, two"
+
+
+def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pods = [pod_manifest("a"), pod_manifest("b")]
+    file = write_manifests(tmp_path / "m.yaml", one_slot("n1"), one_slot("n2"), one_slot("n3"), *pods)
+    lines = call(capsys, "schedule", "--manifests", file).out.splitlines()
+    assert lines[0].split() == ["POD", "NODE", "TOTAL", "REASON"]
+    assert [line.split()[0] for line in lines[1:3]] == ["default/a", "default/b"]
+    assert lines[3] == "2 of 2 pending pods placed"
+
+
+def test_what_nobody_reads_is_said_on_standard_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+    result = call(capsys, "schedule", "--manifests", write_manifests(tmp_path / "m.yaml", secret))
+    assert (result.code, result.out) == (0, "0 of 0 pending pods placed\n")
+    assert "nobody reads objects of these kinds: Secret (1)" in result.err

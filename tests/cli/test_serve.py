@@ -1,0 +1,108 @@
+"""`mooring serve`: ready, not ready, stopped; what it says of itself; taken ports."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+from pathlib import Path
+
+import grpc
+import pytest
+
+from mooring.testing.builders import node_manifest
+from mooring.v1 import cluster_service_pb2 as pb
+from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from tests.cli.commands import BIN, fetch, program, scoring, serving, write_config, write_manifests
+
+pytestmark = pytest.mark.xdist_group("cli-serve")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_ready_then_drained(number: signal.Signals, tmp_path: Path) -> None:
+    with serving(tmp_path, "--extender-listen", "127.0.0.1:0") as server:
+        assert re.fullmatch(
+            r"mooring ready: grpc=\S+:\d+ extender=http://\S+:\d+ health=\S+:\d+ metrics=\S+:\d+",
+            server.ready,
+        )
+        for path in ("livez", "readyz", "healthz"):
+            assert fetch(f"http://{server.address('metrics')}/{path}")[0] == 200
+        assert fetch(f"{server.address('extender')}/readyz")[0] == 200
+        server.process.send_signal(number)
+        assert server.process.wait(30) == 0
+        assert "draining" in server.log.read_text()
+
+
+def test_not_ready_before_the_first_snapshot_is_complete(tmp_path: Path) -> None:
+    begin = pb.PushEvent(snapshot_begin=pb.SnapshotBegin())
+    end = pb.PushEvent(snapshot_end=pb.SnapshotEnd())
+    with serving(tmp_path, "--source", "push", "--extender-listen", "127.0.0.1:0") as server:
+        probe = f"http://{server.address('metrics')}"
+        status, why = fetch(f"{probe}/readyz")
+        assert (status, b"the state is not complete yet" in why) == (503, True)
+        assert fetch(f"{probe}/livez")[0] == 200
+        assert fetch(f"{server.address('extender')}/readyz")[0] == 503
+        with grpc.insecure_channel(server.address("grpc")) as channel:
+            request = pb.PushObjectsRequest(source="test", session="1", first_sequence=1, events=[begin, end])
+            ClusterServiceStub(channel).PushObjects(request, timeout=10)
+        assert fetch(f"{probe}/readyz")[0] == 200
+        assert fetch(f"{server.address('extender')}/readyz")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("flags", "said", "unsaid"),
+    [
+        pytest.param(
+            ["-v=2"],
+            ["configuration: parallelism: 16", "profile default-scheduler: score: ", "NodeAffinity=2"],
+            [],
+            id="level 2",
+        ),
+        pytest.param(
+            ["--config", "c.yaml"], ["configuration: parallelism: 3"], ["profile x: score: "], id="own file"
+        ),
+        pytest.param(
+            ["--config", "c.yaml", "-v=2"],
+            ["profile x: score: ImageLocality=7"],
+            ["NodeAffinity=2"],
+            id="both",
+        ),
+        pytest.param([], [], ["configuration: ", "profile "], id="quiet"),
+    ],
+)
+def test_what_it_says_of_itself(
+    flags: list[str], said: list[str], unsaid: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_config(tmp_path / "c.yaml", scoring(("ImageLocality", 7), name="x"), parallelism=3)
+    file = write_manifests(tmp_path / "n.yaml", node_manifest("n1"), node_manifest("n2"))
+    monkeypatch.chdir(tmp_path)
+    with serving(tmp_path, "--source", f"files:{file}", *flags) as server:
+        text = server.log.read_text()
+    assert re.search(
+        rf"source=files:{file} synced=True nodes=2 pods=0 node_epoch=\d+ configuration=\w+", text
+    )
+    assert [part for part in said if part not in text] == []
+    assert [part for part in unsaid if part in text] == []
+
+
+@pytest.mark.parametrize("name", ["listen", "health-listen", "metrics-listen", "extender-listen"])
+def test_a_taken_port(name: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with serving(tmp_path, f"--{name}", address) as server:
+            assert server.ready == ""
+            assert server.process.wait(30) == 1
+            complaint = server.log.read_text().splitlines()
+    assert [line.startswith(f"mooring: cannot listen on {address}: ") for line in complaint] == [True]
+
+
+def test_ports_by_environment(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    twins = {f"MOORING_{name}_LISTEN": "127.0.0.1:0" for name in ("HEALTH", "METRICS", "EXTENDER")}
+    with program(
+        tmp_path, BIN / "mooring", "serve", environment={"MOORING_LISTEN": address, **twins}
+    ) as server:
+        assert server.address("grpc") == address
+        assert server.address("extender").startswith("http://127.0.0.1:")
+        server.process.kill()
