@@ -125,6 +125,18 @@ def test_what_has_its_pods_in_the_files_is_not_expanded_again() -> None:
             "negative",
             id="negative quantity",
         ),
+        pytest.param(
+            pod_manifest("p", spec={"containers": [{"name": "c", "resources": {"limits": {"cpu": "x"}}}]}),
+            "objects[0]: Pod p: spec.containers[0].resources.limits[cpu]",
+            "not a quantity",
+            id="malformed limit",
+        ),
+        pytest.param(
+            pod_manifest("p", spec={"resources": {"limits": {"memory": "-1"}}}),
+            "objects[0]: Pod p: spec.resources.limits[memory]",
+            "negative",
+            id="negative limit of the pod",
+        ),
     ],
 )
 def test_an_unusable_manifest_is_named_with_its_field(

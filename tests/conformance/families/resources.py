@@ -102,18 +102,20 @@ def _finish_or_end_some(draft: Draft) -> None:
 
 
 def pod_level(draft: Draft) -> None:
-    """Pod-level requests, which stand in place of the containers' sum."""
+    """Pod-level requests, which stand in place of the containers' sum; limits, which fill them in."""
     requests(draft)
     for pod in [draft.pod, *draft.some(draft.assigned, 0, 3)]:
         cpu, memory = draft.rng.choice([3000, 5000, 12000]), draft.rng.choice([4096, 6144, 16384])
         level = {"cpu": quantities.cpu(draft.rng, cpu), "memory": quantities.size(draft.rng, memory)}
-        if draft.chance(0.5):
-            # The API server fills in what the containers ask for, so what is left out is asked by none.
-            left_out = draft.rng.choice(["cpu", "memory"])
-            del level[left_out]
-            for container in draft.containers(pod):
-                container.get("resources", {}).get("requests", {}).pop(left_out, None)
-        pod["spec"]["resources"] = {"requests": level}
+        own = pod["spec"]["resources"] = {
+            field: {name: level[name] for name in draft.some(list(level), 0, 2)}
+            for field in draft.rng.choice([["requests"], ["requests"], ["limits"], ["requests", "limits"]])
+        }
+        if any(own.values()) and draft.chance(0.2):
+            # Huge pages cannot be overcommitted: there is a limit, and the request is the same.
+            own.setdefault("limits", {})[HUGE] = "2Gi"
+            if draft.chance(0.5):
+                own.setdefault("requests", {})[HUGE] = "2Gi"
 
 
 RESIZING: list[Manifest] = [

@@ -97,21 +97,31 @@ def _objects(documents: list[Document]) -> Manifests:
         except InvalidArgumentError as error:
             violations += error.violations
     violations += _given_twice(kept)
+    classes = _priority_classes(item for _, item in kept)
+    objects: list[ClusterObject] = []
+    for document, item in kept:
+        try:
+            objects.append(_defaulted(item, classes))
+        except InvalidArgumentError as error:
+            violations += _located(document, error)
     if violations:
         raise InvalidArgumentError(violations)
-    classes = _priority_classes(item for _, item in kept)
-    return Manifests(tuple(_defaulted(item, classes) for _, item in kept), dict(skipped))
+    return Manifests(tuple(objects), dict(skipped))
 
 
 def _decoded(document: Document) -> ClusterObject:
     try:
         return from_manifest(document.manifest)
     except InvalidArgumentError as error:
-        kind, name = document.manifest.get("kind") or "object", _name(document)
-        raise InvalidArgumentError(
-            FieldError(f"{document.origin}: {kind} {name}: {violation.path}".rstrip(": "), violation.message)
-            for violation in error.violations
-        ) from None
+        raise InvalidArgumentError(_located(document, error)) from None
+
+
+def _located(document: Document, error: InvalidArgumentError) -> list[FieldError]:
+    kind, name = document.manifest.get("kind") or "object", _name(document)
+    return [
+        FieldError(f"{document.origin}: {kind} {name}: {violation.path}".rstrip(": "), violation.message)
+        for violation in error.violations
+    ]
 
 
 def _pods_of(workload: Document, nodes: Mapping[str, Node]) -> Iterator[tuple[Document, ClusterObject]]:

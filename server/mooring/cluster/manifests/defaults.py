@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from mooring.cluster.kinds import PriorityClass
+from mooring.cluster.manifests.pod_level import check_limits, default_pod_level
 from mooring.framework.objects import (
     Container,
     LabelSelector,
@@ -41,7 +42,12 @@ def default_node(node: Node) -> Node:
 
 
 def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
-    """Fills in requests, host ports, the priority that ``classes`` say, and merges ``matchLabelKeys``."""
+    """Fills in requests, host ports, the priority that ``classes`` say, and merges ``matchLabelKeys``.
+
+    Raises:
+        InvalidArgumentError: A limit can't be used; has the field's path.
+    """
+    check_limits(pod)
     spec, labels = pod.spec, pod.metadata.labels
     on_host = spec.host_network
     priority = _priority_class(spec.priority_class_name, classes) if spec.priority is None else None
@@ -63,7 +69,7 @@ def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
             _merged_constraint(constraint, labels) for constraint in spec.topology_spread_constraints
         ),
     )
-    return replace(pod, spec=spec)
+    return default_pod_level(replace(pod, spec=spec))
 
 
 def _default_container(container: Container, on_host: bool) -> Container:
