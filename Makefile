@@ -43,7 +43,7 @@ conformance: $(VENV)/dev.stamp ## Compare with kube-scheduler's own plugins on C
 	$(BIN)/python -m tests.conformance.run compare --seed $(SEED) --count $(COUNT)
 
 bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench $(ARGS)
 
 format: $(VENV)/dev.stamp ## Format the code and repair what can be repaired
 	$(BIN)/ruff check --fix-only
