@@ -1,6 +1,5 @@
 """Backends over small clusters, and two ways to their servicers: grpcio-testing, and a server on a port."""
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,20 +18,11 @@ from mooring.cluster.sources import PushSource
 from mooring.cluster.state import State
 from mooring.framework import (
     Binder,
-    BindOutcome,
-    CycleState,
-    FilterPlugin,
-    Int64s,
     Node,
-    NodeInfo,
-    NodeView,
-    Plugin,
     Pod,
-    ScorePlugin,
-    Status,
 )
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.registry import Registry, new_in_tree_registry
 from mooring.service.backend import Backend, Limits, SourceState
 from mooring.service.errors import DETAILS_KEY, failure_of
 from mooring.service.metrics import Metrics
@@ -46,26 +36,10 @@ from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from tests.service.fakes import Kind
 from tests.service.harness import LONG, QUIET, Failed, decode
 
 SYNCED = SourceState("test", synced=True)
-
-Kind = type[Plugin[Any]]
-
-
-class RecordingBinder:
-    """Stands for an API server: answers as told, and keeps what it was asked."""
-
-    def __init__(self, outcome: BindOutcome = BindOutcome.BOUND, error: Exception | None = None) -> None:
-        self.bound: list[tuple[str, str]] = []
-        self._outcome = outcome
-        self._error = error
-
-    def bind(self, pod: Pod, node_name: str) -> BindOutcome:
-        self.bound.append((pod.metadata.uid, node_name))
-        if self._error is not None:
-            raise self._error
-        return self._outcome
 
 
 def profile(
@@ -116,13 +90,7 @@ def world(
     sources: Callable[[], Sequence[SourceState]] = lambda: [SYNCED],
 ) -> Iterator[World]:
     """A backend over ``objects``: the default profile, or ``plugins`` alone, or a configuration."""
-    registry = new_in_tree_registry()
-    for kind in plugins:
-        registry.register(kind.name, kind)
-    if document is None and plugins:
-        document = configuration(profile(*(kind.name for kind in plugins)))
-    catalog = registry.catalog()
-    loaded = config.default(catalog) if document is None else config.from_document(document, catalog)
+    registry, loaded = _configured(plugins, document)
     state = State(first_epoch=1_000)
     state.replace("test", objects)
     metrics = Metrics()
@@ -150,6 +118,20 @@ def world(
         yield World(replace(backend, limits=limits) if limits else backend, state)
     finally:
         slots.stop()
+
+
+def _configured(
+    plugins: Sequence[Kind], document: dict[str, Any] | None
+) -> tuple[Registry, config.Configuration]:
+    registry = new_in_tree_registry()
+    for kind in plugins:
+        registry.register(kind.name, kind)
+    if document is None and plugins:
+        document = configuration(profile(*(kind.name for kind in plugins)))
+    catalog = registry.catalog()
+    if document is None:
+        return registry, config.default(catalog)
+    return registry, config.from_document(document, catalog)
 
 
 class Direct:
@@ -309,49 +291,3 @@ def statuses_code(status: Any) -> str:
 
 def scores_of(plugin: Any) -> tuple[str, list[int], list[int], list[int]]:
     return plugin.plugin, list(plugin.raw), list(plugin.normalized), list(plugin.weighted)
-
-
-def filtering(name: str, answer: Callable[[str], Any]) -> Kind:
-    """A Filter plugin that says ``answer(node)``."""
-
-    class Filtering(FilterPlugin[None]):
-        def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
-            said: Status = answer(node.name)
-            return said
-
-    Filtering.name = name
-    return Filtering
-
-
-def scoring(name: str, answer: Callable[[str], Any]) -> Kind:
-    """A Score plugin that says ``answer(node)``, without a normaliser."""
-
-    class Scoring(ScorePlugin[None]):
-        def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-            said: int = answer(node.name)
-            return said
-
-    Scoring.name = name
-    return Scoring
-
-
-def scoring_all(name: str, answer: Callable[[list[str]], Any]) -> Kind:
-    """The same in the form for all nodes at once."""
-
-    class Scoring(ScorePlugin[None]):
-        def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
-            said: Int64s = answer(nodes.names)
-            return said
-
-    Scoring.name = name
-    return Scoring
-
-
-@contextmanager
-def gate() -> Iterator[threading.Event]:
-    """An event that is set at the end whatever happens, for plugins that wait."""
-    event = threading.Event()
-    try:
-        yield event
-    finally:
-        event.set()

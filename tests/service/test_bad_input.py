@@ -13,21 +13,8 @@ from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
-from tests.service.backends import (
-    WAYS,
-    configuration,
-    direct,
-    filtering,
-    gate,
-    named,
-    profile,
-    refused,
-    scoring,
-    scoring_all,
-    sent,
-    served,
-    world,
-)
+from tests.service.backends import WAYS, configuration, direct, named, profile, refused, sent, served, world
+from tests.service.fakes import filtering, gate, scoring, scoring_all
 from tests.service.harness import LONG, Failed, until
 
 NODES = (make_node("a"), make_node("b"))

@@ -11,7 +11,8 @@ from mooring.framework.errors import PermissionDeniedError, UnavailableError
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import PodReference
-from tests.service.backends import WAYS, RecordingBinder, direct, refused, world
+from tests.service.backends import WAYS, direct, refused, world
+from tests.service.fakes import RecordingBinder
 
 PRECONDITION = "FAILED_PRECONDITION"
 NODES = (make_node("a"), make_node("b"))

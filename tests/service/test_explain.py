@@ -9,18 +9,8 @@ from mooring.framework import SUCCESS, Status
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
-from tests.service.backends import (
-    WAYS,
-    as_json,
-    codes,
-    direct,
-    filtering,
-    named,
-    scores_of,
-    scoring,
-    sent,
-    world,
-)
+from tests.service.backends import WAYS, as_json, codes, direct, named, scores_of, sent, world
+from tests.service.fakes import filtering, scoring
 from tests.service.test_filter import joined, names
 
 NODES = tuple(make_node(name) for name in ("a", "b", "c"))

@@ -12,7 +12,8 @@ from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import KubernetesObject
-from tests.service.backends import WAYS, as_json, codes, direct, filtering, named, refused, sent, world
+from tests.service.backends import WAYS, as_json, codes, direct, named, refused, sent, world
+from tests.service.fakes import filtering
 
 NODES = tuple(make_node(name) for name in ("a", "b", "c"))
 NO_B = filtering("NoB", lambda name: Status.unschedulable("b is full") if name == "b" else SUCCESS)

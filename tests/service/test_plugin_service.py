@@ -12,7 +12,8 @@ from mooring.service.plugins import IMPLEMENTED, POINTS
 from mooring.testing.builders import make_node
 from mooring.v1 import plugin_service_pb2 as pb
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
-from tests.service.backends import WAYS, Direct, configuration, direct, profile, refused, scoring, world
+from tests.service.backends import WAYS, Direct, configuration, direct, profile, refused, world
+from tests.service.fakes import scoring
 
 
 def test_extension_points_are_the_frameworks() -> None:

@@ -13,17 +13,8 @@ from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import KubernetesObject, PodSource
 from mooring.v1.statuses_pb2 import PluginScores
 from tests.cluster.messages import message_of
-from tests.service.backends import (
-    Stubs,
-    as_json,
-    configuration,
-    direct,
-    profile,
-    scoring,
-    scoring_all,
-    sent,
-    world,
-)
+from tests.service.backends import Stubs, as_json, configuration, direct, profile, sent, world
+from tests.service.fakes import scoring, scoring_all
 
 SETTINGS = settings(deadline=None, max_examples=40)
 ZONES = st.sampled_from(("x", "y", "z"))

@@ -19,10 +19,10 @@ from tests.service.backends import (
     profile,
     refused,
     scores_of,
-    scoring,
     sent,
     world,
 )
+from tests.service.fakes import scoring
 from tests.service.test_filter import joined, names
 
 NODES = tuple(make_node(name) for name in ("a", "b", "c"))
