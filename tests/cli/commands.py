@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import yaml
@@ -41,13 +42,24 @@ class Result:
         return self.err.splitlines()
 
 
-def call(capsys: pytest.CaptureFixture[str], *argv: object, options: Iterable[Option] = ()) -> Result:
+def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's, changed, without the terminal's width, which is set where tests run in parallel."""
+    return {name: value for name, value in os.environ.items() if name != "COLUMNS"} | dict(changes or {})
+
+
+def call(
+    capsys: pytest.CaptureFixture[str],
+    *argv: object,
+    options: Iterable[Option] = (),
+    columns: int | None = None,
+) -> Result:
     """One command in this process; the logging that it sets up ends with it."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     capsys.readouterr()
     try:
-        code = main(*options, argv=[str(word) for word in argv])
+        with patch.dict(os.environ, environment({"COLUMNS": str(columns)} if columns else None), clear=True):
+            code = main(*options, argv=[str(word) for word in argv])
     except SystemExit as end:
         code = int(str(end.code))
     finally:
@@ -88,9 +100,7 @@ class Started:
 
 
 @contextmanager
-def program(
-    folder: Path, *command: object, environment: Mapping[str, str] | None = None
-) -> Iterator[Started]:
+def program(folder: Path, *command: object, twins: Mapping[str, str] | None = None) -> Iterator[Started]:
     """Starts a program and waits for its ready line, or its end; it is killed at the end of the block."""
     log = folder / f"{Path(str(command[0])).name}.log"
     with log.open("w") as errors:
@@ -99,7 +109,7 @@ def program(
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            env=os.environ | dict(environment or {}),
+            env=environment(twins),
         )
     assert process.stdout
     try:
@@ -114,11 +124,11 @@ def program(
 
 
 @contextmanager
-def serving(folder: Path, *flags: object, environment: Mapping[str, str] | None = None) -> Iterator[Started]:
+def serving(folder: Path, *flags: object, twins: Mapping[str, str] | None = None) -> Iterator[Started]:
     """`mooring serve` on free ports, without a pause between the end of readiness and the end."""
     listeners = [word for name in LISTENERS for word in (f"--{name}", ANY_PORT)]
     command = (BIN / "mooring", "serve", "--drain-delay", "0", *listeners, *flags)
-    with program(folder, *command, environment=environment) as started:
+    with program(folder, *command, twins=twins) as started:
         yield started
 
 

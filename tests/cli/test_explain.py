@@ -16,7 +16,16 @@ from mooring.cli import with_plugin
 from mooring.framework import CycleState, FilterPlugin, NodeInfo, Pod, ScorePlugin, Status
 from mooring.testing import explain
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import BIN, Started, call, scoring, serving, write_config, write_manifests
+from tests.cli.commands import (
+    BIN,
+    Started,
+    call,
+    environment,
+    scoring,
+    serving,
+    write_config,
+    write_manifests,
+)
 
 PREFERENCE = {
     "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["k8s-0001"]}]
@@ -141,15 +150,13 @@ def test_the_table_fits_the_terminal(
     count: int,
     tmp_path: Path,
     cluster: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     plugins = [scorer(number) for number in range(count)]
     config = write_config(tmp_path / "c.yaml", scoring(*((plugin.name, 100) for plugin in plugins)))
-    monkeypatch.setenv("COLUMNS", str(columns))
     options = [with_plugin(plugin.name, plugin) for plugin in plugins]
     argv = ("explain", "test", "--manifests", cluster, "--config", config)
-    result = call(capsys, *argv, options=options)
+    result = call(capsys, *argv, options=options, columns=columns)
     assert max(map(len, result.out.splitlines())) <= columns
     assert "chosen: k8s-000" in result.out
     refused = next(line for line in result.out.splitlines() if line.startswith("k8s-0003"))
@@ -188,19 +195,19 @@ def test_no_node_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "unschedulable: " in result.out
 
 
-def on_a_terminal(*command: Any, environment: dict[str, str]) -> str:
+def on_a_terminal(*command: Any, changes: dict[str, str]) -> str:
     reader, writer = pty.openpty()
-    subprocess.run(command, stdout=writer, check=True, env=os.environ | {"TERM": "xterm"} | environment)
+    subprocess.run(command, stdout=writer, check=True, env=environment({"TERM": "xterm"} | changes))
     os.close(writer)
     return os.read(reader, 65536).decode()
 
 
 @pytest.mark.parametrize(
-    ("environment", "coloured"),
+    ("changes", "coloured"),
     [pytest.param({}, True, id="plain"), pytest.param({"NO_COLOR": "1"}, False, id="NO_COLOR")],
 )
-def test_colour_is_for_terminals(environment: dict[str, str], coloured: bool, cluster: Path) -> None:
-    shown = on_a_terminal(BIN / "mooring", "explain", "test", "--manifests", cluster, environment=environment)
+def test_colour_is_for_terminals(changes: dict[str, str], coloured: bool, cluster: Path) -> None:
+    shown = on_a_terminal(BIN / "mooring", "explain", "test", "--manifests", cluster, changes=changes)
     assert ("\x1b[1;32m→ k8s-0001" in shown) is coloured
 
 

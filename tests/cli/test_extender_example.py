@@ -33,7 +33,7 @@ def adapters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
     )
     with ExitStack() as running:
         path = {"PYTHONPATH": str(EXAMPLE)}
-        started = running.enter_context(serving(folder, *server, *inside, environment=path))
+        started = running.enter_context(serving(folder, *server, *inside, twins=path))
         address = ("--listen", "127.0.0.1:0", "--server", started.address("grpc"))
         outside = program(folder, BIN / "mooring-extender", *address, "--path-prefix", prefix)
         url = running.enter_context(outside).ready.split()[-1]

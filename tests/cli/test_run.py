@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import BIN, Started, fetch, program
+from tests.cli.commands import BIN, Started, environment, fetch, program
 
 pytestmark = pytest.mark.xdist_group("cli-run")
 
@@ -26,7 +26,7 @@ PORTS = {
 
 @contextmanager
 def running(folder: Path, **ports: str) -> Iterator[Started]:
-    with program(folder, BIN / "mooring", "run", environment=PORTS | ports) as started:
+    with program(folder, BIN / "mooring", "run", twins=PORTS | ports) as started:
         yield started
 
 
@@ -92,7 +92,7 @@ def test_a_taken_port(name: str, tmp_path: Path) -> None:
 
 def test_ctrl_c_before_everything_is_ready() -> None:
     command: list[str | Path] = [BIN / "mooring", "run"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | PORTS, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(PORTS), text=True) as process:
         while not (parts := children(process.pid)):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)

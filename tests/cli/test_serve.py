@@ -100,9 +100,7 @@ def test_ports_by_environment(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     twins = {f"MOORING_{name}_LISTEN": "127.0.0.1:0" for name in ("HEALTH", "METRICS", "EXTENDER")}
-    with program(
-        tmp_path, BIN / "mooring", "serve", environment={"MOORING_LISTEN": address, **twins}
-    ) as server:
+    with program(tmp_path, BIN / "mooring", "serve", twins={"MOORING_LISTEN": address, **twins}) as server:
         assert server.address("grpc") == address
         assert server.address("extender").startswith("http://127.0.0.1:")
         server.process.kill()

@@ -14,13 +14,9 @@ import grpc
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = dict(
-    re.findall(
-        r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$",
-        (ROOT / "README.md").read_text(),
-        re.DOTALL | re.MULTILINE,
-    )
-)
+README = (ROOT / "README.md").read_text()
+FILES = dict(re.findall(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", README, re.DOTALL | re.MULTILINE))
+SAMPLE = ROOT / "server/mooring/cluster/sources/sample.yaml"
 TUTORIAL = ["rack_affinity.py", "pyproject.toml", "config.yaml", "test_rack_affinity.py"]
 MOORING = Path(sys.executable).with_name("mooring")
 
@@ -28,7 +24,9 @@ pytestmark = pytest.mark.xdist_group("readme")
 
 
 def run(*command: str | Path, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | ({"PYTHONPATH": str(path)} if path else {})
+    # Where tests run in parallel, COLUMNS is set.
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    environment |= {"PYTHONPATH": str(path)} if path else {}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -78,6 +76,42 @@ def free_addresses(count: int) -> list[str]:
         return [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]
 
 
+def test_a_program_brings_its_plugin_along(tmp_path: Path) -> None:
+    for name in ("my_mooring.py", "rack_affinity.py"):
+        (tmp_path / name).write_text(FILES[name])
+    done = run(sys.executable, "my_mooring.py", "plugins", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if "RackAffinity" in line)
+    assert line.split() == ["RackAffinity", "score", "in", "code", "available"]
+
+
+def test_the_decision_shown_is_the_real_one() -> None:
+    shown = README[README.index("pod default/web-3") : README.index("\n...\nmooring ready:")]
+    done = run(MOORING, "explain", "web-3", "--manifests", SAMPLE, cwd=ROOT)
+    assert [line.rstrip() for line in done.stdout.splitlines()][: shown.count("\n") + 1] == shown.split("\n")
+
+
+def commands() -> Iterator[str]:
+    """The commands and flags of the README's tables."""
+    section = README[README.index("## Commands") : README.index("## More")]
+    for first in re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE):
+        yield from re.findall(r"`(.*?)`", first)
+
+
+def test_the_commands_and_flags_exist() -> None:
+    helps = {
+        name: run(MOORING, *words, "--help", cwd=ROOT).stdout
+        for name in ("run", "serve", "schedule", "explain", "config", "plugins", "version")
+        if (words := name.split())
+    }
+    for text in commands():
+        words = text.split()
+        if words[0] == "mooring":
+            assert helps[words[1]].startswith(f"usage: mooring {words[1]}"), text
+        flags = [word for word in words if word.startswith("-")]
+        assert [flag for flag in flags if not any(flag in shown for shown in helps.values())] == []
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """The address of a server on the embedded sample cluster."""
@@ -105,4 +139,4 @@ def test_the_client_is_told_a_node(server: str, tmp_path: Path) -> None:
 
 
 def test_every_marked_file_is_used() -> None:
-    assert sorted(FILES) == sorted([*TUTORIAL, "client.py", "scheduler.yaml"])
+    assert sorted(FILES) == sorted([*TUTORIAL, "client.py", "my_mooring.py", "scheduler.yaml"])
