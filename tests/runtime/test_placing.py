@@ -22,6 +22,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import (
+    DeadlineExceededError,
     FailedPreconditionError,
     MooringError,
     NotFoundError,
@@ -139,22 +140,53 @@ def test_a_refusal_is_undone_in_reverse_and_the_node_is_free_again(
 
 
 @pytest.mark.parametrize(
-    ("error", "kept"),
+    ("error", "kept", "last"),
     [
-        pytest.param(FailedPreconditionError("x", reason="POD_DELETING"), 0, id="refused: given back"),
-        pytest.param(NotFoundError("x", reason="POD_NOT_FOUND"), 0, id="gone: given back"),
         pytest.param(
-            UnavailableError("x", reason="API_SERVER_UNAVAILABLE"), 1, id="outcome unknown: stays assumed"
+            FailedPreconditionError("x", reason="POD_DELETING"), 0, "One.unreserve", id="refused: given back"
         ),
+        pytest.param(NotFoundError("x", reason="POD_NOT_FOUND"), 0, "One.unreserve", id="gone: given back"),
+        pytest.param(
+            UnavailableError("x", reason="API_SERVER_UNAVAILABLE"),
+            1,
+            "One.bind",
+            id="unknown: kept",
+        ),
+        pytest.param(DeadlineExceededError("x"), 1, "One.bind", id="out of time: stays reserved"),
     ],
 )
-def test_what_a_failed_binding_leaves_behind(error: MooringError, kept: int) -> None:
+def test_what_a_failed_binding_leaves_behind(error: MooringError, kept: int, last: str) -> None:
     said: list[str] = []
     engine, state = engine_of(Binder(error), tracing(said, "One"))
     with pytest.raises(type(error)):
         place(engine, make_pod(), engine.profile(), all_rows)
-    assert said[-1] == "One.unreserve"
+    assert said[-1] == last
     assert taken(state) == kept
+
+
+def test_out_of_time_before_the_binding_is_known_not_to_be_bound() -> None:
+    class Late:
+        plugin = extension_point = ""
+
+        def check(self) -> None:
+            if said:
+                raise DeadlineExceededError("nobody waits any more")
+
+    said: list[str] = []
+    engine, state = engine_of(Binder(), tracing(said, "One"))
+    with pytest.raises(DeadlineExceededError):
+        place(engine, make_pod(), engine.profile(), all_rows, progress=Late())
+    assert said == ["One.reserve", "One.unreserve"]
+    assert taken(state) == 0
+
+
+@pytest.mark.parametrize("point", ["reserve", "permit", "pre_bind", "bind"])
+def test_an_answer_that_is_no_status_fails_by_name(point: str) -> None:
+    broken: Any = "yes"
+    engine, state = engine_of(Binder(), tracing([], "Odd", **{point: broken}))
+    with pytest.raises(PluginFailureError, match=r"Odd.*returned str, not Status"):
+        place(engine, make_pod(), engine.profile(), all_rows)
+    assert taken(state) == 0
 
 
 def test_a_raising_plugin_gives_the_node_back() -> None:

@@ -61,6 +61,15 @@ def test_totals_are_the_weighted_sums(way: Callable[..., Any]) -> None:
     assert list(answer.totals) == [320, 0]
 
 
+def test_the_columns_of_plugins_can_be_left_out() -> None:
+    with world(*NODES, plugins=[FIRST, SECOND], document=BOTH) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Score(
+            pb.ScoreRequest(pod=sent(make_pod()), include_totals=True, omit_plugins=True)
+        )
+    assert list(answer.plugins) == []
+    assert list(answer.totals) == [31, 320, 30]
+
+
 @pytest.mark.parametrize(
     "selection", [pytest.param(names(), id="none"), pytest.param(names("x"), id="only unknown ones")]
 )

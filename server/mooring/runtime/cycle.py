@@ -85,6 +85,9 @@ def evaluate_filters(
 ) -> Evaluation:
     """PreFilter and Filter for each of ``rows``, every one looked at; no scores."""
     evaluation = begin(profile, cluster, pod, rows)
+    if not len(rows):
+        evaluation.rejection = NO_NODES
+        return evaluation
     allowed = run_pre_filter(evaluation, calls)
     if allowed is not None:
         positions = np.flatnonzero(allowed).astype(np.int32)

@@ -118,7 +118,10 @@ class Engine:
                 evaluation = run(profile, read, pod, rows(read), calls)
             except NodesChangedError:
                 continue
-            if read.version == version:
+            # Only under the lock: a write that is under way has not moved the version yet.
+            with read.lock:
+                settled = read.version == version
+            if settled:
                 return evaluation, version
         fork = read.fork()
         return run(profile, fork, pod, rows(fork), calls), fork.version

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 from mooring.framework import CycleState, Pod, Status
 from mooring.framework.errors import (
-    DeadlineExceededError,
     FailedPreconditionError,
     MooringError,
     NotFoundError,
-    UnavailableError,
 )
-from mooring.runtime.commit import Committed, commit
+from mooring.runtime.commit import Committed, UnknownOutcomeError, commit
 from mooring.runtime.engine import Choice, Engine, Rows
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import Progress
@@ -113,8 +111,8 @@ def commit_assumed(
     """
     try:
         committed = commit(profile, notes, pod, node_name, engine.calls(profile, progress))
-    except (UnavailableError, DeadlineExceededError):
-        raise
+    except UnknownOutcomeError as unknown:
+        raise unknown.reason from None
     except MooringError:
         engine.state.forget(pod.metadata.uid)
         raise

@@ -101,6 +101,14 @@ class PluginCalls:
         self._observer = observer
         self._sampled = random.random() < SAMPLED_CYCLES  # noqa: S311 - a sample of measurements
 
+    def check(self) -> None:
+        """Go on only if somebody still waits.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        self._progress.check()
+
     def call(self, plugin: str, point: str, function: Callable[..., T], *args: object) -> T:
         """``function(*args)``, as ``plugin`` at ``point``.
 

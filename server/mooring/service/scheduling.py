@@ -152,7 +152,9 @@ class SchedulingServicer(SchedulingServiceServicer):
             provenance=provenance,
             nodes=asked.selection.nodes,
             verdicts=verdicts(statuses, codes),
-            plugins=[score_message(column, normalized=full) for column in columns],
+            plugins=()
+            if request.omit_plugins
+            else [score_message(column, normalized=full) for column in columns],
             weight_sum=asked.profile.weight_sum,
             warnings=asked.profile.warnings,
         )

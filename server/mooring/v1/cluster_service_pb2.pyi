@@ -203,7 +203,9 @@ class ListNodesResponse(_message.Message):
 
     @_builtins.property
     def removed_indices(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Indices that are free or have another node now, ascending. A reused index is also in indices. Empty if complete."""
+        """Indices that are free or have another node now, ascending, and those given out for the first time. One that has a node
+        is also in indices. Empty if complete.
+        """
 
     def __init__(
         self,
