@@ -271,3 +271,16 @@ def test_a_single_plugin_that_is_not_built_refuses_the_pods_that_need_it() -> No
     assert document["status"]["code"] == "UnschedulableAndUnresolvable"
     assert document["status"]["reasons"] == ["plugin PodTopologySpread is not supported yet"]
     assert document["selected"] is None
+
+
+def test_what_is_not_looked_at_is_said() -> None:
+    from mooring.testing import explain
+    from mooring.testing.builders import node_manifest
+
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+    guard = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    lonely = pod_manifest("lonely", node="node", spec={"affinity": guard})
+    warnings = explain([node_manifest(), lonely], pod_manifest("web"))["warnings"]
+    assert "not looked at: the pod affinity and anti-affinity of 1 placed pods" in warnings
+    assert explain([node_manifest()], pod_manifest())["warnings"][0].startswith("not supported yet: ")
+    assert not [said for said in cycle(filtering("F", {}))["warnings"] if said.startswith("not ")]

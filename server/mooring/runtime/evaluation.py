@@ -109,6 +109,11 @@ class Evaluation:
         return Status(Code.UNSCHEDULABLE, tuple(sorted(self._reason_counts())))
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the caller should know of this answer."""
+        return self.profile.warnings(self.snapshot)
+
+    @property
     def message(self) -> str:
         """kube-scheduler's sentence for an unschedulable pod; "" when it has a node.
 

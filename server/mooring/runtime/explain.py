@@ -45,7 +45,7 @@ def document(choice: Choice, seed: int, warnings: tuple[str, ...] = ()) -> Docum
             for plugin, outcome in evaluation.prefilter.items()
         },
         "nodes": _nodes(evaluation),
-        "warnings": [*evaluation.profile.warnings, *warnings],
+        "warnings": [*evaluation.warnings, *warnings],
     }
 
 
@@ -63,7 +63,7 @@ def failure_document(pod_key: str, profile: Profile, seed: int, failure: PluginF
         "feasible": 0,
         "prefilter": {},
         "nodes": {},
-        "warnings": list(profile.warnings),
+        "warnings": [],
     }
 
 

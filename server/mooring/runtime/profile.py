@@ -30,6 +30,7 @@ from mooring.framework import (
     QueueSortPlugin,
     ReservePlugin,
     ScorePlugin,
+    Snapshot,
     Status,
 )
 from mooring.plugins.unsupported import UNSUPPORTED
@@ -94,12 +95,15 @@ class Profile:
         """Whether any Score plugin is enabled, those that are not built included."""
         return self.weight_sum > 0
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What every answer of this profile should say."""
+    def warnings(self, snapshot: Snapshot) -> tuple[str, ...]:
+        """What an answer of this profile over ``snapshot`` should say."""
         if not self.unsupported:
             return ()
-        return (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are refused",)
+        missing = (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are refused",)
+        others = len(snapshot.pods.with_affinity)
+        if "InterPodAffinity" not in self.unsupported or not others:
+            return missing
+        return (*missing, f"not looked at: the pod affinity and anti-affinity of {others} placed pods")
 
 
 def build_profile(effective: EffectiveProfile, registry: Registry, handle: Handle) -> Profile:

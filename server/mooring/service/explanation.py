@@ -38,7 +38,7 @@ def explain_response(
         evaluated_count=evaluation.evaluated,
         feasible_count=len(evaluation.feasible),
         seed=seed,
-        warnings=evaluation.profile.warnings,
+        warnings=evaluation.warnings,
     )
     put(response, "scored_positions", places[scored])
     put(response, "tie_positions", places[_positions(evaluation, choice.ties)])

@@ -139,7 +139,7 @@ class SchedulingServicer(SchedulingServiceServicer):
             verdicts=verdicts(statuses, codes),
             status=status_message(evaluation.status, evaluation.message),
             feasible_count=len(evaluation.feasible),
-            warnings=asked.profile.warnings,
+            warnings=evaluation.warnings,
         )
 
     def _score(self, request: pb.ScoreRequest, progress: Progress) -> pb.ScoreResponse:
@@ -156,7 +156,7 @@ class SchedulingServicer(SchedulingServiceServicer):
             if request.omit_plugins
             else [score_message(column, normalized=full) for column in columns],
             weight_sum=asked.profile.weight_sum,
-            warnings=asked.profile.warnings,
+            warnings=evaluation.warnings,
         )
         if full:
             put(response, "totals", totals)
@@ -178,7 +178,7 @@ class SchedulingServicer(SchedulingServiceServicer):
             verdicts=verdicts(statuses, codes),
             plugins=[score_message(by_name[name], raw=False) for name in raw if name in by_name],
             weight_sum=profile.weight_sum,
-            warnings=[*profile.warnings, *(f"plugin {name} skips this pod; ignored" for name in ignored)],
+            warnings=[*evaluation.warnings, *(f"plugin {name} skips this pod; ignored" for name in ignored)],
         )
         put(response, "totals", totals)
         return response
