@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from mooring.runtime.evaluation import NOT_LOOKED_AT
 from tests.conformance.families.draft import Manifest
 from tests.conformance.families.profile import UNCOVERED
 
@@ -16,6 +17,7 @@ Differs = Callable[[Manifest], bool]
 def differences(ours: Manifest, theirs: Manifest) -> list[str]:
     """Say per field what ours is and what theirs is; an empty list means that they agree.
 
+    Nodes that nobody looked at, as the pod's nominated node did, are in mooring's document alone.
     The scores of plugins that mooring does not cover yet are left out. They may only be zeros: whatever else
     they add would change the total, which is compared.
     """
@@ -29,7 +31,11 @@ def _comparable(document: Manifest) -> Manifest:
         return {"pod": document["pod"], "profile": document["profile"], "status": {"code": "Error"}}
     # A pod that no node takes has its reasons in the message, counted.
     status = {key: document["status"][key] for key in ("code", "plugin", "message")}
-    nodes = {name: _comparable_node(node) for name, node in document["nodes"].items()}
+    nodes = {
+        name: _comparable_node(node)
+        for name, node in document["nodes"].items()
+        if node["status"]["reasons"] != list(NOT_LOOKED_AT.reasons)
+    }
     kept = {key: document[key] for key in ("pod", "profile", "prefilter", "evaluated", "feasible")}
     return kept | {"status": status, "nodes": nodes, "ties": sorted(document["ties"])}
 
@@ -79,7 +85,7 @@ def _parts(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int,
     else:
         return
     for key in keys:
-        if path or key in ("objects", "pod", "config", "always_score"):
+        if path or key in ("objects", "pod", "config", "always_score", "feature_gates"):
             if path:
                 yield (*path, key)
             yield from _parts(value[key], (*path, key))

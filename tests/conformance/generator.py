@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from tests.conformance.families import affinity, images, ports, resources, taints
+from tests.conformance.families import affinity, images, nominations, ports, resources, taints
 from tests.conformance.families.draft import Draft, Family, Manifest, base
 from tests.conformance.families.profile import configuration
 
 FAMILIES: dict[str, Family] = {
     "taint-toleration": taints.taint_toleration,
+    "taint-toleration-comparisons": taints.comparisons,
     "node-unschedulable": taints.node_unschedulable,
     "node-name": taints.node_name,
     "scheduling-gates": taints.scheduling_gates,
@@ -27,6 +28,8 @@ FAMILIES: dict[str, Family] = {
     "resources-least-allocated": resources.least_allocated,
     "resources-most-allocated": resources.most_allocated,
     "resources-capacity-ratio": resources.capacity_ratio,
+    "nominations": nominations.nominations,
+    "nominations-own": nominations.own,
 }
 MIXED = "mixed"
 NAMES = [*FAMILIES, MIXED]
@@ -43,7 +46,8 @@ def scenario(seed: int, index: int, only: str | None = None) -> Manifest:
         FAMILIES[family](draft)
     if draft.chance(0.01):
         draft.nodes, draft.assigned = [], []
-    others = rng.sample([*draft.nodes, *draft.assigned], len(draft.nodes) + len(draft.assigned))
+    others = [*draft.nodes, *draft.assigned, *draft.nominated]
+    rng.shuffle(others)
     config = configuration(draft)
     return {
         "id": f"{family}/{seed}/{index}",
@@ -52,13 +56,18 @@ def scenario(seed: int, index: int, only: str | None = None) -> Manifest:
         "config": config,
         "profile": draft.profile,
         "always_score": draft.chance(0.6),
+        "feature_gates": draft.gates,
     }
 
 
 def mix(draft: Draft) -> None:
-    """Two to five families at once; a later one may take back some of what an earlier one asked."""
+    """Two to five families at once; a later one may take back some of what an earlier one asked.
+
+    A pod that goes to its nominated node has nothing to mix: no other node is looked at.
+    """
     rarely = {"node-name", "scheduling-gates", "resources-huge"}
-    names = [name for name in FAMILIES if name not in rarely or draft.chance(0.05)]
+    mixed = FAMILIES.keys() - {"nominations-own"}
+    names = [name for name in FAMILIES if name in mixed and (name not in rarely or draft.chance(0.05))]
     for name in draft.some(names, 2, 5):
         FAMILIES[name](draft)
 

@@ -93,6 +93,7 @@ def explained(scenario: Manifest) -> Manifest:
         scenario.get("config"),
         profile=scenario.get("profile"),
         always_score=scenario.get("always_score", False),
+        feature_gates=scenario.get("feature_gates"),
     )
 
 

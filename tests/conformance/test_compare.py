@@ -33,6 +33,15 @@ DOCUMENT: Manifest = {
     "evaluated": 2,
     "feasible": 1,
 }
+NOT_LOOKED_AT_NODE = {
+    "status": {
+        "code": "UnschedulableAndUnresolvable",
+        "plugin": "",
+        "reasons": ["node(s) not looked at, enough feasible ones were found before"],
+    },
+    "scores": {},
+    "total": None,
+}
 NODE = ("nodes", "a")
 
 
@@ -72,6 +81,7 @@ def test_differs(path: tuple[str, ...], value: Any) -> None:
     ("path", "value"),
     [
         pytest.param(("ties",), ["c", "a"], id="order of ties"),
+        pytest.param(("nodes", "c"), NOT_LOOKED_AT_NODE, id="a node that nobody looked at"),
         pytest.param(("warnings",), ["something"], id="fields of mooring alone"),
         pytest.param((*NODE, "scores", "DynamicResources"), FIT, id="score of a plugin not covered"),
     ],

@@ -13,13 +13,18 @@ T = TypeVar("T")
 
 @dataclass
 class Draft:
-    """Nodes, assigned pods, the pod to place, the plugins' args: families change what their plugins read."""
+    """Nodes, other pods, the pod to place, args and feature gates: families change what their plugins read.
+
+    `assigned` pods are on nodes; `nominated` ones wait for theirs.
+    """
 
     rng: Random
     nodes: list[Manifest] = field(default_factory=list)
     assigned: list[Manifest] = field(default_factory=list)
+    nominated: list[Manifest] = field(default_factory=list)
     pod: Manifest = field(default_factory=dict)
     args: dict[str, Manifest] = field(default_factory=dict)
+    gates: dict[str, bool] = field(default_factory=dict)
     profile: str | None = None
 
     def chance(self, probability: float) -> bool:
@@ -29,7 +34,7 @@ class Draft:
         return self.rng.sample(choices, min(len(choices), self.rng.randint(least, most)))
 
     def pods(self) -> list[Manifest]:
-        return [self.pod, *self.assigned]
+        return [self.pod, *self.assigned, *self.nominated]
 
     def containers(self, pod: Manifest) -> list[Manifest]:
         return [*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]]

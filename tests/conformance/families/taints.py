@@ -6,6 +6,11 @@ from tests.conformance.families.draft import Draft, Manifest
 
 KEYS = ["dedicated", "gpu", "example.com/maintenance", "node.kubernetes.io/unschedulable"]
 VALUES = ["", "a", "b", "5"]
+# No taint's value is negative: it must be a valid label value.
+NUMBERS = ["0", "5", "6", "10", "9223372036854775807"]
+NEARLY_NUMBERS = ["05", "00", "5.5", "6a", "9223372036854775808"]
+COMPARING = {"TaintTolerationComparisonOperators": True}
+NOT_COMPARING = {"TaintTolerationComparisonOperators": False}
 EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
 
 
@@ -40,6 +45,21 @@ def _toleration(draft: Draft) -> Manifest:
         if toleration["effect"] == "NoExecute" and draft.chance(0.5):
             toleration["tolerationSeconds"] = draft.rng.choice([0, 300])
     return toleration
+
+
+def comparisons(draft: Draft) -> None:
+    """Tolerations that compare numbers, with their feature gate on, off or unset."""
+    taint_toleration(draft)
+    draft.gates = draft.rng.choice([COMPARING, COMPARING, COMPARING, NOT_COMPARING, {}])
+    for node in draft.nodes:
+        for taint in node["spec"]["taints"]:
+            if draft.chance(0.8):
+                taint["value"] = draft.rng.choice([*NUMBERS, *NUMBERS, *NEARLY_NUMBERS])
+    for toleration in draft.pod["spec"]["tolerations"]:
+        if "key" in toleration and draft.chance(0.8):
+            # The API server refuses a toleration whose value is no number.
+            limit = draft.rng.choice([*NUMBERS, "-7", "-9223372036854775808"])
+            toleration |= {"operator": draft.rng.choice(["Gt", "Lt"]), "value": limit}
 
 
 def node_unschedulable(draft: Draft) -> None:

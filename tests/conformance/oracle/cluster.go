@@ -44,7 +44,7 @@ func newCluster(ctx context.Context, s *scenario) (*cluster, error) {
 		}
 	}
 	for _, pod := range s.pods {
-		if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+		if finished(pod) {
 			continue
 		}
 		if err := c.list(pod); err != nil {
@@ -63,6 +63,10 @@ func newCluster(ctx context.Context, s *scenario) (*cluster, error) {
 		}
 	}
 	return c, c.cache.UpdateSnapshot(logger, c.snapshot)
+}
+
+func finished(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 }
 
 // list puts an object where the listers find it. The informers never run, so no time is spent on their synchronisation.

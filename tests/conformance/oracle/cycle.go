@@ -12,7 +12,7 @@ import (
 )
 
 // decision is one pod's way through the extension points up to the scores, in kube-scheduler's order and by its rules,
-// with every node looked at.
+// with every node looked at, unless the pod's nominated node does.
 type decision struct {
 	ctx   context.Context
 	host  *pluginHost
@@ -37,7 +37,7 @@ func decide(s *scenario) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := newPluginHost(ctx, c, profile, s.pods)
+	host, err := newPluginHost(ctx, c, profile, s)
 	if err != nil {
 		return nil, fmt.Errorf("profile %s: %w", profile.SchedulerName, err)
 	}
@@ -67,11 +67,14 @@ func (d *decision) run(alwaysScore bool) {
 		return
 	}
 	diagnosis := framework.Diagnosis{NodeToStatus: framework.NewDefaultNodeToStatus()}
-	candidates, ok := d.preFilter(&diagnosis)
+	result, plugins, ok := d.preFilter(&diagnosis)
 	if !ok {
 		return
 	}
-	feasible, ok := d.filter(candidates, &diagnosis)
+	if d.nominatedNodeFits(&diagnosis) {
+		return
+	}
+	feasible, ok := d.filter(d.candidates(result, plugins, &diagnosis), &diagnosis)
 	if !ok {
 		return
 	}
@@ -104,8 +107,8 @@ func (d *decision) preEnqueue() *fwk.Status {
 	return nil
 }
 
-// preFilter returns the nodes left to filter; false if the pod is decided.
-func (d *decision) preFilter(diagnosis *framework.Diagnosis) ([]fwk.NodeInfo, bool) {
+// preFilter returns which nodes are left to filter, and who says so; false if the pod is decided.
+func (d *decision) preFilter(diagnosis *framework.Diagnosis) (*fwk.PreFilterResult, sets.Set[string], bool) {
 	d.explainPreFilter()
 	result, s, plugins := d.host.RunPreFilterPlugins(d.ctx, d.state, d.pod)
 	if !s.IsSuccess() {
@@ -118,10 +121,35 @@ func (d *decision) preFilter(diagnosis *framework.Diagnosis) ([]fwk.NodeInfo, bo
 			message = d.fitError(*diagnosis)
 		}
 		d.reject(s, message)
-		return nil, false
+		return nil, nil, false
 	}
+	return result, plugins, true
+}
+
+// nominatedNodeFits decides the pod if the node that was nominated for it does. The other nodes are then left out of
+// the document, as nobody looked at them. A refusal stays in the diagnosis, even of a node that PreFilter left out.
+func (d *decision) nominatedNodeFits(diagnosis *framework.Diagnosis) bool {
+	name := d.pod.Status.NominatedNodeName
+	i := slices.IndexFunc(d.nodes, func(node fwk.NodeInfo) bool { return node.Node().Name == name })
+	if i < 0 {
+		return false
+	}
+	s := d.host.RunFilterPluginsWithNominatedPods(d.ctx, d.state, d.pod, d.nodes[i])
+	if s.IsRejected() {
+		diagnosis.NodeToStatus.Set(name, s)
+	}
+	if !s.IsSuccess() {
+		return false
+	}
+	d.doc.Nodes[name] = &nodeVerdict{Status: success(), Scores: map[string]pluginScore{}}
+	d.doc.Evaluated, d.doc.Feasible, d.doc.Ties = 1, 1, []string{name}
+	return true
+}
+
+// candidates are the nodes that PreFilter left.
+func (d *decision) candidates(result *fwk.PreFilterResult, plugins sets.Set[string], diagnosis *framework.Diagnosis) []fwk.NodeInfo {
 	if result.AllNodes() {
-		return d.nodes, true
+		return d.nodes
 	}
 	absent := fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(plugins)))
 	diagnosis.NodeToStatus.SetAbsentNodesStatus(absent)
@@ -130,10 +158,11 @@ func (d *decision) preFilter(diagnosis *framework.Diagnosis) ([]fwk.NodeInfo, bo
 		if result.NodeNames.Has(node.Node().Name) {
 			candidates = append(candidates, node)
 		} else {
-			d.doc.Nodes[node.Node().Name] = &nodeVerdict{Status: toStatus(absent), Scores: map[string]pluginScore{}}
+			verdict := diagnosis.NodeToStatus.Get(node.Node().Name)
+			d.doc.Nodes[node.Node().Name] = &nodeVerdict{Status: toStatus(verdict), Scores: map[string]pluginScore{}}
 		}
 	}
-	return candidates, true
+	return candidates
 }
 
 // explainPreFilter asks each plugin by itself, on a state of its own, as the framework only returns what they say together.

@@ -28,14 +28,21 @@ type answer struct {
 func main() {
 	workers := flag.Int("workers", runtime.NumCPU(), "scenarios decided at the same time")
 	flag.Parse()
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
+	silenceKlog()
 	metrics.Register()
 	debug.SetGCPercent(400)
 	if err := serve(os.Stdin, os.Stdout, *workers); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(1)
 	}
+}
+
+// silenceKlog keeps what the plugins log off standard error: at FATAL, as klog copies errors there by itself.
+func silenceKlog() {
+	flags := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(flags)
+	_ = flags.Parse([]string{"-logtostderr=false", "-stderrthreshold=FATAL"})
+	klog.SetOutput(io.Discard)
 }
 
 // serve keeps the order of the answers equal to the order of the questions: each line gets a channel of its own,

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -74,9 +76,30 @@ func pickProfile(cfg *config.KubeSchedulerConfiguration, asked string, pod *v1.P
 	return &cfg.Profiles[i], nil
 }
 
-func newPluginHost(ctx context.Context, c *cluster, profile *config.KubeSchedulerProfile, pods []*v1.Pod) (*pluginHost, error) {
-	host := &pluginHost{plugins: map[string]fwk.Plugin{}}
+// gatesMutex guards the process's feature gates while one scenario's are set.
+var gatesMutex sync.Mutex
+
+// newRegistry is the in-tree plugins as they are under feature gates, which the registry reads once, when it is made.
+func newRegistry(gates map[string]bool) (frameworkruntime.Registry, error) {
+	gatesMutex.Lock()
+	defer gatesMutex.Unlock()
+	defaults := map[string]bool{}
+	for name := range gates {
+		defaults[name] = utilfeature.DefaultFeatureGate.Enabled(featuregate.Feature(name))
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {
+		return nil, err
+	}
 	registry := plugins.NewInTreeRegistry()
+	return registry, utilfeature.DefaultMutableFeatureGate.SetFromMap(defaults)
+}
+
+func newPluginHost(ctx context.Context, c *cluster, profile *config.KubeSchedulerProfile, s *scenario) (*pluginHost, error) {
+	host := &pluginHost{plugins: map[string]fwk.Plugin{}}
+	registry, err := newRegistry(s.Gates)
+	if err != nil {
+		return nil, err
+	}
 	for name, factory := range registry {
 		registry[name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 			plugin, err := factory(ctx, args, handle)
@@ -105,7 +128,7 @@ func newPluginHost(ctx context.Context, c *cluster, profile *config.KubeSchedule
 		return nil, err
 	}
 	host.enabled = host.ListPlugins()
-	return host, host.nominate(ctx, c, pods)
+	return host, host.nominate(ctx, c, s.pods)
 }
 
 func newDRAManager(ctx context.Context, c *cluster) (fwk.SharedDRAManager, error) {
@@ -124,7 +147,7 @@ func newDRAManager(ctx context.Context, c *cluster) (fwk.SharedDRAManager, error
 func (h *pluginHost) nominate(ctx context.Context, c *cluster, pods []*v1.Pod) error {
 	queue := internalqueue.NewSchedulingQueue(h.QueueSortFunc(), c.factory)
 	for _, pod := range pods {
-		if pod.Spec.NodeName != "" || pod.Status.NominatedNodeName == "" {
+		if pod.Spec.NodeName != "" || pod.Status.NominatedNodeName == "" || finished(pod) {
 			continue
 		}
 		// The queue believes a nomination only of a pod that it holds and that the lister knows.

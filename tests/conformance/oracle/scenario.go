@@ -24,7 +24,8 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 )
 
-// rawScenario is one input line. Config null is the default configuration; profile null follows the pod.
+// rawScenario is one input line. Config null is the default configuration; profile null follows the pod; feature gates
+// are those that differ from the release's defaults.
 type rawScenario struct {
 	ID          json.RawMessage   `json:"id"`
 	Objects     []json.RawMessage `json:"objects"`
@@ -32,6 +33,7 @@ type rawScenario struct {
 	Config      json.RawMessage   `json:"config"`
 	Profile     string            `json:"profile"`
 	AlwaysScore bool              `json:"always_score"`
+	Gates       map[string]bool   `json:"feature_gates"`
 }
 
 type scenario struct {
