@@ -15,6 +15,10 @@ from mooring.framework.columns import Int64s
 MAX_NODE_SCORE = 100
 MIN_NODE_SCORE = 0
 
+_MAX_EXACT = 2**53 // MAX_NODE_SCORE - 1
+"""Up to here float64 divides faster and still rounds down right: a quotient of whole numbers below 2**53 that
+falls short of the next whole number does so by more than rounding makes up."""
+
 _MAX_FACTOR = (2**63 - 1) // MAX_NODE_SCORE
 """The largest number whose hundredfold int64 holds; what is larger is computed with Python's own ints."""
 
@@ -47,7 +51,10 @@ class Normalizer(Enum):
 
 def percentage(part: Int64s, whole: Int64s | int) -> Int64s:
     """int64[K]: ``100 * part / whole`` rounded down, exact for any ``0 <= part <= whole``."""
-    if int(part.max(initial=0)) <= _MAX_FACTOR:
+    highest = int(part.max(initial=0))
+    if isinstance(whole, np.ndarray) and highest <= _MAX_EXACT:
+        return np.floor(part * float(MAX_NODE_SCORE) / whole).astype(np.int64)
+    if highest <= _MAX_FACTOR:
         return part * MAX_NODE_SCORE // whole
     exact = part.astype(object) * MAX_NODE_SCORE // whole
     return exact.astype(np.int64)

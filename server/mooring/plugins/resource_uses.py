@@ -61,7 +61,7 @@ def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Ite
             continue
         offered = nodes.allocatable(name)
         if non_zero and name in _NON_ZERO_ROWS:
-            used: Int64s = nodes.table.non_zero_requested[_NON_ZERO_ROWS[name], nodes.rows]
+            used: Int64s = nodes.take(nodes.table.non_zero_requested[_NON_ZERO_ROWS[name]])
         else:
             used = nodes.requested(name)
         yield ResourceUse(

@@ -22,23 +22,23 @@ def run_filters(
     if all_rejections:
         evaluation.rejections = [[] for _ in evaluation.rows]
     remaining = positions
+    view = NodeView(evaluation.snapshot, evaluation.rows[remaining])
     for enabled in evaluation.profile.filter:
         if enabled.name in evaluation.skipped or not len(remaining):
             continue
-        view = NodeView(evaluation.snapshot, evaluation.rows[remaining])
         verdicts = calls.call(
             enabled.name, "Filter", enabled.plugin.filter_nodes, evaluation.state, evaluation.pod, view
         )
-        _check_verdicts(enabled.name, verdicts, view)
-        refused = verdicts.codes != 0
-        if not refused.any():
+        if not _refuses_any(enabled.name, verdicts, view):
             continue
+        refused = verdicts.codes != 0
         statuses = [status.by(enabled.name) for status in verdicts.statuses]
         lookup = np.array([numbers.setdefault(status, len(numbers)) for status in statuses], np.int32)
         where = remaining[refused]
         if evaluation.rejections is None:
             evaluation.codes[where] = lookup[verdicts.codes[refused]]
             remaining = remaining[~refused]
+            view = view.subset(evaluation.rows[remaining])
         else:
             first = evaluation.codes[where] == 0
             evaluation.codes[where[first]] = lookup[verdicts.codes[refused]][first]
@@ -47,7 +47,8 @@ def run_filters(
     evaluation.statuses = list(numbers)
 
 
-def _check_verdicts(plugin: str, verdicts: object, view: NodeView) -> None:
+def _refuses_any(plugin: str, verdicts: object, view: NodeView) -> bool:
+    """Whether ``plugin`` refuses a node; its answer is checked on the way."""
     if not isinstance(verdicts, Verdicts):
         raise plugin_failure(plugin, "Filter", f"returned {type(verdicts).__name__}, not Verdicts")
     statuses: Iterable[object] = verdicts.statuses
@@ -59,10 +60,13 @@ def _check_verdicts(plugin: str, verdicts: object, view: NodeView) -> None:
         raise plugin_failure(
             plugin, "Filter", f"returned {codes.dtype}{list(codes.shape)} codes, not int32[{len(view)}]"
         )
-    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < len(verdicts.statuses):
-        raise plugin_failure(plugin, "Filter", "returned a code outside its table of statuses")
     if not verdicts.statuses or not verdicts.statuses[0].ok:
         raise plugin_failure(plugin, "Filter", "status number 0 must be Success")
+    if not codes.any():
+        return False
+    if not 0 <= int(codes.min()) <= int(codes.max()) < len(verdicts.statuses):
+        raise plugin_failure(plugin, "Filter", "returned a code outside its table of statuses")
     for number, status in enumerate(verdicts.statuses):
         if number and not status.rejected and (codes == number).any():
             raise plugin_failure(plugin, "Filter", f"{status.code.label}: {status.message}")
+    return True

@@ -71,7 +71,9 @@ def _pre_filter_outcome(plugin: str, answer: object) -> PreFilterOutcome:
         raise plugin_failure(
             plugin, "PreFilter", f"returned {type(answer).__name__}, not Status or PreFilterResult"
         )
-    allowed = (Code.SUCCESS, Code.SKIP, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+    if answer.code is Code.SKIP:
+        return PreFilterOutcome(answer)
+    allowed = (Code.SUCCESS, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
     if answer.code not in allowed:
         raise plugin_failure(plugin, "PreFilter", answer.message or answer.code.label)
     return PreFilterOutcome(answer.by(plugin))

@@ -99,8 +99,9 @@ def _checked(plugin: str, point: str, scores: object, count: int) -> Int64s:
 
 
 def _check_range(plugin: str, normalized: Int64s) -> None:
-    outside = (normalized < MIN_NODE_SCORE) | (normalized > MAX_NODE_SCORE)
-    if outside.any():
+    lowest, highest = normalized.min(initial=MIN_NODE_SCORE), normalized.max(initial=MAX_NODE_SCORE)
+    if lowest < MIN_NODE_SCORE or highest > MAX_NODE_SCORE:
+        outside = (normalized < MIN_NODE_SCORE) | (normalized > MAX_NODE_SCORE)
         worst = int(normalized[outside][0])
         raise plugin_failure(
             plugin,

@@ -42,7 +42,7 @@ class ImageLocality(ScorePlugin[None]):
         present = np.zeros(table.capacity, np.int64)
         for image in self._images(pod):
             _add_bytes(image, table, present)
-        return _scores(present[nodes.rows], MAX_BYTES_PER_CONTAINER * _container_count(pod))
+        return _scores(nodes.take(present), MAX_BYTES_PER_CONTAINER * _container_count(pod))
 
     def _images(self, pod: Pod) -> Iterator[str]:
         """The normalised names of the images, repeated as often as the pod uses them."""

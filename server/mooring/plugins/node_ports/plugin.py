@@ -46,7 +46,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
         taken = np.zeros(nodes.table.capacity, np.bool_)
         for port in wanted:
             taken[_rows_with(port, nodes.table)] = True
-        return Verdicts.reject_where(taken[nodes.rows], Status.unschedulable(REASON))
+        return Verdicts.reject_where(nodes.take(taken), Status.unschedulable(REASON))
 
 
 def _rows_with(port: HostPort, table: NodeTable) -> list[int]:

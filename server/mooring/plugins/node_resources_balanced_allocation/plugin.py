@@ -72,7 +72,7 @@ class NodeResourcesBalancedAllocation(
 
 def _share(amount: Int64s, capacity: Int64s) -> _Shares:
     """float64[K]: how much of its capacity is taken, at most 1."""
-    return np.minimum(amount.astype(np.float64) / capacity.astype(np.float64), 1.0)
+    return np.minimum(amount / capacity, 1.0)
 
 
 def _balance(shares: Sequence[_Shares], counts: Sequence[Bools], length: int) -> Int64s:
@@ -81,6 +81,9 @@ def _balance(shares: Sequence[_Shares], counts: Sequence[Bools], length: int) ->
     Every step rounds as upstream's does: half the difference for two shares, the standard deviation of
     more, summed in the list's order.
     """
+    if len(shares) == 2:
+        difference = np.where(counts[0] & counts[1], np.abs(shares[0] - shares[1]), 0.0)
+        return _score(difference / 2)
     number, total, squares = np.zeros((3, length))
     lowest, highest = np.full(length, np.inf), np.full(length, -np.inf)
     for share, counted in zip(shares, counts, strict=True):
@@ -94,5 +97,8 @@ def _balance(shares: Sequence[_Shares], counts: Sequence[Bools], length: int) ->
     deviation = np.where(number > 2, np.sqrt(squares / np.maximum(number, 1)), 0.0)
     two = number == 2
     deviation[two] = (highest[two] - lowest[two]) / 2
-    balance: Int64s = ((1 - deviation) * MAX_NODE_SCORE).astype(np.int64)
-    return balance
+    return _score(deviation)
+
+
+def _score(deviation: _Shares) -> Int64s:
+    return ((1 - deviation) * MAX_NODE_SCORE).astype(np.int64)

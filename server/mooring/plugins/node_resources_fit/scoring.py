@@ -73,8 +73,7 @@ def _mean(
     total, divisor = np.zeros((2, len(nodes)), np.int64)
     for use in resource_uses(requests, nodes, non_zero=True):
         _add(score(use), use.counts, weights[use.position], total, divisor)
-    mean: Int64s = total // np.maximum(divisor, 1)
-    return mean
+    return (total / np.maximum(divisor, 1)).astype(np.int64)
 
 
 def _rounded_mean(weights: Sequence[int], requests: Requests, nodes: NodeView, curve: Int64s) -> Int64s:
@@ -89,5 +88,6 @@ def _rounded_mean(weights: Sequence[int], requests: Requests, nodes: NodeView, c
 
 
 def _add(scores: Int64s, where: Bools, weight: int, total: Int64s, divisor: Int64s) -> None:
-    np.add(total, scores * weight, out=total, where=where)
-    np.add(divisor, weight, out=divisor, where=where)
+    weights = where * np.int64(weight)
+    total += scores * weights
+    divisor += weights

@@ -24,4 +24,4 @@ class NodeUnschedulable(FilterPlugin[None]):
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         if tolerated(_CORDON, pod.spec.tolerations):
             return Verdicts.passed(len(nodes))
-        return Verdicts.reject_where(nodes.table.unschedulable[nodes.rows], Status.unresolvable(REASON))
+        return Verdicts.reject_where(nodes.take(nodes.table.unschedulable), Status.unresolvable(REASON))

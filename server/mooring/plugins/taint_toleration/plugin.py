@@ -99,7 +99,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
 
 def _by_taint_set(nodes: NodeView, value: Callable[[tuple[Taint, ...]], int]) -> Int32s:
     """int32[K]: ``value`` of each node's taints, asked once per distinct list that one of them has."""
-    sets = nodes.table.taint_set[nodes.rows]
+    sets = nodes.take(nodes.table.taint_set)
     counts = np.bincount(sets)
     values = np.zeros(len(counts), np.int32)
     for number in np.flatnonzero(counts).tolist():
