@@ -171,7 +171,7 @@ def test_reasons_are_shown_as_they_are(
     argv = ("explain", "free", "--manifests", cluster, "--config", config)
     result = call(capsys, *argv, options=[with_plugin("Picky", Picky)])
     assert result.code == 3
-    assert f"k8s-0001      Picky: {Picky.reason}" in result.out
+    assert f"k8s-0001  Picky: {Picky.reason}" in result.out
     assert "\nunschedulable: 0/3 nodes are available: " in result.out
 
 

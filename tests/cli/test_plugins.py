@@ -57,6 +57,13 @@ def test_in_tree_plugins_and_those_that_are_not_built(capsys: pytest.CaptureFixt
     assert lines["VolumeBinding"].split()[-1] == "unsupported"
 
 
+def test_words_stay_in_one_piece_on_a_narrow_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = call(capsys, "plugins", columns=80).out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert {line.split()[-1] for line in lines if "in-tree" in line} == {"available", "unsupported"}
+    assert "NodeResourcesBalancedAllocation " in "\n".join(lines)
+
+
 @pytest.mark.parametrize(
     ("code", "cause"),
     [
@@ -76,9 +83,11 @@ def test_what_failed_to_load_is_told_with_its_package(
     entry = states(capsys)["Broken"]
     assert entry["source"] == "broken-package 1.2 (broken_package:Broken)"
     assert cause in str(entry["loadError"])
-    shown = call(capsys, "plugins")
+    shown = call(capsys, "plugins", columns=1000)
     assert shown.code == 0
-    assert "broken-package 1.2" in shown.out
+    lines = [line.split() for line in shown.out.splitlines() if "Broken" in line]
+    assert lines[0] == ["Broken", "broken-package", "1.2", "(broken_package:Broken)", "failed"]
+    assert " ".join(lines[1]) == entry["loadError"]
 
 
 def test_two_packages_with_one_name(

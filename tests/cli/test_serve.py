@@ -61,13 +61,6 @@ def test_not_ready_before_the_first_snapshot_is_complete(tmp_path: Path) -> None
         pytest.param(
             ["--config", "c.yaml"], ["configuration: parallelism: 3"], ["profile x: score: "], id="own file"
         ),
-        pytest.param(
-            ["--config", "c.yaml", "-v=2"],
-            ["profile x: score: ImageLocality=7"],
-            ["NodeAffinity=2"],
-            id="both",
-        ),
-        pytest.param([], [], ["configuration: ", "profile "], id="quiet"),
     ],
 )
 def test_what_it_says_of_itself(

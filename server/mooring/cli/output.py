@@ -21,6 +21,13 @@ PLAIN_WIDTH = 160
 """Columns when the output is no terminal and COLUMNS is not set."""
 
 
+NAME_WIDTH = 32
+"""Names up to this long stay in one piece."""
+
+WORD_WIDTH = 12
+"""Other words up to this long do too."""
+
+
 def console() -> Console:
     """Standard output; colour only on a terminal."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
@@ -40,8 +47,9 @@ def print_line(text: str, style: str = "") -> None:
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
     """A table whose numbers (columns that begin with ``#``) are right-aligned.
 
-    A cell is plain text or already styled; the first column is not folded below 12 characters.
+    A cell is plain text or already styled. The first column holds names.
     """
+    cells = [[cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row] for row in rows]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for at, column in enumerate(columns):
         numeric = column.startswith("#")
@@ -50,11 +58,16 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Ta
             justify="right" if numeric else "left",
             overflow="fold",
             vertical="bottom" if numeric else "top",
-            min_width=12 if at == 0 else None,
+            no_wrap=not numeric and all(_is_word(row[at], WORD_WIDTH if at else NAME_WIDTH) for row in cells),
         )
-    for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row))
+    for row in cells:
+        table.add_row(*row)
     return table
+
+
+def _is_word(cell: Text, most: int) -> bool:
+    """Whether a cell is one word that is not longer than ``most``; a mark may stand in front."""
+    return cell.cell_len <= most and len(cell.plain.lstrip("→ ").split()) <= 1
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:

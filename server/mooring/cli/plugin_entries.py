@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mooring.config import POINTS
 from mooring.framework import points_of
 from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.runtime.registry import Registry, RegistryError
@@ -19,10 +20,15 @@ def plugin_entries(registry: Registry) -> Iterator[PluginEntry]:
         except (RegistryError, PluginDefinitionError) as error:
             yield PluginEntry(registration.name, (), registration.source, load_error=str(error))
         except Exception as error:  # noqa: BLE001 - a package may fail in any way when it is imported
-            cause = f"{type(error).__name__}: {error}"
+            cause = (
+                f"plugin {registration.name!r} from {registration.source} can't be loaded: "
+                f"{type(error).__name__}: {error}"
+            )
             yield PluginEntry(registration.name, (), registration.source, load_error=cause)
         else:
             yield PluginEntry(registration.name, points, registration.source)
     for name, missing in UNSUPPORTED.items():
         if name not in registry:
-            yield PluginEntry(name, tuple(sorted(missing.points)), "in-tree", supported=False)
+            yield PluginEntry(
+                name, tuple(filter(missing.points.__contains__, POINTS)), "in-tree", supported=False
+            )

@@ -8,7 +8,7 @@ from pathlib import Path
 from mooring.cli.assembly import registry_of
 from mooring.cli.flags import Commands, Flags, add_output, add_plugins, add_verbosity
 from mooring.cli.options import Option
-from mooring.cli.output import EXIT_OK, print_json, print_table
+from mooring.cli.output import EXIT_OK, print_json, print_line, print_table
 from mooring.cli.plugin_entries import plugin_entries
 from mooring.cli.scaffold import write_package
 from mooring.service.backend import PluginEntry
@@ -45,11 +45,16 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         ("NAME", "POINTS", "SOURCE", "STATE"),
         [(entry.name, " ".join(entry.points), entry.source, _state(entry)) for entry in entries],
     )
+    for entry in entries:
+        if entry.load_error:
+            print_line(entry.load_error, "red")
     return EXIT_OK
 
 
 def _state(entry: PluginEntry) -> str:
-    return entry.load_error or ("available" if entry.supported else "unsupported")
+    if entry.load_error:
+        return "failed"
+    return "available" if entry.supported else "unsupported"
 
 
 def _document(entry: PluginEntry) -> dict[str, object]:
