@@ -61,13 +61,9 @@ def scenario(seed: int, index: int, only: str | None = None) -> Manifest:
 
 
 def mix(draft: Draft) -> None:
-    """Two to five families at once; a later one may take back some of what an earlier one asked.
-
-    A pod that goes to its nominated node has nothing to mix: no other node is looked at.
-    """
-    rarely = {"node-name", "scheduling-gates", "resources-huge"}
-    mixed = FAMILIES.keys() - {"nominations-own"}
-    names = [name for name in FAMILIES if name in mixed and (name not in rarely or draft.chance(0.05))]
+    """Two to five families at once; a later one may take back some of what an earlier one asked."""
+    rarely = {"node-name", "scheduling-gates", "resources-huge", "nominations-own"}
+    names = [name for name in FAMILIES if name not in rarely or draft.chance(0.05)]
     for name in draft.some(names, 2, 5):
         FAMILIES[name](draft)
 

@@ -72,9 +72,8 @@ def evaluate(
     allowed = run_pre_filter(evaluation, calls)
     if allowed is None:
         return evaluation
-    _find_feasible(evaluation, allowed, calls, options)
+    nominated = _find_feasible(evaluation, allowed, calls, options)
     feasible = evaluation.feasible
-    nominated = evaluation.evaluated == 1 and bool(pod.status.nominated_node_name)
     if len(feasible) > 1 or (len(feasible) == 1 and options.always_score and not nominated):
         evaluation.scores = score(evaluation, rows[feasible], calls)
     return evaluation
@@ -128,13 +127,19 @@ def _enqueued(evaluation: Evaluation, calls: PluginCalls) -> bool:
     return True
 
 
-def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, options: CycleOptions) -> None:
-    """Fill in codes and evaluated: the nominated node alone first, then all allowed candidates."""
+def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, options: CycleOptions) -> bool:
+    """Fill in codes and evaluated: the nominated node alone first, then all allowed candidates.
+
+    Returns:
+        Whether the nominated node does; then no other node was looked at.
+    """
     positions = np.flatnonzero(allowed).astype(np.int32)
     with calls.point("Filter") as point:
-        if not _nominated_fits(evaluation, calls, options):
+        nominated = _nominated_fits(evaluation, calls, options)
+        if not nominated:
             _search(evaluation, positions, calls, options)
         point.status = Code.SUCCESS if (evaluation.codes == 0).any() else Code.UNSCHEDULABLE
+    return nominated
 
 
 def _nominated_fits(evaluation: Evaluation, calls: PluginCalls, options: CycleOptions) -> bool:
@@ -142,11 +147,10 @@ def _nominated_fits(evaluation: Evaluation, calls: PluginCalls, options: CycleOp
     found = np.flatnonzero(evaluation.rows == (NO_ROW if row is None else row)).astype(np.int32)
     if not len(found) or options.all_rejections:
         return False
-    before = evaluation.codes.copy()
+    # As there, what PreFilter said of this node doesn't count, and a refusal by Filter stays.
     evaluation.codes[found] = 0
     _filter(evaluation, found, calls)
     if evaluation.codes[found[0]] != 0:
-        evaluation.codes = before
         return False
     evaluation.statuses.append(NOT_LOOKED_AT)
     others = np.arange(len(evaluation.rows)) != found[0]

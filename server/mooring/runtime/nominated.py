@@ -29,9 +29,9 @@ def refuse_for_nominated(evaluation: Evaluation, positions: Int32s, calls: Plugi
     concerned = np.array([index[guest.spec.node_name] for guest in guests], np.int32)
     again = positions[np.isin(evaluation.rows[positions], concerned)]
     crowded = begin(evaluation.profile, fork, evaluation.pod, evaluation.rows[again])
-    allowed = run_pre_filter(crowded, calls)
-    if allowed is not None:
-        run_filters(crowded, np.flatnonzero(allowed).astype(np.int32), calls)
+    if run_pre_filter(crowded, calls) is not None:
+        crowded.codes[:] = 0
+        run_filters(crowded, np.arange(len(again), dtype=np.int32), calls)
     _take_over(evaluation, again, crowded)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from tests.conformance.families import ports, resources
+from tests.conformance.families import affinity, ports, resources
 from tests.conformance.families.draft import Draft, Family, Manifest, pod_manifest
 
 PRIORITIES = [-1, 0, 0, 5, 10]
@@ -32,8 +32,9 @@ def nominations(draft: Draft) -> None:
 def own(draft: Draft) -> None:
     """The pod has a nomination too; its node comes first, whatever the others offer."""
     nominations(draft)
-    node = draft.rng.choice(draft.nodes)
-    draft.pod["status"] = {"nominatedNodeName": node["metadata"]["name"]}
+    if draft.chance(0.3):
+        affinity.name_terms(draft)
+    draft.pod["status"] = {"nominatedNodeName": _node(draft)}
     if draft.chance(0.5):
         # The pod never waits for itself.
         draft.nominated.append(copy.deepcopy(draft.pod))
