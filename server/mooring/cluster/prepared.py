@@ -49,7 +49,7 @@ class Batch:
 def prepare(objects: Iterable[ClusterObject], known: PodTable) -> Batch:
     """Works out the amounts of ``objects``; of an object given twice the last one counts.
 
-    A pod that ``known`` has just like this keeps the usage that was worked out before.
+    A pod that ``known`` has just like this stays, with the usage that was worked out before.
 
     Raises:
         InvalidArgumentError: Quantities can't be used; every such object is named.
@@ -65,8 +65,10 @@ def prepare(objects: Iterable[ClusterObject], known: PodTable) -> Batch:
                     batch.pods.pop(same_name, None)
                 uids[item.key] = item.metadata.uid
                 record = known.get(item.metadata.uid)
-                usage = record.usage if record and record.pod == item else pod_usage(item)
-                batch.pods[item.metadata.uid] = item, usage
+                if record is None or record.pod != item:
+                    batch.pods[item.metadata.uid] = item, pod_usage(item)
+                else:
+                    batch.pods[item.metadata.uid] = record.pod, record.usage
             elif isinstance(item, Node):
                 batch.nodes[item.metadata.name] = item, allocatable(item.status.allocatable)
             else:

@@ -80,23 +80,22 @@ class TableWriter:
 
     def put_pod(self, pod: Pod, usage: PodUsage, *, assumed: bool = False) -> None:
         """Adds or replaces the pod of this UID."""
+        class_key = _class_key(pod)
+        known = self.pods.classes.get(class_key)
         record = PodRecord(
             pod,
             self.nodes.table.index.get(pod.spec.node_name, UNPLACED),
             self.nodes.footprint(usage).usage,
-            _class_key(pod),
+            known.key if known is not None else class_key,
             assumed,
         )
         old = self.pods.records.get(pod.metadata.uid)
         if old is not None and _same_place(old, record):
-            self.pods.records[pod.metadata.uid] = replace(record, class_key=old.class_key)
+            self.pods.records[pod.metadata.uid] = record
             self.touched.add(record.row)
             return
         if old is not None:
             self._detach(old)
-        known = self.pods.classes.get(record.class_key)
-        if known is not None:
-            record = replace(record, class_key=known.key)
         self.pods.records[pod.metadata.uid] = record
         self._attach(record)
 

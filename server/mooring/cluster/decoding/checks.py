@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from mooring.cluster.decoding.errors import refused
 from mooring.cluster.kinds import ClusterObject, default_uid
+from mooring.cluster.sharing import shared
 from mooring.framework.objects import Node, Pod
 from mooring.framework.resources import ResourceError, allocatable, pod_usage
 
@@ -17,7 +18,7 @@ DEFAULT_NAMESPACE = "default"
 
 
 def checked(item: ObjectT, *, named: bool = True) -> ObjectT:
-    """``item`` with namespace and UID; its name and quantities are usable.
+    """``item`` with namespace and UID, made of shared parts; its name and quantities are usable.
 
     A pod without a namespace is in ``default``. An object without a UID gets one that is made of its
     kind, namespace and name, so that it is the same each time.
@@ -45,6 +46,6 @@ def checked(item: ObjectT, *, named: bool = True) -> ObjectT:
     uid = meta.uid
     if not uid and meta.name:
         uid = default_uid(type(item).__name__, namespace, meta.name)
-    if namespace == meta.namespace and uid == meta.uid:
-        return item
-    return replace(item, metadata=replace(meta, namespace=namespace, uid=uid))
+    if namespace != meta.namespace or uid != meta.uid:
+        item = replace(item, metadata=replace(meta, namespace=namespace, uid=uid))
+    return shared(item)

@@ -1,0 +1,88 @@
+"""Equal parts of decoded objects are one object, and nothing else about them differs."""
+
+import json
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+from mooring.cluster import sharing
+from mooring.cluster.decoding import decode_node, decode_pod, from_manifest
+from mooring.framework.objects import Node, ObjectMeta, Pod
+from mooring.testing.builders import node_manifest, pod_manifest
+
+_IMAGES = [{"names": [f"registry.example/app:{number}"], "sizeBytes": number} for number in range(3)]
+
+
+class _Tier(StrEnum):
+    FRONT = "front"
+
+
+def _node(name: str, images: list[dict[str, Any]]) -> Node:
+    labels = {"kubernetes.io/hostname": name, "example.com/pool": "pool-a"}
+    return decode_node(json.dumps(node_manifest(name, labels=labels, status={"images": images})).encode())
+
+
+def _pod(number: int) -> Pod:
+    manifest = pod_manifest(
+        f"pod-{number}",
+        labels={"app": "web"},
+        node=f"node-{number}",
+        requests={"cpu": "100m"},
+        metadata={"annotations": {"example.com/note": "same"}, "uid": f"uid-{number}"},
+        spec={"volumes": [{"name": f"token-{number}"}], "tolerations": [{"operator": "Exists"}]},
+        status={"phase": "Running", "startTime": f"2025-01-01T00:00:0{number}Z"},
+    )
+    return decode_pod(json.dumps(manifest).encode())
+
+
+def test_pods_of_a_template_differ_only_in_what_is_their_own() -> None:
+    one, other = _pod(1), _pod(2)
+    assert one.spec.containers is other.spec.containers
+    assert one.spec.tolerations is other.spec.tolerations
+    assert one.metadata.labels is other.metadata.labels
+    assert one.metadata.annotations is other.metadata.annotations
+    assert (one.spec.node_name, other.spec.node_name) == ("node-1", "node-2")
+    assert [volume.name for pod in (one, other) for volume in pod.spec.volumes] == ["token-1", "token-2"]
+    assert (one.status.start_time, other.status.start_time) == (
+        "2025-01-01T00:00:01Z",
+        "2025-01-01T00:00:02Z",
+    )
+    assert (one.status.phase, other.status.phase) == ("Running", "Running")
+
+
+def test_nodes_share_amounts_images_and_the_texts_of_labels() -> None:
+    one, other = _node("node-1", _IMAGES), _node("node-2", _IMAGES[1:])
+    assert one.status.allocatable is other.status.allocatable
+    assert one.status.images[1] is other.status.images[0]
+    assert _node("node-3", _IMAGES).status.images is one.status.images
+    keys = [list(node.metadata.labels) for node in (one, other)]
+    assert all(mine is yours for mine, yours in zip(*keys, strict=True))
+    pool = "example.com/pool"
+    assert one.metadata.labels[pool] is other.metadata.labels[pool]
+    assert one.metadata.labels["kubernetes.io/hostname"] is one.metadata.name
+
+
+def test_amounts_keep_their_spelling() -> None:
+    spellings: list[int | float | str] = [1, 1.0, "1"]
+    nodes = [from_manifest(node_manifest("node", allocatable={"cpu": spelling})) for spelling in spellings]
+    found = [node.status.allocatable["cpu"] for node in nodes if isinstance(node, Node)]
+    assert [(type(amount), amount) for amount in found] == [(type(s), s) for s in spellings]
+
+
+@pytest.mark.parametrize(
+    "value", [pytest.param("\ud800", id="no UTF-8"), pytest.param(_Tier.FRONT, id="an enumeration's member")]
+)
+def test_texts_that_are_out_of_the_ordinary_stay_as_they_are(value: str) -> None:
+    pod = sharing.shared(Pod(metadata=ObjectMeta(name="pod", labels={"example.com/tier": value})))
+    assert pod.metadata.labels["example.com/tier"] is value
+
+
+def test_sharing_goes_on_after_all_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "_MOST_KNOWN", 8)
+    monkeypatch.setattr(sharing, "_known", {})
+    for number in range(50):
+        _node(f"node-{number}", [{"names": [f"registry.example/app:{number}"], "sizeBytes": number}])
+        assert len(sharing._known) <= 8
+    first, second = _node("node-a", _IMAGES[:1]), _node("node-b", _IMAGES[:1])
+    assert first.status.allocatable is second.status.allocatable
