@@ -72,7 +72,7 @@ def server(cluster: Path) -> Iterator[Started]:
         yield started
 
 
-@pytest.mark.parametrize("pod", PENDING)
+@pytest.mark.parametrize("pod", [*PENDING, "nginx"])
 @pytest.mark.parametrize(
     "flags",
     [
@@ -95,6 +95,18 @@ def test_a_pod_that_the_server_does_not_know(server: Started, capsys: pytest.Cap
     result = call(capsys, "explain", "ns/none", "--server", server.address("grpc"))
     assert result.code == 1
     assert "NOT_FOUND: pod ns/none is not known" in result.err
+
+
+def test_a_pod_that_runs_already_is_asked_about_as_if_it_did_not(
+    cluster: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = {"cpu": "1"}
+    manifests = [node_manifest(name, allocatable=full) for name in ("a", "b")]
+    file = write_manifests(
+        cluster.parent / "full.yaml", *manifests, pod_manifest("on-a", node="a", requests=full)
+    )
+    document = call(capsys, "explain", "on-a", "--manifests", file, "-o", "json").document
+    assert (document["feasible"], sorted(document["ties"])) == (2, ["a", "b"])
 
 
 @pytest.mark.parametrize("pod", PENDING)

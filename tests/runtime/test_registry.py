@@ -80,8 +80,8 @@ def test_a_reference_names_module_and_class() -> None:
     ("reference", "fault"),
     [
         pytest.param("NodeName", "write package.module:Class", id="no module"),
-        pytest.param("no.such.module:Class", "can't be loaded: No module named", id="unknown module"),
-        pytest.param("mooring.framework:Nothing", "can't be loaded: module", id="unknown class"),
+        pytest.param("no.such.module:Class", "loaded: ModuleNotFoundError: No module", id="unknown module"),
+        pytest.param("mooring.framework:Nothing", "loaded: AttributeError: module", id="unknown class"),
         pytest.param("mooring.framework:Status", "is no plugin class", id="no plugin"),
     ],
 )

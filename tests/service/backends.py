@@ -99,6 +99,7 @@ def world(
     )
     source = PushSource(state)
     slots = Slots(2, max_abandoned)
+    given = (lambda: [source_state(s) for s in source.describe()]) if push else sources
     backend = Backend(
         engine=engine,
         slots=slots,
@@ -107,7 +108,8 @@ def world(
         kube_version="1.36",
         server_version="0.0.0",
         start_time=datetime(2026, 1, 1, tzinfo=UTC),
-        sources=(lambda: [source_state(s) for s in source.describe()]) if push else sources,
+        sources=given,
+        synced=lambda: bool(given()) and all(each.synced for each in given()),
         plugins=tuple(plugin_entries(registry)),
         profile_documents={},
         pushes=PushBridge(source) if push else None,

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from mooring import __version__, config
 from mooring.cli.bridge import Decoder, PushBridge, source_state
@@ -26,6 +27,7 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.progress import Observer
 from mooring.runtime.registry import Registry, installed_registry
 from mooring.service.backend import Backend, Limits
+from mooring.service.metrics import Metrics
 from mooring.service.slots import Slots
 
 log = logging.getLogger(__name__)
@@ -65,13 +67,13 @@ def configuration_of(args: argparse.Namespace, registry: Registry) -> config.Con
     Raises:
         ConfigError: It has faults; all of them are named.
     """
-    catalog = registry.catalog()
-    if not args.config:
-        return config.default(catalog, kube_version=args.kube_version, feature_gates=args.feature_gates)
-    text = read_text(args.config)
-    loaded = config.load(text, catalog, kube_version=args.kube_version, feature_gates=args.feature_gates)
+    chosen: dict[str, Any] = {"kube_version": args.kube_version, "feature_gates": args.feature_gates}
+    if args.config:
+        loaded = config.load(read_text(args.config), registry.catalog(), **chosen)
+    else:
+        loaded = config.default(registry.catalog(), **chosen)
     for warning in loaded.warnings:
-        log.warning("%s: %s", args.config, warning)
+        log.warning("%s: %s", args.config or "configuration", warning)
     return loaded
 
 
@@ -105,7 +107,7 @@ class Assembly:
     api_server_connected: bool
     max_concurrent_calls: int
 
-    def backend(self, slots: Slots) -> Backend:
+    def backend(self, slots: Slots, metrics: Metrics) -> Backend:
         """What the servicers answer from."""
         return Backend(
             engine=self.engine,
@@ -116,12 +118,14 @@ class Assembly:
             server_version=__version__,
             start_time=datetime.now(UTC),
             sources=lambda: [source_state(status) for status in self.source.describe()],
+            synced=lambda: self.source.synced,
             plugins=tuple(plugin_entries(self.registry)),
             profile_documents=profile_documents(self.configuration),
             pushes=PushBridge(self.source) if isinstance(self.source, PushSource) else None,
             api_server_connected=self.api_server_connected,
             feature_gates=self.feature_gates,
             limits=Limits(max_concurrent_calls=self.max_concurrent_calls),
+            metrics=metrics,
         )
 
     def start(self, running: ExitStack) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from msgspec.structs import replace
+
 from mooring.cli import remote
 from mooring.cli.flags import Commands, Flags, add_deciding, add_manifests, add_output, seed
 from mooring.cli.manifests import engine_over
@@ -68,9 +70,14 @@ def _offline(args: argparse.Namespace, options: tuple[Option, ...]) -> dict[str,
     engine, manifests = engine_over(args, options)
     pod = _pod(args.pod, manifests.pods)
     profile = engine.profile(args.profile, pod)
+    state = engine.state.fork()
+    if pod.spec.node_name:
+        # The question is where it could be: neither its node nor its own use of it counts.
+        state.discard(pod.metadata.uid)
+        pod = replace(pod, spec=replace(pod.spec, node_name=""))
     cycle = CycleOptions(always_score=args.always_score, all_rejections=args.all_rejections)
     try:
-        choice = engine.decide(pod, profile, all_rows, seed=args.seed, options=cycle)
+        choice = engine.decide(pod, profile, all_rows, seed=args.seed, state=state, options=cycle)
     except PluginFailureError as failure:
         return failure_document(pod.key, profile, args.seed, failure)
     return document(choice, args.seed)

@@ -19,12 +19,6 @@ def plugin_entries(registry: Registry) -> Iterator[PluginEntry]:
             points = tuple(points_of(registration.plugin_class()))
         except (RegistryError, PluginDefinitionError) as error:
             yield PluginEntry(registration.name, (), registration.source, load_error=str(error))
-        except Exception as error:  # noqa: BLE001 - a package may fail in any way when it is imported
-            cause = (
-                f"plugin {registration.name!r} from {registration.source} can't be loaded: "
-                f"{type(error).__name__}: {error}"
-            )
-            yield PluginEntry(registration.name, (), registration.source, load_error=cause)
         else:
             yield PluginEntry(registration.name, points, registration.source)
     for name, missing in UNSUPPORTED.items():

@@ -48,7 +48,7 @@ def add(commands: Commands) -> None:
     flags.add("tls-client-ca-file", "FILE", "", "let in only clients with a certificate of these authorities")
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
     flags.switch("reflection", "offer gRPC server reflection")
-    flags.add("plugin-slots", "COUNT", "8", "threads that run plugins", positive)
+    flags.add("plugin-slots", "COUNT", "4", "threads that run plugins", positive)
     flags.add("max-abandoned-workers", "COUNT", "32", "stuck plugin threads before a restart", positive)
     flags.add("max-concurrent-calls", "COUNT", "128", "calls worked on at once", positive)
     flags.add("body-timeout", "TIME", "2s", "how long a request may take to arrive", above_zero)
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     metrics = Metrics()
     slots = Slots(args.plugin_slots, args.max_abandoned_workers, metrics.abandoned_workers)
     assembly = assemble(args, options, MetricsObserver(metrics))
-    servicers = Servicers.of(assembly.backend(slots))
+    servicers = Servicers.of(assembly.backend(slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
     server = build(
         servicers.services(), _options(args), metrics=metrics, slots=slots, ready=assembly.not_ready
@@ -76,6 +76,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         if extender:
             extender.start()
             running.callback(extender.stop)
+        running.callback(server.withdraw)
         log_start(assembly, configured=bool(args.config))
         print(_ready_line(server, extender.url if extender else ""), flush=True)
         stop.wait()

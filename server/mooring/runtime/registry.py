@@ -59,9 +59,9 @@ class Registration:
         """
         try:
             return self.load()
-        except (ImportError, AttributeError, SyntaxError) as error:
+        except Exception as error:  # whatever a plugin's module raises is a fault of that plugin alone
             raise RegistryError(
-                f"plugin {self.name!r} from {self.source} can't be loaded: {error}"
+                f"plugin {self.name!r} from {self.source} can't be loaded: {type(error).__name__}: {error}"
             ) from error
 
 
@@ -92,8 +92,10 @@ class Registry:
             raise RegistryError(f"{reference!r} is no plugin reference; write package.module:Class")
         try:
             kind = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError, SyntaxError) as error:
-            raise RegistryError(f"plugin {reference!r} can't be loaded: {error}") from error
+        except Exception as error:  # as for entry points
+            raise RegistryError(
+                f"plugin {reference!r} can't be loaded: {type(error).__name__}: {error}"
+            ) from error
         if not (isinstance(kind, type) and issubclass(kind, Plugin)) or not getattr(kind, "name", ""):
             raise RegistryError(f"{reference!r} is no plugin class with a name")
         self.register(kind.name, kind, source=reference)

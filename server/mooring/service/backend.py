@@ -100,6 +100,7 @@ class Backend:
         server_version: mooring's own version.
         start_time: When the server started, with time zone.
         sources: The sources as they are now.
+        synced: Whether every source has had its first full load; asked before each decision.
         plugins: The plugins that the server knows, by name.
         profile_documents: By profile, its configuration with all defaults, as JSON.
         pushes: Takes PushObjects; None when there is no push source.
@@ -117,6 +118,7 @@ class Backend:
     server_version: str
     start_time: datetime
     sources: Callable[[], Sequence[SourceState]]
+    synced: Callable[[], bool]
     plugins: Sequence[PluginEntry]
     profile_documents: Mapping[str, str]
     pushes: PushReceiver | None = None
@@ -124,12 +126,6 @@ class Backend:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     limits: Limits = Limits()
     metrics: Metrics = field(default_factory=Metrics)
-
-    @property
-    def synced(self) -> bool:
-        """Whether every source has had its first full load; never without a source."""
-        sources = self.sources()
-        return bool(sources) and all(source.synced for source in sources)
 
     def provenance(self, state_version: int, node_epoch: int, profile: str = "") -> objects_pb2.Provenance:
         """Where an answer comes from."""

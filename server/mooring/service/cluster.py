@@ -34,7 +34,7 @@ class ClusterServicer(ClusterServiceServicer):
         with state.lock:
             return pb.GetClusterInfoResponse(
                 provenance=self._provenance(),
-                synced=backend.synced,
+                synced=backend.synced(),
                 node_count=len(state.snapshot.nodes),
                 pod_count=len(state.snapshot.pods),
                 pending_pod_count=sum(1 for _ in state.snapshot.pods.pending()),
@@ -46,7 +46,7 @@ class ClusterServicer(ClusterServiceServicer):
             )
 
     def ListNodes(self, request: pb.ListNodesRequest, context: grpc.ServicerContext) -> pb.ListNodesResponse:
-        if not self._backend.synced:
+        if not self._backend.synced():
             raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
         if request.form not in nodes_pb2.NodeForm.values():
             raise InvalidArgumentError.at("form", f"{request.form} is no NodeForm")

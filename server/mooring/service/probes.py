@@ -9,16 +9,19 @@ class Probes:
     Args:
         alive: False once only a restart helps.
         ready: Why no decisions can be made yet, as one phrase; "" once they can.
+
+    Attributes:
+        draining: Readiness has ended for good.
     """
 
     def __init__(self, alive: Callable[[], bool], ready: Callable[[], str]) -> None:
         self._alive = alive
         self._ready = ready
-        self._draining = False
+        self.draining = False
 
     def drain(self) -> None:
         """Ends readiness for good."""
-        self._draining = True
+        self.draining = True
 
     def not_alive(self) -> str:
         """Why the process should be restarted; "" if it should not."""
@@ -26,6 +29,6 @@ class Probes:
 
     def not_ready(self) -> str:
         """Why no calls should be sent here; "" if they should."""
-        if self._draining:
+        if self.draining:
             return "shutting down"
         return self.not_alive() or self._ready()

@@ -103,7 +103,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         raise UnimplementedError("Preempt is not offered by this server; see GetCapabilities")
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[Progress], Response]) -> Response:
-        if not self._backend.synced:
+        if not self._backend.synced():
             raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
         return self._backend.slots.run(work, time_limit(context), context.add_callback)
 

@@ -119,10 +119,16 @@ class Server:
 
         Takes `drain_delay` plus at most `stop_grace` seconds. `stop` from another thread ends the delay.
         """
+        self.withdraw()
+        self._close(self._options.stop_grace)
+
+    def withdraw(self) -> None:
+        """Ends readiness for good and waits until balancers have noticed. Harmless when repeated."""
+        if self._probes.draining:
+            return
         log.info("draining: not ready for %s s, then up to %s s for running calls", *self._times())
         self._probes.drain()
         self._ended.wait(self._options.drain_delay)
-        self._close(self._options.stop_grace)
 
     def stop(self) -> None:
         """Stops at once; running calls are cancelled. Harmless when repeated."""

@@ -82,12 +82,13 @@ class Slots:
     """A bounded number of worker threads for plugins' code. Thread-safe.
 
     Args:
-        count: How many, 1 or more; default 8.
+        count: How many, 1 or more; default 4. More help only plugins that wait: on 2 cores, 8 calls of numpy
+            plugins in flight did 669 calls/s with 1 slot, 534 with 2, 341 with 8.
         max_abandoned: How many threads may be stuck before new work is refused, 0 or more; default 32.
         gauge: Set to the number of abandoned threads; optional.
     """
 
-    def __init__(self, count: int = 8, max_abandoned: int = 32, gauge: Gauge | None = None) -> None:
+    def __init__(self, count: int = 4, max_abandoned: int = 32, gauge: Gauge | None = None) -> None:
         self._count = count
         self._max_abandoned = max_abandoned
         self._gauge = gauge
