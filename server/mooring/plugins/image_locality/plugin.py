@@ -16,6 +16,7 @@ from mooring.framework import (
     Pod,
     ScorePlugin,
 )
+from mooring.framework.node_table import ImageUse
 
 MIN_BYTES = 23 * 1024 * 1024
 """Fewer bytes than these are as good as none."""
@@ -39,9 +40,12 @@ class ImageLocality(ScorePlugin[None]):
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         table = nodes.table
+        uses = [table.images.get(image) for image in self._images(pod)]
+        if not any(uses):
+            return np.zeros(len(nodes), np.int64)
         present = np.zeros(table.capacity, np.int64)
-        for image in self._images(pod):
-            _add_bytes(image, table, present)
+        for use in filter(None, uses):
+            _add_bytes(use, table, present)
         return _scores(nodes.take(present), MAX_BYTES_PER_CONTAINER * _container_count(pod))
 
     def _images(self, pod: Pod) -> Iterator[str]:
@@ -63,11 +67,8 @@ def _container_count(pod: Pod) -> int:
     return len(pod.spec.init_containers) + len(pod.spec.containers)
 
 
-def _add_bytes(image: str, table: NodeTable, present: Int64s) -> None:
-    """Add the image's bytes, times the share of nodes that have it, where it is."""
-    use = table.images.get(image)
-    if use is None:
-        return
+def _add_bytes(use: ImageUse, table: NodeTable, present: Int64s) -> None:
+    """Add an image's bytes, times the share of nodes that have it, where it is."""
     # A slice copies in one step: the writer may append meanwhile, and can't while numpy holds the buffer.
     rows = np.array(use.rows[:], np.int32)
     rows = rows[rows < len(present)]

@@ -73,6 +73,10 @@ def _mean(
     total, divisor = np.zeros((2, len(nodes)), np.int64)
     for use in resource_uses(requests, nodes, non_zero=True):
         _add(score(use), use.counts, weights[use.position], total, divisor)
+    most = int(divisor.max(initial=1))
+    # Where all nodes have the same resources there is one divisor, and dividing by one is much faster.
+    if int(divisor.min(initial=most)) == most:
+        return np.floor_divide(total, most)
     return (total / np.maximum(divisor, 1)).astype(np.int64)
 
 

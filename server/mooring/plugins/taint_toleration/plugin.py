@@ -100,8 +100,10 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
 def _by_taint_set(nodes: NodeView, value: Callable[[tuple[Taint, ...]], int]) -> Int32s:
     """int32[K]: ``value`` of each node's taints, asked once per distinct list that one of them has."""
     sets = nodes.take(nodes.table.taint_set)
-    counts = np.bincount(sets)
-    values = np.zeros(len(counts), np.int32)
-    for number in np.flatnonzero(counts).tolist():
+    numbers = np.flatnonzero(np.bincount(sets)).tolist()
+    if len(numbers) == 1:
+        return np.full(len(sets), value(nodes.table.taint_sets[numbers[0]]), np.int32)
+    values = np.zeros(len(nodes.table.taint_sets), np.int32)
+    for number in numbers:
         values[number] = value(nodes.table.taint_sets[number])
     return values[sets]
