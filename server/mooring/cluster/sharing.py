@@ -56,8 +56,8 @@ def shared(item: ObjectT) -> ObjectT:
 def _one(value: T, rebuilt: Callable[[T], T] | None = None) -> T:
     """The value to keep for all those equal to ``value``; ``rebuilt`` shares the parts of a new one.
 
-    Values are found again by a hash of their encoding, because not all of them can be hashed; so nothing but
-    a number is kept of a value that turns out to be the only one of its kind.
+    Not all values can be hashed, so they are found again by the hash of their encoding; a number is also the
+    smallest key, and many values, such as labels with a host name, turn out to have no equal.
     """
     try:
         key = hash((type(value), _encode(value)))
