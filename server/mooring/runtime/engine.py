@@ -132,9 +132,8 @@ class Engine:
         ties = evaluation.rows[positions]
         if not len(ties):
             return Choice(evaluation, None, -1, 0, ties, version)
-        order = np.argsort(ties, kind="stable")
-        at = order[choose(seed, evaluation.pod.metadata.uid, len(ties))]
-        row = int(ties[at])
+        position = choose(seed, evaluation.pod.metadata.uid, len(ties))
+        row = int(np.partition(ties, position)[position])
         total = 0
         if evaluation.scores is not None:
             total = int(evaluation.scores.totals.max())
