@@ -17,7 +17,8 @@ NANO = 1_000_000_000
 
 MAX_INT64 = 2**63 - 1
 
-_FORM = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:([eE])([+-]?\d{1,4})|([KMGTPE]i|[numkMGTPE]))?")
+# Only ASCII digits: the class \d would let others in.
+_FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([eE])([+-]?[0-9]{1,4})|([KMGTPE]i|[numkMGTPE]))?")
 _SCALES = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _MAX_EXPONENT = 400
@@ -36,12 +37,12 @@ def parse_quantity(text: Quantity) -> int:
         QuantityError: ``text`` is no quantity.
     """
     form = _FORM.fullmatch(str(text))
-    if form is None or not (form[2] or form[3]):
+    if form is None or not form[0]:
         raise QuantityError(f"{str(text)[:80]!r} is not a quantity; write for example 500m, 1.5 or 2Gi")
     sign, whole, fraction, _, exponent, suffix = form.groups(default="")
     if len(whole) + len(fraction) > _MAX_DIGITS:
         raise QuantityError(f"a quantity of {len(whole) + len(fraction)} digits; use at most {_MAX_DIGITS}")
-    digits = int(whole + fraction)
+    digits = int(whole + fraction or "0")  # upstream reads "m" as nothing, too
     power = 9 - len(fraction) + (int(exponent) if exponent else _SCALES.get(suffix, 0))
     digits <<= _BINARY.get(suffix, 0)
     power = min(power, _MAX_EXPONENT)
@@ -51,10 +52,10 @@ def parse_quantity(text: Quantity) -> int:
 
 
 def units(nanos: int) -> int:
-    """``nanos`` in whole units, rounded up (upstream's ``Value``)."""
-    return -(-nanos // NANO)
+    """``nanos`` in whole units, rounded away from zero (upstream's ``Value``)."""
+    return -(-nanos // NANO) if nanos >= 0 else nanos // NANO
 
 
 def millis(nanos: int) -> int:
-    """``nanos`` in thousandths, rounded up, at most int64 (upstream's ``MilliValue``)."""
-    return min(-(-nanos // 1_000_000), MAX_INT64)
+    """``nanos`` in thousandths, rounded away from zero, at most int64 (upstream's ``MilliValue``)."""
+    return min(-(-nanos // 1_000_000), MAX_INT64) if nanos >= 0 else nanos // 1_000_000
