@@ -21,9 +21,8 @@ MIB = 2**20
 
 def container(name: str = "c", **fields: Any) -> dict[str, Any]:
     """A container; ``cpu`` and ``memory`` are its requests."""
-    requests = {key: fields.pop(key) for key in ("cpu", "memory", "gpu") if key in fields}
-    if "gpu" in requests:
-        requests["example.com/gpu"] = requests.pop("gpu")
+    names = {"cpu": "cpu", "memory": "memory", "gpu": "example.com/gpu"}
+    requests = {names[key]: fields.pop(key) for key in names if key in fields}
     return {"name": name, "image": "x", "resources": {"requests": requests}, **fields}
 
 

@@ -109,7 +109,7 @@ def test_a_class_has_the_points_of_its_bases_in_the_cycles_order() -> None:
         pass
 
     assert points_of(Both) == ["filter", "score", "bind"]
-    assert list(POINTS)[0] == "preEnqueue"
+    assert next(iter(POINTS)) == "preEnqueue"
 
 
 def test_a_label_column_answers_by_distinct_value() -> None:
