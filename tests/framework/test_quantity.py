@@ -102,5 +102,5 @@ def test_a_quantity_without_end_is_refused() -> None:
 @given(st.integers(0, 10**9), st.text("0123456789", max_size=12), st.sampled_from(sorted(SUFFIXES)))
 def test_any_spelling_is_exact_to_a_billionth(whole: int, fraction: str, suffix: str) -> None:
     text = f"{whole}.{fraction}{suffix}" if fraction else f"{whole}{suffix}"
-    exact = Fraction(f"{whole}.{fraction or 0}") * SUFFIXES[suffix]
+    exact = Fraction(f"{whole}.{fraction or 0}") * Fraction(SUFFIXES[suffix])
     assert parse_quantity(text) == -(-exact * NANO // 1)
