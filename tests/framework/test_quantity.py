@@ -74,7 +74,14 @@ REFUSED = [
     "٣",
     "5Ki5",
 ]
-SUFFIXES = {"": 1, "m": Fraction(1, 1000), "k": 1000, "Ki": 1024, "Mi": 2**20, "e3": 1000}
+SUFFIXES: dict[str, Fraction | int] = {
+    "": 1,
+    "m": Fraction(1, 1000),
+    "k": 1000,
+    "Ki": 1024,
+    "Mi": 2**20,
+    "e3": 1000,
+}
 
 
 @pytest.mark.parametrize(("text", "value", "milli_value"), VALUES, ids=[text for text, _, _ in VALUES])
@@ -102,5 +109,5 @@ def test_a_quantity_without_end_is_refused() -> None:
 @given(st.integers(0, 10**9), st.text("0123456789", max_size=12), st.sampled_from(sorted(SUFFIXES)))
 def test_any_spelling_is_exact_to_a_billionth(whole: int, fraction: str, suffix: str) -> None:
     text = f"{whole}.{fraction}{suffix}" if fraction else f"{whole}{suffix}"
-    exact = Fraction(f"{whole}.{fraction or 0}") * Fraction(SUFFIXES[suffix])
+    exact = Fraction(f"{whole}.{fraction or 0}") * SUFFIXES[suffix]
     assert parse_quantity(text) == -(-exact * NANO // 1)
