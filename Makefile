@@ -10,6 +10,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 SOURCES := server adapters tests tools
 SEED ?= 1
 COUNT ?= 2000
+VERSION ?= 1.36
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check e2e conformance bench format stubs lock build clean
@@ -39,8 +40,8 @@ e2e: $(VENV)/dev.stamp ## Build etcd, kube-apiserver and kube-scheduler, then te
 	$(BIN)/python tests/e2e/build.py
 	$(BIN)/python -m pytest tests/e2e $(ARGS)
 
-conformance: $(VENV)/dev.stamp ## Compare with kube-scheduler's own plugins on COUNT random cases from SEED (needs Go)
-	$(BIN)/python -m tests.conformance.run compare --seed $(SEED) --count $(COUNT)
+conformance: $(VENV)/dev.stamp ## Compare with the plugins of kube-scheduler VERSION on COUNT random cases from SEED (needs Go)
+	$(BIN)/python -m tests.conformance.run compare --seed $(SEED) --count $(COUNT) --version $(VERSION)
 
 bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes
 	$(BIN)/python -m tests.bench $(ARGS)

@@ -8,6 +8,7 @@ from random import Random
 from tests.conformance.families import affinity, images, nominations, ports, resources, taints
 from tests.conformance.families.draft import Draft, Family, Manifest, base
 from tests.conformance.families.profile import configuration
+from tests.conformance.program import NEWEST
 
 FAMILIES: dict[str, Family] = {
     "taint-toleration": taints.taint_toleration,
@@ -33,13 +34,21 @@ FAMILIES: dict[str, Family] = {
 }
 MIXED = "mixed"
 NAMES = [*FAMILIES, MIXED]
+SINCE = {"taint-toleration-comparisons": "1.35", "resources-pod-level-resize": "1.35"}
+"""Families whose fields or feature gates older releases do not know."""
 
 
-def scenario(seed: int, index: int, only: str | None = None) -> Manifest:
-    """Scenario `index` of a seed; the families take turns, unless one is asked for."""
-    family = only or NAMES[index % len(NAMES)]
+def names_of(version: str) -> list[str]:
+    """The families that a release has."""
+    return [name for name in NAMES if version >= SINCE.get(name, version)]
+
+
+def scenario(seed: int, index: int, only: str | None = None, version: str = NEWEST) -> Manifest:
+    """Scenario `index` of a seed; the families that a release has take turns, unless one is asked for."""
+    names = names_of(version)
+    family = only or names[index % len(names)]
     rng = Random(f"{seed}/{family}/{index}")
-    draft = base(rng, most_nodes=rng.choice([3, 5, 5, 10]))
+    draft = base(rng, version, most_nodes=rng.choice([3, 5, 5, 10]))
     if family == MIXED:
         mix(draft)
     else:
@@ -63,11 +72,12 @@ def scenario(seed: int, index: int, only: str | None = None) -> Manifest:
 def mix(draft: Draft) -> None:
     """Two to five families at once; a later one may take back some of what an earlier one asked."""
     rarely = {"node-name", "scheduling-gates", "resources-huge", "nominations-own"}
-    names = [name for name in FAMILIES if name not in rarely or draft.chance(0.05)]
+    known = [name for name in names_of(draft.version) if name != MIXED]
+    names = [name for name in known if name not in rarely or draft.chance(0.05)]
     for name in draft.some(names, 2, 5):
         FAMILIES[name](draft)
 
 
-def scenarios(seed: int, count: int, only: str | None = None) -> Iterator[Manifest]:
+def scenarios(seed: int, count: int, only: str | None = None, version: str = NEWEST) -> Iterator[Manifest]:
     for index in range(count):
-        yield scenario(seed, index, only)
+        yield scenario(seed, index, only, version)

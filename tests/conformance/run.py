@@ -4,6 +4,8 @@
     python -m tests.conformance.run compare --seed 7 --count 20000 [--family node-affinity]
     python -m tests.conformance.run case --name NAME < SCENARIO
 
+`--version 1.34` asks an older release on both sides.
+
 All need Go and build the oracle first. `compare` exits 1 if the two sides differ; `case`
 prints the line that makes one scenario a named case.
 """
@@ -24,10 +26,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.conformance import generator
 from tests.conformance.compare import differences, shrink
 from tests.conformance.families.draft import Manifest
-from tests.conformance.program import Oracle, answers, build
+from tests.conformance.program import NEWEST, VERSIONS, Oracle, answers, build
 
 Answered = tuple[Manifest, Manifest]
-PROGRAM = Path(".cache/conformance/oracle-1.36")
 # Without a terminal there is no bar, and the log would be empty for as long as the run takes.
 REPORT_SECONDS = 30.0
 RAISED = "mooring raised"
@@ -46,19 +47,23 @@ def main() -> int:
         )
     case = modes.add_parser("case")
     case.add_argument("--name", required=True)
+    for mode in modes.choices.values():
+        mode.add_argument("--version", choices=VERSIONS, default=NEWEST, help="the release to agree with")
     modes.choices["vectors"].add_argument("--out", type=Path, required=True)
     modes.choices["compare"].add_argument(
         "--most", type=int, default=5, help="mismatches to shrink and print"
     )
     arguments = parser.parse_args()
-    build(PROGRAM)
+    version = arguments.version
+    program = build(version)
     if arguments.mode == "case":
-        return make_case(json.load(sys.stdin) | {"id": arguments.name})
-    asked = generator.scenarios(arguments.seed, arguments.count, arguments.family)
-    answered = _with_progress(answers(PROGRAM, asked), arguments.count)
+        return make_case(program, json.load(sys.stdin) | {"id": arguments.name})
+    asked = generator.scenarios(arguments.seed, arguments.count, arguments.family, version)
+    answered = _with_progress(answers(program, asked), arguments.count)
     if arguments.mode == "vectors":
         return make_vectors(answered, arguments.out)
-    return compare(answered, arguments.most)
+    with Oracle(program) as one_by_one:
+        return compare(answered, one_by_one, version, arguments.most)
 
 
 def make_vectors(answered: Iterable[Answered], out: Path) -> int:
@@ -70,8 +75,8 @@ def make_vectors(answered: Iterable[Answered], out: Path) -> int:
     return 0
 
 
-def make_case(scenario: Manifest) -> int:
-    [(_, answer)] = answers(PROGRAM, [scenario])
+def make_case(program: Path, scenario: Manifest) -> int:
+    [(_, answer)] = answers(program, [scenario])
     if "error" in answer:
         print(f"the oracle refuses this scenario: {answer['error']}", file=sys.stderr)
         return 1
@@ -84,7 +89,7 @@ def _vector(scenario: Manifest, answer: Manifest) -> str:
     return json.dumps(vector, separators=(",", ":"), sort_keys=True)
 
 
-def explained(scenario: Manifest) -> Manifest:
+def explained(scenario: Manifest, version: str = NEWEST) -> Manifest:
     from mooring.testing import explain
 
     return explain(
@@ -94,44 +99,44 @@ def explained(scenario: Manifest) -> Manifest:
         profile=scenario.get("profile"),
         always_score=scenario.get("always_score", False),
         feature_gates=scenario.get("feature_gates"),
+        version=version,
     )
 
 
-def disagreement(scenario: Manifest, answer: Manifest) -> list[str]:
+def disagreement(scenario: Manifest, answer: Manifest, version: str = NEWEST) -> list[str]:
     """Why mooring and the oracle differ on a scenario; nothing if they agree, or if the oracle refuses it."""
     if "error" in answer:
         return []
     try:
-        ours = explained(scenario)
+        ours = explained(scenario, version)
     except Exception as error:  # noqa: BLE001 - whatever it raises is a finding, and the run goes on
         return [f"{RAISED} {type(error).__name__}: {error}"]
     return differences(ours, answer["document"])
 
 
-def compare(answered: Iterable[Answered], most: int) -> int:
+def compare(answered: Iterable[Answered], oracle: Oracle, version: str, most: int) -> int:
     agreed = refused = 0
     mismatches: list[Manifest] = []
     for scenario, answer in answered:
         if "error" in answer:
             refused += 1
-        elif disagreement(scenario, answer):
+        elif disagreement(scenario, answer, version):
             mismatches.append(scenario)
         else:
             agreed += 1
-    with Oracle(PROGRAM) as one_by_one:
-        for scenario in mismatches[:most]:
-            _print_shrunk(scenario, one_by_one)
+    for scenario in mismatches[:most]:
+        _print_shrunk(scenario, oracle, version)
     print(f"{agreed} agree, {len(mismatches)} differ, {refused} refused by the API server's rules")
     for family, count in _by_family(mismatches).items():
         print(f"  {count} in {family}")
     return 1 if mismatches else 0
 
 
-def _print_shrunk(scenario: Manifest, oracle: Oracle) -> None:
+def _print_shrunk(scenario: Manifest, oracle: Oracle, version: str) -> None:
     """Shrink without changing the sort of mismatch: one that raises may not end as one that only differs."""
 
     def found(smaller: Manifest) -> list[str]:
-        return disagreement(smaller, oracle.ask(smaller))
+        return disagreement(smaller, oracle.ask(smaller), version)
 
     raised = found(scenario)[0].startswith(RAISED)
     smallest = shrink(

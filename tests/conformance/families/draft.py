@@ -15,10 +15,11 @@ T = TypeVar("T")
 class Draft:
     """Nodes, other pods, the pod to place, args and feature gates: families change what their plugins read.
 
-    `assigned` pods are on nodes; `nominated` ones wait for theirs.
+    `assigned` pods are on nodes; `nominated` ones wait for theirs. `version` is the release that is asked.
     """
 
     rng: Random
+    version: str
     nodes: list[Manifest] = field(default_factory=list)
     assigned: list[Manifest] = field(default_factory=list)
     nominated: list[Manifest] = field(default_factory=list)
@@ -43,9 +44,9 @@ class Draft:
 Family = Callable[[Draft], None]
 
 
-def base(rng: Random, most_nodes: int) -> Draft:
+def base(rng: Random, version: str, most_nodes: int) -> Draft:
     """Roomy nodes with a few small pods on them: nothing is refused until a family says so."""
-    draft = Draft(rng)
+    draft = Draft(rng, version)
     for i in range(rng.choice([1, most_nodes, rng.randint(2, most_nodes), rng.randint(2, most_nodes)])):
         cpu, memory = rng.choice([("4", "8Gi"), ("8", "16Gi"), ("16", "64Gi"), ("3920m", "15Gi")])
         room = {"cpu": cpu, "memory": memory, "pods": "110", "ephemeral-storage": "100Gi"}

@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/klog/v2"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"mooring.dev/conformance/fwk"
 )
 
 // cluster is what the plugins can see: the scheduler's snapshot and the listers of the informers.
@@ -34,7 +34,7 @@ func newCluster(ctx context.Context, s *scenario) (*cluster, error) {
 		client:   client,
 		factory:  informers.NewSharedInformerFactory(client, 0),
 		snapshot: internalcache.NewEmptySnapshot(),
-		cache:    internalcache.New(ctx, nil, false),
+		cache:    fwk.NewCache(ctx),
 	}
 	slices.SortFunc(s.nodes, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
 	for _, node := range s.nodes {

@@ -7,8 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"mooring.dev/conformance/fwk"
 )
 
 // decision is one pod's way through the extension points up to the scores, in kube-scheduler's order and by its rules,
@@ -169,7 +169,7 @@ func (d *decision) candidates(result *fwk.PreFilterResult, plugins sets.Set[stri
 func (d *decision) explainPreFilter() {
 	state := framework.NewCycleState()
 	for _, entry := range d.host.enabled.PreFilter.Enabled {
-		result, s := d.host.plugins[entry.Name].(fwk.PreFilterPlugin).PreFilter(d.ctx, state, d.pod, d.nodes)
+		result, s := fwk.PreFilter(d.ctx, d.host.plugins[entry.Name].(fwk.PreFilterPlugin), state, d.pod, d.nodes)
 		if s.IsSkip() {
 			continue
 		}
@@ -225,7 +225,7 @@ func (d *decision) score(feasible []fwk.NodeInfo) {
 		return
 	}
 	for _, entry := range d.host.enabled.Score.Enabled {
-		if !d.state.GetSkipScorePlugins().Has(entry.Name) {
+		if !fwk.SkippedScores(d.state).Has(entry.Name) {
 			d.explainScore(d.host.plugins[entry.Name].(fwk.ScorePlugin), int64(entry.Weight), feasible)
 		}
 	}

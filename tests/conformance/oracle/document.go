@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	fwk "k8s.io/kube-scheduler/framework"
+	"mooring.dev/conformance/fwk"
 )
 
 // document has the fields of mooring's public JSON that follow from the scenario alone: no seed, no winner among ties.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/component-base/featuregate"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	configscheme "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
@@ -23,10 +22,10 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+	"mooring.dev/conformance/fwk"
 )
 
 const defaultConfig = `{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}`
@@ -111,19 +110,17 @@ func newPluginHost(ctx context.Context, c *cluster, profile *config.KubeSchedule
 	if err != nil {
 		return nil, err
 	}
-	host.Framework, err = frameworkruntime.NewFramework(ctx, registry, profile,
+	options := append(fwk.Options(ctx, c.cache, c.factory),
 		frameworkruntime.WithClientSet(c.client),
 		frameworkruntime.WithInformerFactory(c.factory),
 		frameworkruntime.WithSnapshotSharedLister(c.snapshot),
-		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(c.factory.Storage().V1().CSINodes().Lister())),
 		frameworkruntime.WithSharedDRAManager(draManager),
 		frameworkruntime.WithEventRecorder(&events.FakeRecorder{}),
 		frameworkruntime.WithParallelism(1),
 		frameworkruntime.WithMetricsRecorder(metricsRecorder),
 		frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
-		frameworkruntime.WithPodsInPreBind(frameworkruntime.NewPodsInPreBindMap()),
-		frameworkruntime.WithPodGroupManager(c.cache),
 	)
+	host.Framework, err = frameworkruntime.NewFramework(ctx, registry, profile, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +132,8 @@ func newDRAManager(ctx context.Context, c *cluster) (fwk.SharedDRAManager, error
 	if !utilfeature.DefaultFeatureGate.Enabled(features.DynamicResourceAllocation) {
 		return nil, nil
 	}
-	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), c.factory.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
-	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: c.factory.Resource().V1().ResourceSlices(), KubeClient: c.client})
+	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), fwk.Devices(c.factory).ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: fwk.Devices(c.factory).ResourceSlices(), KubeClient: c.client})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +151,7 @@ func (h *pluginHost) nominate(ctx context.Context, c *cluster, pods []*v1.Pod) e
 		if err := c.list(pod); err != nil {
 			return err
 		}
-		queue.Add(ctx, pod)
+		fwk.Enqueue(ctx, queue, pod)
 	}
 	h.SetPodNominator(queue)
 	return nil

@@ -1,0 +1,33 @@
+//go:build v1_35
+
+package fwk
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/klog/v2"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/backend/workloadmanager"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+func NewCache(ctx context.Context) internalcache.Cache {
+	return internalcache.New(ctx, 0, nil)
+}
+
+func Enqueue(ctx context.Context, queue internalqueue.SchedulingQueue, pod *v1.Pod) {
+	queue.Add(klog.FromContext(ctx), pod)
+}
+
+func Options(
+	_ context.Context, _ internalcache.Cache, factory informers.SharedInformerFactory,
+) []frameworkruntime.Option {
+	return []frameworkruntime.Option{
+		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
+		frameworkruntime.WithWorkloadManager(workloadmanager.New()),
+	}
+}

@@ -1,0 +1,35 @@
+//go:build !v1_33 && !v1_34 && !v1_35
+
+package fwk
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+// NewCache makes an empty scheduler cache.
+func NewCache(ctx context.Context) internalcache.Cache {
+	return internalcache.New(ctx, nil, false)
+}
+
+// Enqueue puts a pending pod into the queue.
+func Enqueue(ctx context.Context, queue internalqueue.SchedulingQueue, pod *v1.Pod) {
+	queue.Add(ctx, pod)
+}
+
+// Options are those that the framework has in this release only.
+func Options(
+	_ context.Context, cache internalcache.Cache, factory informers.SharedInformerFactory,
+) []frameworkruntime.Option {
+	return []frameworkruntime.Option{
+		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
+		frameworkruntime.WithPodsInPreBind(frameworkruntime.NewPodsInPreBindMap()),
+		frameworkruntime.WithPodGroupManager(cache),
+	}
+}

@@ -1,0 +1,43 @@
+//go:build v1_34
+
+package fwk
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+type (
+	Handle           = framework.Handle
+	NodeInfo         = fwk.NodeInfo
+	NodeScore        = framework.NodeScore
+	NodeScoreList    = framework.NodeScoreList
+	Plugin           = framework.Plugin
+	PreFilterPlugin  = framework.PreFilterPlugin
+	PreFilterResult  = framework.PreFilterResult
+	ScorePlugin      = framework.ScorePlugin
+	SharedDRAManager = framework.SharedDRAManager
+	Status           = fwk.Status
+)
+
+const (
+	Success                      = fwk.Success
+	Unschedulable                = fwk.Unschedulable
+	UnschedulableAndUnresolvable = fwk.UnschedulableAndUnresolvable
+)
+
+var NewStatus = fwk.NewStatus
+
+func PreFilter(
+	ctx context.Context, plugin PreFilterPlugin, state *framework.CycleState, pod *v1.Pod, nodes []NodeInfo,
+) (*PreFilterResult, *Status) {
+	return plugin.PreFilter(ctx, state, pod, nodes)
+}
+
+func SkippedScores(state *framework.CycleState) sets.Set[string] {
+	return state.GetSkipScorePlugins()
+}
