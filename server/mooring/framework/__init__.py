@@ -33,6 +33,7 @@ from mooring.framework.interface import (
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.node_table import NodeTable
 from mooring.framework.normalize import MAX_NODE_SCORE, MIN_NODE_SCORE, Normalizer
+from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint, Toleration
 from mooring.framework.pod_table import PodTable
 from mooring.framework.state import ClusterState
@@ -66,6 +67,7 @@ __all__ = [
     "NodeTable",
     "NodeView",
     "Normalizer",
+    "ObjectTable",
     "PermitPlugin",
     "Plugin",
     "PluginFactory",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from mooring.framework.columns import Int32s, Int64s, LabelColumn, Scalar
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.node_table import NodeTable
+from mooring.framework.object_table import ObjectTable
 from mooring.framework.pod_table import PodTable
 
 
@@ -24,6 +25,7 @@ class Snapshot:
 
     nodes: NodeTable
     pods: PodTable
+    objects: ObjectTable = field(default_factory=ObjectTable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from msgspec import field
 
 from mooring.framework.objects.meta import Condition, LabelSelector, Object, ObjectMeta
 from mooring.framework.objects.numbers import Int32
+from mooring.framework.objects.pod_volumes import Volume
 from mooring.framework.quantity import Quantity
 
 
@@ -132,75 +133,6 @@ class TopologySpreadConstraint(Object, frozen=True):
     match_label_keys: tuple[str, ...] = ()
 
 
-class PersistentVolumeClaimVolumeSource(Object, frozen=True):
-    """A volume from a claim in the pod's namespace."""
-
-    claim_name: str = ""
-    read_only: bool = False
-
-
-class GCEPersistentDiskVolumeSource(Object, frozen=True):
-    """A GCE disk."""
-
-    pd_name: str = ""
-    read_only: bool = False
-
-
-class AWSElasticBlockStoreVolumeSource(Object, frozen=True):
-    """An AWS EBS volume."""
-
-    volume_id: str = field(default="", name="volumeID")
-    read_only: bool = False
-
-
-class RBDVolumeSource(Object, frozen=True):
-    """A Ceph RBD image."""
-
-    monitors: tuple[str, ...] = ()
-    image: str = ""
-    pool: str = "rbd"
-    read_only: bool = False
-
-
-class ISCSIVolumeSource(Object, frozen=True):
-    """An iSCSI disk."""
-
-    target_portal: str = ""
-    iqn: str = ""
-    lun: Int32 = 0
-    read_only: bool = False
-
-
-class CSIVolumeSource(Object, frozen=True):
-    """An inline CSI volume."""
-
-    driver: str = ""
-
-
-class ImageVolumeSource(Object, frozen=True):
-    """A volume made of an image."""
-
-    reference: str = ""
-
-
-class EphemeralVolumeSource(Object, frozen=True):
-    """A volume whose claim is made with the pod."""
-
-
-class Volume(Object, frozen=True):
-    """A pod's volume; kinds that scheduling never reads leave all sources None."""
-
-    name: str = ""
-    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
-    ephemeral: EphemeralVolumeSource | None = None
-    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
-    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
-    rbd: RBDVolumeSource | None = None
-    iscsi: ISCSIVolumeSource | None = None
-    csi: CSIVolumeSource | None = None
-    image: ImageVolumeSource | None = None
-
-
 class PodSchedulingGate(Object, frozen=True):
     """A gate: the pod is not scheduled before it is removed."""
 
@@ -253,6 +185,28 @@ class ContainerStatus(Object, frozen=True):
     resources: ResourceRequirements | None = None
 
 
+class PodResourceClaimStatus(Object, frozen=True):
+    """The ResourceClaim for an entry of ``spec.resourceClaims``; None = none is needed."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class ContainerExtendedResourceRequest(Object, frozen=True):
+    """Which request of the claim serves a container's extended resource."""
+
+    container_name: str = ""
+    resource_name: str = ""
+    request_name: str = ""
+
+
+class PodExtendedResourceClaimStatus(Object, frozen=True):
+    """The ResourceClaim that was made for the pod's extended resources."""
+
+    request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
+    resource_claim_name: str = ""
+
+
 class PodStatus(Object, frozen=True):
     """How far the pod is."""
 
@@ -265,6 +219,8 @@ class PodStatus(Object, frozen=True):
     allocated_resources: dict[str, Quantity] = field(default_factory=dict)
     resources: ResourceRequirements | None = None
     qos_class: str = ""
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
 
 
 class Pod(Object, frozen=True):

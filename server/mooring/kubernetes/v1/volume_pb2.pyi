@@ -61,7 +61,10 @@ class VolumeSource(_message.Message):
     PERSISTENT_VOLUME_CLAIM_FIELD_NUMBER: _builtins.int
     RBD_FIELD_NUMBER: _builtins.int
     CINDER_FIELD_NUMBER: _builtins.int
+    AZURE_FILE_FIELD_NUMBER: _builtins.int
+    VSPHERE_VOLUME_FIELD_NUMBER: _builtins.int
     AZURE_DISK_FIELD_NUMBER: _builtins.int
+    PORTWORX_VOLUME_FIELD_NUMBER: _builtins.int
     CSI_FIELD_NUMBER: _builtins.int
     EPHEMERAL_FIELD_NUMBER: _builtins.int
     IMAGE_FIELD_NUMBER: _builtins.int
@@ -90,8 +93,20 @@ class VolumeSource(_message.Message):
         """An OpenStack disk."""
 
     @_builtins.property
+    def azure_file(self) -> Global___AzureFileVolumeSource:
+        """An Azure file share."""
+
+    @_builtins.property
+    def vsphere_volume(self) -> Global___VsphereVirtualDiskVolumeSource:
+        """A vSphere disk."""
+
+    @_builtins.property
     def azure_disk(self) -> Global___AzureDiskVolumeSource:
         """An Azure disk."""
+
+    @_builtins.property
+    def portworx_volume(self) -> Global___PortworxVolumeSource:
+        """A Portworx volume."""
 
     @_builtins.property
     def csi(self) -> Global___CSIVolumeSource:
@@ -114,14 +129,17 @@ class VolumeSource(_message.Message):
         persistent_volume_claim: Global___PersistentVolumeClaimVolumeSource | None = ...,
         rbd: Global___RBDVolumeSource | None = ...,
         cinder: Global___CinderVolumeSource | None = ...,
+        azure_file: Global___AzureFileVolumeSource | None = ...,
+        vsphere_volume: Global___VsphereVirtualDiskVolumeSource | None = ...,
         azure_disk: Global___AzureDiskVolumeSource | None = ...,
+        portworx_volume: Global___PortworxVolumeSource | None = ...,
         csi: Global___CSIVolumeSource | None = ...,
         ephemeral: Global___EphemeralVolumeSource | None = ...,
         image: Global___ImageVolumeSource | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["aws_elastic_block_store", b"aws_elastic_block_store", "azure_disk", b"azure_disk", "cinder", b"cinder", "csi", b"csi", "ephemeral", b"ephemeral", "gce_persistent_disk", b"gce_persistent_disk", "image", b"image", "iscsi", b"iscsi", "persistent_volume_claim", b"persistent_volume_claim", "rbd", b"rbd"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["aws_elastic_block_store", b"aws_elastic_block_store", "azure_disk", b"azure_disk", "azure_file", b"azure_file", "cinder", b"cinder", "csi", b"csi", "ephemeral", b"ephemeral", "gce_persistent_disk", b"gce_persistent_disk", "image", b"image", "iscsi", b"iscsi", "persistent_volume_claim", b"persistent_volume_claim", "portworx_volume", b"portworx_volume", "rbd", b"rbd", "vsphere_volume", b"vsphere_volume"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["aws_elastic_block_store", b"aws_elastic_block_store", "azure_disk", b"azure_disk", "cinder", b"cinder", "csi", b"csi", "ephemeral", b"ephemeral", "gce_persistent_disk", b"gce_persistent_disk", "image", b"image", "iscsi", b"iscsi", "persistent_volume_claim", b"persistent_volume_claim", "rbd", b"rbd"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aws_elastic_block_store", b"aws_elastic_block_store", "azure_disk", b"azure_disk", "azure_file", b"azure_file", "cinder", b"cinder", "csi", b"csi", "ephemeral", b"ephemeral", "gce_persistent_disk", b"gce_persistent_disk", "image", b"image", "iscsi", b"iscsi", "persistent_volume_claim", b"persistent_volume_claim", "portworx_volume", b"portworx_volume", "rbd", b"rbd", "vsphere_volume", b"vsphere_volume"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -338,6 +356,84 @@ class AzureDiskVolumeSource(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___AzureDiskVolumeSource: _TypeAlias = AzureDiskVolumeSource  # noqa: Y015
+
+@_typing.final
+class AzureFileVolumeSource(_message.Message):
+    """An Azure file share."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SECRET_NAME_FIELD_NUMBER: _builtins.int
+    SHARE_NAME_FIELD_NUMBER: _builtins.int
+    READ_ONLY_FIELD_NUMBER: _builtins.int
+    secret_name: _builtins.str
+    """The secret with the account."""
+    share_name: _builtins.str
+    """The share."""
+    read_only: _builtins.bool
+    """Whether it is only read."""
+    def __init__(
+        self,
+        *,
+        secret_name: _builtins.str | None = ...,
+        share_name: _builtins.str | None = ...,
+        read_only: _builtins.bool | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["read_only", b"read_only", "secret_name", b"secret_name", "share_name", b"share_name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["read_only", b"read_only", "secret_name", b"secret_name", "share_name", b"share_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AzureFileVolumeSource: _TypeAlias = AzureFileVolumeSource  # noqa: Y015
+
+@_typing.final
+class VsphereVirtualDiskVolumeSource(_message.Message):
+    """A vSphere disk."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VOLUME_PATH_FIELD_NUMBER: _builtins.int
+    volume_path: _builtins.str
+    """The disk's path."""
+    def __init__(
+        self,
+        *,
+        volume_path: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["volume_path", b"volume_path"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["volume_path", b"volume_path"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VsphereVirtualDiskVolumeSource: _TypeAlias = VsphereVirtualDiskVolumeSource  # noqa: Y015
+
+@_typing.final
+class PortworxVolumeSource(_message.Message):
+    """A Portworx volume."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VOLUME_ID_FIELD_NUMBER: _builtins.int
+    READ_ONLY_FIELD_NUMBER: _builtins.int
+    volume_id: _builtins.str
+    """The volume."""
+    read_only: _builtins.bool
+    """Whether it is only read."""
+    def __init__(
+        self,
+        *,
+        volume_id: _builtins.str | None = ...,
+        read_only: _builtins.bool | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["read_only", b"read_only", "volume_id", b"volume_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["read_only", b"read_only", "volume_id", b"volume_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PortworxVolumeSource: _TypeAlias = PortworxVolumeSource  # noqa: Y015
 
 @_typing.final
 class CSIVolumeSource(_message.Message):

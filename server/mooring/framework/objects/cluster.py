@@ -1,0 +1,21 @@
+"""v1.Namespace and scheduling.k8s.io PriorityClass."""
+
+from __future__ import annotations
+
+from mooring.framework.objects.meta import Object, ObjectMeta
+from mooring.framework.objects.numbers import Int32
+
+
+class Namespace(Object, frozen=True):
+    """A namespace; its labels are what namespace selectors read."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class PriorityClass(Object, frozen=True):
+    """What a pod's ``priorityClassName`` stands for."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    value: Int32 = 0
+    global_default: bool = False
+    preemption_policy: str | None = None

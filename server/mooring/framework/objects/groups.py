@@ -1,0 +1,115 @@
+"""scheduling.k8s.io/v1alpha2: Workload and PodGroup, what gang scheduling reads."""
+
+from __future__ import annotations
+
+from mooring.framework.objects.meta import Condition, Object, ObjectMeta
+from mooring.framework.objects.numbers import Int32
+
+
+class BasicSchedulingPolicy(Object, frozen=True):
+    """The group's pods are scheduled one by one."""
+
+
+class GangSchedulingPolicy(Object, frozen=True):
+    """The group's pods are scheduled when at least ``min_count`` of them fit at once."""
+
+    min_count: Int32 = 0
+
+
+class PodGroupSchedulingPolicy(Object, frozen=True):
+    """How a group is scheduled; one of the two is set."""
+
+    basic: BasicSchedulingPolicy | None = None
+    gang: GangSchedulingPolicy | None = None
+
+
+class TopologyConstraint(Object, frozen=True):
+    """All pods of the group share one value of the node label ``key``."""
+
+    key: str = ""
+
+
+class PodGroupSchedulingConstraints(Object, frozen=True):
+    """Where a group's pods must be."""
+
+    topology: tuple[TopologyConstraint, ...] = ()
+
+
+class PodGroupResourceClaim(Object, frozen=True):
+    """A claim that the group's pods share."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodGroupResourceClaimStatus(Object, frozen=True):
+    """The ResourceClaim that was made for an entry of ``spec.resourceClaims``."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class PodGroupTemplate(Object, frozen=True):
+    """What the groups of a workload are made of."""
+
+    name: str = ""
+    scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
+    scheduling_constraints: PodGroupSchedulingConstraints | None = None
+    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+    disruption_mode: str | None = None
+    priority_class_name: str = ""
+    priority: Int32 | None = None
+
+
+class WorkloadSpec(Object, frozen=True):
+    """The templates of a workload's groups."""
+
+    pod_group_templates: tuple[PodGroupTemplate, ...] = ()
+
+
+class Workload(Object, frozen=True):
+    """What a controller wants to run, in groups."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: WorkloadSpec = WorkloadSpec()
+
+
+class WorkloadPodGroupTemplateReference(Object, frozen=True):
+    """A template of a workload in the same namespace."""
+
+    workload_name: str = ""
+    pod_group_template_name: str = ""
+
+
+class PodGroupTemplateReference(Object, frozen=True):
+    """What a group was made from."""
+
+    workload: WorkloadPodGroupTemplateReference | None = None
+
+
+class PodGroupSpec(Object, frozen=True):
+    """How a group is scheduled; see ``PodGroupTemplate``."""
+
+    pod_group_template_ref: PodGroupTemplateReference | None = None
+    scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
+    scheduling_constraints: PodGroupSchedulingConstraints | None = None
+    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+    disruption_mode: str | None = None
+    priority_class_name: str = ""
+    priority: Int32 | None = None
+
+
+class PodGroupStatus(Object, frozen=True):
+    """How far a group is."""
+
+    conditions: tuple[Condition, ...] = ()
+    resource_claim_statuses: tuple[PodGroupResourceClaimStatus, ...] = ()
+
+
+class PodGroup(Object, frozen=True):
+    """Pods that are scheduled together; they name it in ``spec.schedulingGroup``."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()

@@ -1,0 +1,118 @@
+"""A pod's volumes, as far as scheduling reads them."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from mooring.framework.objects.meta import Object
+from mooring.framework.objects.numbers import Int32
+
+
+class PersistentVolumeClaimVolumeSource(Object, frozen=True):
+    """A volume from a claim in the pod's namespace."""
+
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class GCEPersistentDiskVolumeSource(Object, frozen=True):
+    """A GCE disk."""
+
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AWSElasticBlockStoreVolumeSource(Object, frozen=True):
+    """An AWS EBS volume."""
+
+    volume_id: str = field(default="", name="volumeID")
+    read_only: bool = False
+
+
+class RBDVolumeSource(Object, frozen=True):
+    """A Ceph RBD image."""
+
+    monitors: tuple[str, ...] = ()
+    image: str = ""
+    pool: str = "rbd"
+    read_only: bool = False
+
+
+class ISCSIVolumeSource(Object, frozen=True):
+    """An iSCSI disk."""
+
+    target_portal: str = ""
+    iqn: str = ""
+    lun: Int32 = 0
+    read_only: bool = False
+
+
+class CinderVolumeSource(Object, frozen=True):
+    """An OpenStack disk."""
+
+    volume_id: str = field(default="", name="volumeID")
+    read_only: bool = False
+
+
+class AzureDiskVolumeSource(Object, frozen=True):
+    """An Azure disk."""
+
+    disk_name: str = ""
+    disk_uri: str = field(default="", name="diskURI")
+    read_only: bool | None = None
+
+
+class AzureFileVolumeSource(Object, frozen=True):
+    """An Azure file share."""
+
+    secret_name: str = ""
+    share_name: str = ""
+    read_only: bool = False
+
+
+class VsphereVirtualDiskVolumeSource(Object, frozen=True):
+    """A vSphere disk."""
+
+    volume_path: str = ""
+
+
+class PortworxVolumeSource(Object, frozen=True):
+    """A Portworx volume."""
+
+    volume_id: str = field(default="", name="volumeID")
+    read_only: bool = False
+
+
+class CSIVolumeSource(Object, frozen=True):
+    """An inline CSI volume."""
+
+    driver: str = ""
+
+
+class ImageVolumeSource(Object, frozen=True):
+    """A volume made of an image."""
+
+    reference: str = ""
+
+
+class EphemeralVolumeSource(Object, frozen=True):
+    """A volume whose claim is made with the pod."""
+
+
+class Volume(Object, frozen=True):
+    """A pod's volume; kinds that scheduling never reads leave all sources None."""
+
+    name: str = ""
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    rbd: RBDVolumeSource | None = None
+    iscsi: ISCSIVolumeSource | None = None
+    cinder: CinderVolumeSource | None = None
+    azure_file: AzureFileVolumeSource | None = None
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
+    azure_disk: AzureDiskVolumeSource | None = None
+    portworx_volume: PortworxVolumeSource | None = None
+    csi: CSIVolumeSource | None = None
+    image: ImageVolumeSource | None = None
