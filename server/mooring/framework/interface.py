@@ -23,6 +23,7 @@ from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.normalize import Normalizer
 from mooring.framework.objects import Pod
+from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.framework.status import Status
 from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView
@@ -130,8 +131,25 @@ class PostFilterPlugin(Plugin[ArgsT]):
     """Called when no node is feasible."""
 
     @abstractmethod
-    def post_filter(self, state: CycleState, pod: Pod, statuses: Callable[[str], Status]) -> Status:
+    def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
         """Success when the pod will fit soon; Unschedulable to let the next plugin try."""
+
+
+class PreemptingPlugin(PostFilterPlugin[ArgsT]):
+    """A PostFilter plugin that looks for pods that could go."""
+
+    @abstractmethod
+    def preempt(
+        self, state: CycleState, pod: Pod, nodes: RefusedNodes, given: Sequence[Candidate] | None = None
+    ) -> Preemption:
+        """What could be done for ``pod``; nothing is.
+
+        ``given`` are candidates to check instead of looking for some: they may be left out, and get more
+        victims.
+        """
+
+    def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
+        return self.preempt(state, pod, nodes).status
 
 
 class PreScorePlugin(Plugin[ArgsT]):

@@ -21,6 +21,7 @@ from mooring.runtime.evaluation import NO_NODES, NOT_LOOKED_AT, Evaluation, begi
 from mooring.runtime.filtering import run_filters
 from mooring.runtime.nominated import refuse_for_nominated
 from mooring.runtime.pre_filtering import run_pre_filter
+from mooring.runtime.preemption import run_post_filter
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
 from mooring.runtime.sampling import nodes_to_find
@@ -55,7 +56,7 @@ def evaluate(
     calls: PluginCalls,
     options: CycleOptions,
 ) -> Evaluation:
-    """Run the cycle for ``pod`` up to the scores.
+    """Run the cycle for ``pod`` up to the scores, or to PostFilter when no node takes it.
 
     ``rows`` (int32[N]) are the candidates.
 
@@ -70,11 +71,11 @@ def evaluate(
         evaluation.rejection = NO_NODES
         return evaluation
     allowed = run_pre_filter(evaluation, calls)
-    if allowed is None:
-        return evaluation
-    nominated = _find_feasible(evaluation, allowed, calls, options)
+    nominated = allowed is not None and _find_feasible(evaluation, allowed, calls, options)
     feasible = evaluation.feasible
-    if len(feasible) > 1 or (len(feasible) == 1 and options.always_score and not nominated):
+    if not len(feasible):
+        evaluation.post_filter = run_post_filter(evaluation, calls, options.start)
+    elif len(feasible) > 1 or (len(feasible) == 1 and options.always_score and not nominated):
         evaluation.scores = score(evaluation, rows[feasible], calls)
     return evaluation
 

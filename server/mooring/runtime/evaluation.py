@@ -66,6 +66,7 @@ class Evaluation:
         rejections: With all rejections asked for: per candidate, what every rejecting plugin said.
         evaluated: How many candidates the Filter plugins looked at.
         rejection: Why the pod as a whole was refused before Filter, else Success.
+        post_filter: What PostFilter said of a pod that no node takes; Success when it wasn't asked.
         scores: None when scoring was not needed or not possible.
     """
 
@@ -82,6 +83,7 @@ class Evaluation:
     rejections: list[list[Status]] | None = None
     evaluated: int = 0
     rejection: Status = SUCCESS
+    post_filter: Status = SUCCESS
     scores: Scores | None = None
 
     @property
@@ -123,10 +125,11 @@ class Evaluation:
             return ""
         if not len(self.rows):
             return self.rejection.message
-        if not self.rejection.ok:
-            return f"0/{len(self.rows)} nodes are available: {self.rejection.message}."
-        histogram = sorted(f"{count} {reason}" for reason, count in self._reason_counts().items())
-        return f"0/{len(self.rows)} nodes are available: {', '.join(histogram)}."
+        said = self.rejection.message
+        if self.rejection.ok:
+            said = ", ".join(sorted(f"{count} {reason}" for reason, count in self._reason_counts().items()))
+        sentence = f"0/{len(self.rows)} nodes are available: {said}."
+        return sentence if self.post_filter.ok else f"{sentence} {self.post_filter.message}"
 
     def _reason_counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()

@@ -5,62 +5,39 @@ Mirrors ``RunFilterPluginsWithNominatedPods`` in ``framework/runtime/framework.g
 
 from __future__ import annotations
 
-import numpy as np
-from msgspec.structs import replace
-
-from mooring.framework import Int32s, Pod
-from mooring.runtime.evaluation import Evaluation, begin
-from mooring.runtime.filtering import run_filters
-from mooring.runtime.pre_filtering import run_pre_filter
+from mooring.framework import Int32s
+from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.progress import PluginCalls
+from mooring.runtime.what_if import NodeWhatIf, guests_of
 
 
 def refuse_for_nominated(evaluation: Evaluation, positions: Int32s, calls: PluginCalls) -> None:
     """Refuse the candidates at ``positions`` that don't do once the pods nominated for them have come.
 
-    Only pods of the same or a higher priority count. They are placed on a private copy of the state,
-    and the filters run again there, for their nodes alone.
+    Only pods of the same or a higher priority count. For each node they are placed on a private copy of
+    the state, where the filters look at that node again; such a refusal wins over what was said without
+    the other pods.
     """
-    guests = _guests(evaluation, positions)
-    if not guests:
+    crowded = _with_guests(evaluation, positions)
+    if not crowded:
         return
-    fork = evaluation.cluster.fork(pods=guests)
-    index = fork.snapshot.nodes.index
-    concerned = np.array([index[guest.spec.node_name] for guest in guests], np.int32)
-    again = positions[np.isin(evaluation.rows[positions], concerned)]
-    crowded = begin(evaluation.profile, fork, evaluation.pod, evaluation.rows[again])
-    if run_pre_filter(crowded, calls) is not None:
-        crowded.codes[:] = 0
-        run_filters(crowded, np.arange(len(again), dtype=np.int32), calls)
-    _take_over(evaluation, again, crowded)
-
-
-def _take_over(evaluation: Evaluation, positions: Int32s, crowded: Evaluation) -> None:
-    """The refusals of ``crowded`` win over what was said of the same nodes without the other pods."""
+    fork = evaluation.cluster.fork()
     numbers = {status: number for number, status in enumerate(evaluation.statuses)}
-    for position, code in zip(positions.tolist(), crowded.codes.tolist(), strict=True):
-        if code == 0:
+    for position in crowded:
+        status = NodeWhatIf(evaluation, fork, int(evaluation.rows[position]), calls).crowded()
+        if status.ok:
             continue
-        status = crowded.statuses[code]
         evaluation.codes[position] = numbers.setdefault(status, len(numbers))
         if evaluation.rejections is not None and status not in evaluation.rejections[position]:
             evaluation.rejections[position].append(status)
     evaluation.statuses = list(numbers)
 
 
-def _guests(evaluation: Evaluation, positions: Int32s) -> list[Pod]:
-    """The nominated pods that count, each with its node."""
-    pods, nodes = evaluation.snapshot.pods, evaluation.snapshot.nodes
-    candidates = set(evaluation.rows[positions].tolist()) if pods.nominated else set()
-    return [
-        replace(record.pod, spec=replace(record.pod.spec, node_name=name))
-        for name, uids in tuple(pods.nominated.items())
-        if nodes.index.get(name) in candidates
-        for record in map(pods.get, tuple(uids))
-        if record is not None and _counts(record.pod, evaluation.pod)
-    ]
-
-
-def _counts(guest: Pod, pod: Pod) -> bool:
-    same = guest.metadata.uid == pod.metadata.uid
-    return not same and (guest.spec.priority or 0) >= (pod.spec.priority or 0)
+def _with_guests(evaluation: Evaluation, positions: Int32s) -> list[int]:
+    """The positions of the candidates that pods which count are nominated for."""
+    snapshot = evaluation.snapshot
+    if not snapshot.pods.nominated:
+        return []
+    by_row = dict(zip(evaluation.rows[positions].tolist(), positions.tolist(), strict=True))
+    names = [name for name in tuple(snapshot.pods.nominated) if snapshot.nodes.index.get(name) in by_row]
+    return [by_row[snapshot.nodes.index[name]] for name in names if guests_of(snapshot, name, evaluation.pod)]

@@ -13,7 +13,7 @@ _CALLS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "queueSort": (("less", ("first", "first_queued", "second", "second_queued")),),
     "preFilter": (("pre_filter", ("state", "pod", "nodes")),),
     "filter": (("filter", ("state", "pod", "node")), ("filter_nodes", ("state", "pod", "nodes"))),
-    "postFilter": (("post_filter", ("state", "pod", "statuses")),),
+    "postFilter": (("post_filter", ("state", "pod", "nodes")),),
     "preScore": (("pre_score", ("state", "pod", "nodes")),),
     "score": (
         ("score", ("state", "pod", "node")),

@@ -1,0 +1,110 @@
+"""PostFilter: what could be done for a pod that no node takes.
+
+Mirrors ``RunPostFilterPlugins`` in ``framework/runtime/framework.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from mooring.framework import ClusterState, Code, Int32s, Status
+from mooring.framework.interface import PreemptingPlugin
+from mooring.framework.preemption import Candidate, Preemption
+from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.profile import Enabled
+from mooring.runtime.progress import PluginCalls, plugin_failure
+from mooring.runtime.what_if import NodeWhatIf, what_if
+
+NOT_ASKED = Status.unresolvable()
+"""What is said of a node that nobody looked at."""
+
+
+class Refusals:
+    """Implements ``mooring.framework.preemption.RefusedNodes`` for one evaluation."""
+
+    def __init__(self, evaluation: Evaluation, calls: PluginCalls, start: int) -> None:
+        self.snapshot = evaluation.snapshot
+        self.rows: Int32s = evaluation.rows
+        self.start = start
+        self._evaluation = evaluation
+        self._calls = calls
+        self._fork: ClusterState | None = None
+
+    def status(self, node_name: str) -> Status:
+        row = self.snapshot.nodes.index.get(node_name, -1)
+        found = self._evaluation.codes[self.rows == row].tolist()
+        return self._evaluation.statuses[found[0]] if found else NOT_ASKED
+
+    def resolvable(self) -> Sequence[str]:
+        names = self.snapshot.nodes.names
+        helps = np.array([status.code is Code.UNSCHEDULABLE for status in self._evaluation.statuses])
+        return [names[row] for row in np.sort(self.rows[helps[self._evaluation.codes]]).tolist()]
+
+    def what_if(self, node_name: str) -> AbstractContextManager[NodeWhatIf]:
+        if self._fork is None:
+            self._fork = self._evaluation.cluster.fork()
+        row = self.snapshot.nodes.index[node_name]
+        return what_if(self._evaluation, self._fork, row, self._calls)
+
+
+def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> Status:
+    """What the PostFilter plugins say: the first that neither refuses nor leaves it to the next decides.
+
+    Returns:
+        Success when the pod will fit soon, or when there is no such plugin; else what is said of it.
+    """
+    plugins = evaluation.profile.post_filter
+    nodes = Refusals(evaluation, calls, start)
+    reasons: list[str] = []
+    with calls.point("PostFilter") as point:
+        for enabled in plugins:
+            status = calls.call(
+                enabled.name,
+                "PostFilter",
+                enabled.plugin.post_filter,
+                evaluation.state,
+                evaluation.pod,
+                nodes,
+            )
+            if not isinstance(status, Status):
+                raise plugin_failure(
+                    enabled.name, "PostFilter", f"returned {type(status).__name__}, not Status"
+                )
+            if status.code not in (Code.UNSCHEDULABLE, Code.PENDING):
+                point.status = status.code
+                return status.by(enabled.name)
+            reasons.extend(status.reasons)
+        point.status = Code.UNSCHEDULABLE if plugins else Code.SUCCESS
+    return Status(Code.UNSCHEDULABLE, tuple(reasons)) if plugins else Status()
+
+
+def preempting(evaluation: Evaluation) -> Enabled[PreemptingPlugin[object]] | None:
+    """The profile's first plugin that looks for pods that could go."""
+    for enabled in evaluation.profile.post_filter:
+        if isinstance(enabled.plugin, PreemptingPlugin):
+            return Enabled(enabled.name, enabled.plugin)
+    return None
+
+
+def preempt(
+    evaluation: Evaluation, calls: PluginCalls, given: Sequence[Candidate] | None, start: int
+) -> Preemption | None:
+    """The candidates of the profile's preempting plugin; None when it has none.
+
+    ``evaluation`` has what Filter said of the nodes.
+    """
+    enabled = preempting(evaluation)
+    if enabled is None:
+        return None
+    nodes = Refusals(evaluation, calls, start)
+    preemption = calls.call(
+        enabled.name, "PostFilter", enabled.plugin.preempt, evaluation.state, evaluation.pod, nodes, given
+    )
+    if not isinstance(preemption, Preemption):
+        raise plugin_failure(
+            enabled.name, "PostFilter", f"returned {type(preemption).__name__}, not Preemption"
+        )
+    return preemption
