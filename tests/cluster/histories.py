@@ -148,7 +148,14 @@ def content(state: State) -> dict[str, Any]:
             name: (use.size, sorted(name_of[row] for row in use.rows)) for name, use in table.images.items()
         },
         "records": {
-            uid: (record.pod, name_of[record.row], record.usage, record.class_key, record.assumed)
+            uid: (
+                record.pod,
+                name_of[record.row],
+                record.usage,
+                record.class_key,
+                record.affinity_key,
+                record.assumed,
+            )
             for uid, record in pod_table.records.items()
         },
         "classes": {
@@ -162,5 +169,8 @@ def content(state: State) -> dict[str, Any]:
             for key, c in pod_table.classes.items()
         },
         "rows": sorted(name_of[row] for row in pod_table.by_row),
-        "with_affinity": set(pod_table.with_affinity),
+        "affinities": {
+            key: (a.key, a.terms, {name_of[row]: n for row, n in a.counts.items()})
+            for key, a in pod_table.affinities.items()
+        },
     }

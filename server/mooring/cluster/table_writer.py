@@ -8,11 +8,13 @@ from typing import TypeVar
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.shared_values import SharedValues
 from mooring.framework.objects import Node, Pod
-from mooring.framework.pod_table import UNPLACED, ClassKey, PodClass, PodRecord, PodTable
+from mooring.framework.pod_affinity import AffinityKey, affinity_key, affinity_terms
+from mooring.framework.pod_table import UNPLACED, AffinityClass, ClassKey, PodClass, PodRecord, PodTable
 from mooring.framework.resources import PodUsage
 from mooring.framework.view import Snapshot
 
 K = TypeVar("K")
+ClassT = TypeVar("ClassT", PodClass, AffinityClass)
 
 
 class TableWriter:
@@ -31,6 +33,7 @@ class TableWriter:
         self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
         self._by_row = SharedValues(self.pods.by_row, dict)
         self._classes = SharedValues(self.pods.classes, _copy_of_class)
+        self._affinities = SharedValues(self.pods.affinities, _copy_of_class)
         self._nominated = SharedValues(self.pods.nominated, dict)
 
     @property
@@ -45,13 +48,14 @@ class TableWriter:
             old.records.copy(),
             old.by_row.copy(),
             old.classes.copy(),
-            old.with_affinity.copy(),
+            old.affinities.copy(),
             old.nominated.copy(),
         )
         twin = TableWriter(self.nodes.fork(), pods)
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
         twin._by_row = self._by_row.fork(pods.by_row)
         twin._classes = self._classes.fork(pods.classes)
+        twin._affinities = self._affinities.fork(pods.affinities)
         twin._nominated = self._nominated.fork(pods.nominated)
         return twin
 
@@ -82,11 +86,14 @@ class TableWriter:
         """Adds or replaces the pod of this UID."""
         class_key = _class_key(pod)
         known = self.pods.classes.get(class_key)
+        terms_key = affinity_key(pod)
+        known_terms = self.pods.affinities.get(terms_key) if terms_key is not None else None
         record = PodRecord(
             pod,
             self.nodes.table.index.get(pod.spec.node_name, UNPLACED),
             self.nodes.footprint(usage).usage,
             known.key if known is not None else class_key,
+            known_terms.key if known_terms is not None else terms_key,
             assumed,
         )
         old = self.pods.records.get(pod.metadata.uid)
@@ -123,8 +130,8 @@ class TableWriter:
             pod_class = PodClass(key, namespace, record.pod.metadata.labels, terminating)
             self._classes.put(key, pod_class)
         pod_class.counts[row] = pod_class.counts.get(row, 0) + 1
-        if _has_pod_affinity(record.pod):
-            self.pods.with_affinity.add(uid)
+        if record.affinity_key is not None:
+            self._attach_affinity(record.affinity_key, record)
 
     def _detach(self, record: PodRecord) -> None:
         uid, row, name = record.pod.metadata.uid, record.row, record.pod.spec.node_name
@@ -137,14 +144,16 @@ class TableWriter:
             return
         self.nodes.give_back(row, self.nodes.footprint(record.usage))
         _discard(self._by_row, row, uid)
-        pod_class = self._classes.writable(record.class_key)
-        if pod_class is not None:
-            pod_class.counts[row] -= 1
-            if not pod_class.counts[row]:
-                del pod_class.counts[row]
-            if not pod_class.counts:
-                self._classes.drop(record.class_key)
-        self.pods.with_affinity.discard(uid)
+        _discount(self._classes, record.class_key, row)
+        if record.affinity_key is not None:
+            _discount(self._affinities, record.affinity_key, row)
+
+    def _attach_affinity(self, key: AffinityKey, record: PodRecord) -> None:
+        affinity = self._affinities.writable(key)
+        if affinity is None:
+            affinity = AffinityClass(key, affinity_terms(record.pod))
+            self._affinities.put(key, affinity)
+        affinity.counts[record.row] = affinity.counts.get(record.row, 0) + 1
 
 
 def _add(sets: SharedValues[K, dict[str, None]], key: K, uid: str) -> None:
@@ -163,7 +172,18 @@ def _discard(sets: SharedValues[K, dict[str, None]], key: K, uid: str) -> None:
             sets.drop(key)
 
 
-def _copy_of_class(pod_class: PodClass) -> PodClass:
+def _discount(classes: SharedValues[K, ClassT], key: K, row: int) -> None:
+    """One pod of the class less on ``row``; a class without pods is dropped."""
+    found = classes.writable(key)
+    if found is not None:
+        found.counts[row] -= 1
+        if not found.counts[row]:
+            del found.counts[row]
+        if not found.counts:
+            classes.drop(key)
+
+
+def _copy_of_class(pod_class: ClassT) -> ClassT:
     return replace(pod_class, counts=pod_class.counts.copy())
 
 
@@ -180,20 +200,5 @@ def _same_place(old: PodRecord, new: PodRecord) -> bool:
         and old.pod.status.nominated_node_name == new.pod.status.nominated_node_name
         and old.usage == new.usage
         and old.class_key == new.class_key
-        and _has_pod_affinity(old.pod) == _has_pod_affinity(new.pod)
-    )
-
-
-def _has_pod_affinity(pod: Pod) -> bool:
-    affinity = pod.spec.affinity
-    if affinity is None:
-        return False
-    kinds = (affinity.pod_affinity, affinity.pod_anti_affinity)
-    return any(
-        kind is not None
-        and (
-            kind.required_during_scheduling_ignored_during_execution
-            or kind.preferred_during_scheduling_ignored_during_execution
-        )
-        for kind in kinds
+        and old.affinity_key == new.affinity_key
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mooring.framework.objects import Pod
+from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
 from mooring.framework.resources import PodUsage
 
 UNPLACED = -1
@@ -34,6 +35,21 @@ class PodClass:
     counts: dict[int, int] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class AffinityClass:
+    """Pods of one namespace with the same affinity to other pods.
+
+    Attributes:
+        key: What tells it apart.
+        terms: Their terms.
+        counts: How many of them each node row has; a pod is matched with the terms once, not once per pod.
+    """
+
+    key: AffinityKey
+    terms: AffinityTerms
+    counts: dict[int, int] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class PodRecord:
     """One pod as the state knows it. A change makes a new record, so a reader may keep one.
@@ -43,6 +59,7 @@ class PodRecord:
         row: The row of its node, or ``UNPLACED``.
         usage: What it takes from that node.
         class_key: Its class in ``PodTable.classes``, which has it while one of its pods is placed.
+        affinity_key: Its class in ``PodTable.affinities``; None when it has no terms about other pods.
         assumed: A decision placed it, and the cluster hasn't confirmed that yet.
     """
 
@@ -50,6 +67,7 @@ class PodRecord:
     row: int
     usage: PodUsage
     class_key: ClassKey
+    affinity_key: AffinityKey | None = None
     assumed: bool = False
 
 
@@ -61,14 +79,14 @@ class PodTable:
         records: By UID.
         by_row: UIDs of the pods on each node row, in the order in which they came.
         classes: The distinct kinds of placed pods.
-        with_affinity: UIDs of placed pods that carry pod affinity or anti-affinity terms.
+        affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
         nominated: UIDs of the pods without a node, by the name of the node that preemption made room on.
     """
 
     records: dict[str, PodRecord] = field(default_factory=dict)
     by_row: dict[int, dict[str, None]] = field(default_factory=dict)
     classes: dict[ClassKey, PodClass] = field(default_factory=dict)
-    with_affinity: set[str] = field(default_factory=set)
+    affinities: dict[AffinityKey, AffinityClass] = field(default_factory=dict)
     nominated: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -100,7 +100,7 @@ class Profile:
         if not self.unsupported:
             return ()
         missing = (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are refused",)
-        others = len(snapshot.pods.with_affinity)
+        others = sum(sum(terms.counts.values()) for terms in tuple(snapshot.pods.affinities.values()))
         if "InterPodAffinity" not in self.unsupported or not others:
             return missing
         return (*missing, f"not looked at: the pod affinity and anti-affinity of {others} placed pods")

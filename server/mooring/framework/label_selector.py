@@ -1,0 +1,103 @@
+"""Label selectors, compiled once and then asked about any number of label sets.
+
+Mirrors ``LabelSelectorAsSelector`` of ``k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go`` and
+``k8s.io/apimachinery/pkg/labels/selector.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mooring.framework.names import is_label_value, is_qualified_name
+from mooring.framework.objects import LabelSelector, LabelSelectorRequirement
+
+
+class SelectorError(ValueError):
+    """A label selector can't be used; the message says which part of it and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on labels; ``operator`` is In, NotIn, Exists or DoesNotExist."""
+
+    key: str
+    operator: str
+    values: frozenset[str] = frozenset()
+
+    def holds(self, labels: Mapping[str, str]) -> bool:
+        """Whether ``labels`` meet the condition."""
+        if self.operator == "Exists":
+            return self.key in labels
+        if self.operator == "DoesNotExist":
+            return self.key not in labels
+        found = self.key in labels and labels[self.key] in self.values
+        return found if self.operator == "In" else not found
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMatcher:
+    """A compiled selector.
+
+    Attributes:
+        requirements: All of them must hold.
+        nothing: It matches no labels at all, which is what an absent selector means.
+    """
+
+    requirements: tuple[Requirement, ...] = ()
+    nothing: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """True when it has no conditions, so that everything matches."""
+        return not self.nothing and not self.requirements
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether ``labels`` match."""
+        return not self.nothing and all(requirement.holds(labels) for requirement in self.requirements)
+
+    def narrowed(self, other: LabelMatcher) -> LabelMatcher:
+        """What matches both; nothing when one of them matches nothing."""
+        return LabelMatcher(self.requirements + other.requirements, self.nothing or other.nothing)
+
+
+NOTHING = LabelMatcher(nothing=True)
+"""Matches no labels."""
+
+
+def having(labels: Mapping[str, str]) -> LabelMatcher:
+    """What has all of ``labels``."""
+    return LabelMatcher(tuple(Requirement(key, "In", frozenset((value,))) for key, value in labels.items()))
+
+
+def compiled(selector: LabelSelector | None) -> LabelMatcher:
+    """``selector`` ready to be asked; an absent one matches nothing, an empty one everything.
+
+    Raises:
+        SelectorError: A key, an operator or a value is not allowed.
+    """
+    if selector is None:
+        return NOTHING
+    expressions = [_requirement(expression) for expression in selector.match_expressions]
+    matcher = LabelMatcher((*having(selector.match_labels).requirements, *expressions))
+    for fault in _faults(matcher):
+        raise SelectorError(fault)
+    return matcher
+
+
+def _requirement(expression: LabelSelectorRequirement) -> Requirement:
+    return Requirement(expression.key, expression.operator, frozenset(expression.values))
+
+
+def _faults(matcher: LabelMatcher) -> Iterator[str]:
+    for requirement in matcher.requirements:
+        if not is_qualified_name(requirement.key):
+            yield f"{requirement.key!r} is not a label key"
+        if requirement.operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+            yield f"{requirement.operator!r} is not an operator; use In, NotIn, Exists or DoesNotExist"
+        elif bool(requirement.values) != (requirement.operator in ("In", "NotIn")):
+            needed = "needs values" if not requirement.values else "takes no values"
+            yield f"{requirement.operator} of {requirement.key!r} {needed}"
+        yield from (
+            f"{value!r} is not a label value" for value in requirement.values if not is_label_value(value)
+        )
