@@ -55,7 +55,7 @@ def scenario(seed: int, index: int, only: str | None = None, version: str = NEWE
         FAMILIES[family](draft)
     if draft.chance(0.01):
         draft.nodes, draft.assigned = [], []
-    others = [*draft.nodes, *draft.assigned, *draft.nominated]
+    others = [*draft.nodes, *draft.assigned, *draft.nominated, *draft.objects]
     rng.shuffle(others)
     config = configuration(draft)
     return {

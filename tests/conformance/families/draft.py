@@ -23,6 +23,7 @@ class Draft:
     nodes: list[Manifest] = field(default_factory=list)
     assigned: list[Manifest] = field(default_factory=list)
     nominated: list[Manifest] = field(default_factory=list)
+    objects: list[Manifest] = field(default_factory=list)
     pod: Manifest = field(default_factory=dict)
     args: dict[str, Manifest] = field(default_factory=dict)
     gates: dict[str, bool] = field(default_factory=dict)
