@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mooring.config import ConfigError, EnabledPlugin, default, from_document, load, show
-from mooring.config.in_tree import FEATURE_GATES
 from mooring.framework.objects import NodeAffinity, TopologySpreadConstraint
+from mooring.framework.releases import FEATURE_GATES
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs, ScoringStrategyType
 from mooring.plugins.pod_topology_spread.args import PodTopologySpreadArgs

@@ -101,7 +101,13 @@ def test_kubernetes_versions(text: str, version: tuple[int, int] | None) -> None
 
 
 def test_versions_are_ordered_as_numbers() -> None:
-    assert KubeVersion.parse("1.9") < KubeVersion.parse("1.36")
+    assert KubeVersion(1, 9) < KubeVersion(1, 36)
+
+
+@pytest.mark.parametrize("text", ["1.32", "1.37", "2.36"])
+def test_other_releases_are_refused_by_name(text: str) -> None:
+    with pytest.raises(ValueError, match=rf"does not follow Kubernetes {text}; .* 1\.33 to 1\.36"):
+        KubeVersion.parse(text)
 
 
 def test_a_class_has_the_points_of_its_bases_in_the_cycles_order() -> None:

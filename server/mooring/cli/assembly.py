@@ -20,8 +20,9 @@ from mooring.cluster.binding import KubernetesBinder, LocalBinder
 from mooring.cluster.sources import FilesSource, PushSource, SampleSource, Source
 from mooring.cluster.state import State
 from mooring.config.show import plain
-from mooring.framework import Binder
+from mooring.framework import Binder, Gates, KubeVersion
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine
 from mooring.runtime.progress import Observer
@@ -171,7 +172,8 @@ def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Ob
     registry = registry_of(args, options)
     configuration = configuration_of(args, registry)
     # Epochs of an earlier start must never validate indices of this one.
-    state = State(first_epoch=time.time_ns() // 1_000_000)
+    rules = ResourceRules.of(Gates(KubeVersion.parse(args.kube_version), args.feature_gates))
+    state = State(first_epoch=time.time_ns() // 1_000_000, rules=rules)
     binder = _binder(args, state)
     engine = build_engine(
         configuration,

@@ -10,6 +10,8 @@ from mooring.cli.options import Option
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.manifests import Manifests, load_manifests
 from mooring.cluster.state import State
+from mooring.framework import Gates, KubeVersion
+from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine
 
@@ -28,7 +30,8 @@ def engine_over(args: argparse.Namespace, options: tuple[Option, ...]) -> tuple[
     if manifests.skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(manifests.skipped.items()))
         log.warning("nobody reads objects of these kinds: %s", kinds)
-    state = State()
+    rules = ResourceRules.of(Gates(KubeVersion.parse(args.kube_version), args.feature_gates))
+    state = State(rules=rules)
     state.replace("manifests", manifests.objects)
     engine = build_engine(
         configuration,

@@ -8,8 +8,9 @@ from typing import Any
 from mooring.config.catalog import Catalog
 from mooring.config.expand import ALL, enabled_names
 from mooring.config.fields import join
-from mooring.config.in_tree import REMOVED, Gates
+from mooring.config.in_tree import REMOVED
 from mooring.config.types import KubeSchedulerConfiguration
+from mooring.framework import Gates
 
 INERT_FIELDS = (
     "parallelism",

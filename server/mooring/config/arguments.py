@@ -14,9 +14,8 @@ from pydantic import PydanticUserError
 from mooring.config.catalog import Catalog, PluginDescription
 from mooring.config.expand import enabled_names
 from mooring.config.fields import GATES, decode, join, names
-from mooring.config.in_tree import Gates
 from mooring.config.types import API_VERSION, Extender, PluginConfig, Profile
-from mooring.framework import FieldError
+from mooring.framework import FieldError, Gates
 
 FIT = "NodeResourcesFit"
 """The one plugin whose arguments extenders change."""

@@ -7,11 +7,11 @@ Mirrors ``pkg/scheduler/apis/config/v1/default_plugins.go`` and the interfaces t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
-from mooring.config.catalog import PluginDescription
+from mooring.config.catalog import Catalog, PluginDescription
 from mooring.config.types import Plugin
-from mooring.framework import KubeVersion
+from mooring.framework.releases import Gates, KubeVersion
 
 IN_TREE_POINTS: Mapping[str, tuple[str, ...]] = {
     "SchedulingGates": ("preEnqueue",),
@@ -72,61 +72,35 @@ _GATE_OF = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureGate:
-    """A feature gate that mooring acts on.
-
-    Attributes:
-        known_since: The first release that has it; before, setting it changes nothing.
-        on_since: The release in which it came to be on unless set otherwise; None = it is off.
-    """
-
-    known_since: KubeVersion
-    on_since: KubeVersion | None = None
-
-
-FEATURE_GATES: Mapping[str, FeatureGate] = {
-    "DynamicResourceAllocation": FeatureGate(KubeVersion(1, 26), KubeVersion(1, 34)),
-    "DRAResourceClaimDeviceStatus": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
-    "DRASchedulerFilterTimeout": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 34)),
-    "DRADeviceBindingConditions": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36)),
-    "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
-    "GangScheduling": FeatureGate(KubeVersion(1, 35)),
-    "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36)),
-    "StorageCapacityScoring": FeatureGate(KubeVersion(1, 33)),
-    "TaintTolerationComparisonOperators": FeatureGate(KubeVersion(1, 35)),
+_SINCE = {
+    "NodeDeclaredFeatures": KubeVersion(1, 35),
+    "GangScheduling": KubeVersion(1, 35),
+    "TopologyPlacementGenerator": KubeVersion(1, 36),
+    "PodGroupPodsCount": KubeVersion(1, 36),
 }
-"""All gates that mooring acts on, in the configuration or in a plugin (pkg/features/kube_features.go)."""
+"""The first release of plugins that not every release has."""
+
+_DEVICES_SCORE_SINCE = KubeVersion(1, 35)
+"""Before, DynamicResources had no Score."""
 
 
-class Gates:
-    """Which feature gates are on for a release, unless set otherwise."""
-
-    def __init__(self, version: KubeVersion, explicit: Mapping[str, bool] | None = None) -> None:
-        self.version = version
-        self._explicit = dict(explicit or {})
-
-    def enabled(self, name: str) -> bool:
-        """Whether a gate is on."""
-        gate = FEATURE_GATES.get(name)
-        if gate is not None and self.version < gate.known_since:
-            return False
-        on_since = gate.on_since if gate is not None else None
-        return self._explicit.get(name, on_since is not None and self.version >= on_since)
-
-    def without_effect(self) -> list[str]:
-        """The gates that were set although mooring, at this release, does not act on them."""
-        return sorted(
-            name
-            for name in self._explicit
-            if name not in FEATURE_GATES or self.version < FEATURE_GATES[name].known_since
-        )
+def of_release(catalog: Catalog, version: KubeVersion) -> Catalog:
+    """What a configuration for a release may name: without the plugins and points that came later."""
+    known = {
+        name: plugin
+        for name, plugin in catalog.items()
+        if not plugin.in_tree or version >= _SINCE.get(name, version)
+    }
+    devices = known.get("DynamicResources")
+    if devices is not None and version < _DEVICES_SCORE_SINCE:
+        known["DynamicResources"] = replace(devices, points=devices.points - {"preScore", "score"})
+    return known
 
 
 def default_plugins(version: KubeVersion, gates: Gates) -> tuple[Plugin, ...]:
     """The multiPoint list of a profile that says nothing, in order, with the default weights."""
     enabled = [name for name in IN_TREE_POINTS if name not in _GATE_OF or gates.enabled(_GATE_OF[name])]
     weights = dict(_WEIGHTS)
-    if version < KubeVersion(1, 35):
-        weights["DynamicResources"] = 1
+    if version < _DEVICES_SCORE_SINCE:
+        del weights["DynamicResources"]
     return tuple(Plugin(name, weights.get(name)) for name in enabled)

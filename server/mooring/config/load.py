@@ -21,13 +21,13 @@ from mooring.config.defaults import with_defaults
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin, enabled_names, expand
 from mooring.config.fields import decode, encode, join
-from mooring.config.in_tree import Gates, default_plugins
+from mooring.config.in_tree import default_plugins, of_release
 from mooring.config.removed import removed_plugins, without_removed_plugins
 from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, Profile
 from mooring.config.validation import check_document, check_profile, check_profiles
 from mooring.config.versions import as_v1, version_notes
 from mooring.config.yaml_loader import read_yaml
-from mooring.framework import FieldError, KubeVersion
+from mooring.framework import FieldError, Gates, KubeVersion
 
 DEFAULT_KUBE_VERSION = "1.36"
 
@@ -45,12 +45,13 @@ def load(
     Args:
         text: YAML or JSON of a KubeSchedulerConfiguration, v1 or an older version.
         catalog: The plugins that it may name.
-        kube_version: The release whose defaults hold, ``1.34`` or newer.
+        kube_version: The release whose defaults hold, ``1.33`` to ``1.36``.
         feature_gates: Gates that differ from that release's defaults.
         strict: Refuse what a current kube-scheduler refuses: older versions and removed plugins.
 
     Raises:
         ConfigError: names every fault.
+        ValueError: ``kube_version`` is no release that mooring follows.
     """
     document = read_yaml(text)
     return from_document(
@@ -101,6 +102,7 @@ def from_document(
     """As ``load``, from a document that is already read."""
     version = KubeVersion.parse(kube_version)
     gates = Gates(version, feature_gates)
+    catalog = of_release(catalog, version)
     current, notes = as_v1(document, strict=strict)
     written, errors = _decode(current, catalog, gates)
     removed = list(removed_plugins(written.profiles))

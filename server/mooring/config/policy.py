@@ -15,9 +15,9 @@ from typing import Any
 from mooring.config.durations import format_duration
 from mooring.config.errors import ConfigError
 from mooring.config.fields import join, names, without_nulls
-from mooring.config.in_tree import IN_TREE_POINTS, Gates, default_plugins
+from mooring.config.in_tree import IN_TREE_POINTS, default_plugins
 from mooring.config.types import API_VERSION, KIND, Extender, ExtenderTLS, ManagedResource
-from mooring.framework import FieldError, KubeVersion
+from mooring.framework import FieldError, Gates, KubeVersion
 
 Document = dict[str, Any]
 

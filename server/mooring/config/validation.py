@@ -14,7 +14,7 @@ from mooring.config.arguments import FIT, ignored_resources
 from mooring.config.catalog import MULTI_POINT, Catalog
 from mooring.config.expand import EnabledPlugin, enabled_names
 from mooring.config.fields import join
-from mooring.config.in_tree import REMOVED, implements
+from mooring.config.in_tree import IN_TREE_POINTS, REMOVED, implements
 from mooring.config.types import (
     Extender,
     KubeSchedulerConfiguration,
@@ -122,7 +122,9 @@ def _check_plugin(section: str, plugin: Plugin, path: str, catalog: Catalog) -> 
     known = catalog.get(plugin.name)
     if plugin.name in REMOVED:
         return
-    if known is None:
+    if known is None and plugin.name in IN_TREE_POINTS:
+        yield FieldError(path, f"plugin {plugin.name} is not part of the chosen Kubernetes release")
+    elif known is None:
         yield FieldError(
             path, f"no plugin named {plugin.name} exists; install its package or name it with --plugin"
         )

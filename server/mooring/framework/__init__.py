@@ -8,7 +8,7 @@ are in ``interface``, the objects in ``objects``, the columns that vectorised pl
 from mooring.framework.args import FieldError
 from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
 from mooring.framework.cycle_state import CycleState
-from mooring.framework.handle import Binder, BindOutcome, Clock, Handle, KubeVersion
+from mooring.framework.handle import Binder, BindOutcome, Clock, Handle
 from mooring.framework.interface import (
     POINTS,
     BindPlugin,
@@ -36,6 +36,7 @@ from mooring.framework.normalize import MAX_NODE_SCORE, MIN_NODE_SCORE, Normaliz
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint, Toleration
 from mooring.framework.pod_table import PodTable
+from mooring.framework.releases import Gates, KubeVersion
 from mooring.framework.state import ClusterState
 from mooring.framework.status import SUCCESS, Code, Status
 from mooring.framework.verdicts import Verdicts
@@ -56,6 +57,7 @@ __all__ = [
     "CycleState",
     "FieldError",
     "FilterPlugin",
+    "Gates",
     "Handle",
     "Int32s",
     "Int64s",

@@ -9,30 +9,8 @@ from enum import Enum
 from typing import Protocol
 
 from mooring.framework.objects import Pod
+from mooring.framework.releases import NEWEST, Gates, KubeVersion
 from mooring.framework.view import Snapshot
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class KubeVersion:
-    """The Kubernetes release whose behaviour is wanted, for example 1.36."""
-
-    major: int
-    minor: int
-
-    @classmethod
-    def parse(cls, text: str) -> KubeVersion:
-        """From ``1.36`` or ``v1.36.3``.
-
-        Raises:
-            ValueError: ``text`` is no version.
-        """
-        parts = text.removeprefix("v").split(".")
-        if len(parts) not in (2, 3) or not all(part.isdigit() for part in parts):
-            raise ValueError(f"{text!r} is not a Kubernetes version; write for example 1.36")
-        return cls(int(parts[0]), int(parts[1]))
-
-    def __str__(self) -> str:
-        return f"{self.major}.{self.minor}"
 
 
 class BindOutcome(Enum):
@@ -90,5 +68,10 @@ class Handle:
     binder: Binder
     clock: Clock
     logger: logging.Logger
-    kube_version: KubeVersion = KubeVersion(1, 36)
+    kube_version: KubeVersion = NEWEST
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def gates(self) -> Gates:
+        """Which feature gates are on."""
+        return Gates(self.kube_version, self.feature_gates)

@@ -14,6 +14,7 @@ import msgspec
 from mooring.framework.names import is_qualified_name
 from mooring.framework.objects import Container, Pod, PodStatus, ResourceRequirements
 from mooring.framework.quantity import MAX_INT64, Quantity, QuantityError, millis, parse_quantity, units
+from mooring.framework.releases import Gates
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -46,6 +47,34 @@ class ResourceError(ValueError):
     def __init__(self, path: str, message: str) -> None:
         super().__init__(message)
         self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRules:
+    """What of a pod counts; releases and their feature gates differ in it.
+
+    Attributes:
+        pod_level: The pod's own requests replace its containers' sum.
+        resizing: A container that is being resized counts with the most of what was asked and given.
+        pod_level_resizing: So do the pod's own requests.
+    """
+
+    pod_level: bool = True
+    resizing: bool = True
+    pod_level_resizing: bool = True
+
+    @classmethod
+    def of(cls, gates: Gates) -> ResourceRules:
+        """As a release with these gates counts."""
+        return cls(
+            pod_level=gates.enabled("PodLevelResources"),
+            resizing=gates.enabled("InPlacePodVerticalScaling"),
+            pod_level_resizing=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+        )
+
+
+NEWEST_RULES = ResourceRules()
+"""As the newest release counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +169,17 @@ def allocatable(quantities: Mapping[str, Quantity]) -> dict[str, int]:
     return counted_amounts(parse_amounts(quantities, "status.allocatable"))
 
 
-def pod_usage(pod: Pod) -> PodUsage:
+def pod_usage(pod: Pod, rules: ResourceRules = NEWEST_RULES) -> PodUsage:
     """What ``pod`` takes from its node.
 
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
-    requests = pod_amounts(pod)
+    requests = pod_amounts(pod, rules)
     missing = DEFAULT_AMOUNTS
-    if _has_pod_level_requests(pod.spec.resources):
+    if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
         missing = {name: nanos for name, nanos in missing.items() if name not in requests}
-    non_zero = pod_amounts(pod, missing) if missing else requests
+    non_zero = pod_amounts(pod, rules, missing) if missing else requests
     counted = counted_amounts(requests)
     counted.pop(PODS, None)
     return PodUsage(
@@ -172,25 +201,22 @@ def host_ports(pod: Pod) -> tuple[HostPort, ...]:
     )
 
 
-def pod_amounts(
-    pod: Pod, missing: Mapping[str, int] | None = None, *, pod_level: bool = True, resizing: bool = True
-) -> Amounts:
+def pod_amounts(pod: Pod, rules: ResourceRules, missing: Mapping[str, int] | None = None) -> Amounts:
     """The sum of what ``pod`` requests, every name that it mentions (upstream's ``PodRequests``).
 
     Args:
         pod: The pod.
+        rules: What counts.
         missing: Added for each container that says nothing of a resource.
-        pod_level: The pod's own requests replace its containers' sum.
-        resizing: A container that is being resized counts with the most of what was asked and given.
 
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
-    if not resizing and pod.status != PodStatus():
+    if not rules.resizing and pod.status != PodStatus():
         pod = msgspec.structs.replace(pod, status=PodStatus())
     totals = _container_requests(pod, dict(missing or {}))
-    if pod_level and _has_pod_level_requests(pod.spec.resources):
-        totals |= _pod_level_requests(pod, pod.spec.resources)
+    if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
+        totals |= _pod_level_requests(pod, pod.spec.resources, resizing=rules.pod_level_resizing)
     _add(totals, parse_amounts(pod.spec.overhead, "spec.overhead"))
     return totals
 
@@ -249,12 +275,12 @@ def _has_pod_level_requests(resources: ResourceRequirements | None) -> bool:
     return resources is not None and any(map(_is_pod_level_resource, resources.requests))
 
 
-def _pod_level_requests(pod: Pod, resources: ResourceRequirements | None) -> Amounts:
+def _pod_level_requests(pod: Pod, resources: ResourceRequirements | None, *, resizing: bool) -> Amounts:
     if resources is None:
         return {}
     spec = parse_amounts(resources.requests, "spec.resources.requests")
     amounts = spec
-    if pod.status.resources is not None:
+    if resizing and pod.status.resources is not None:
         amounts = _resizing(pod, spec, pod.status.resources, pod.status.allocated_resources, "status")
     return {name: amounts.get(name, 0) for name in spec if _is_pod_level_resource(name)}
 

@@ -8,8 +8,9 @@ from typing import Any
 from mooring.cluster.manifests import Manifests, objects_from, pod_from_manifest
 from mooring.cluster.state import State
 from mooring.config import default, from_document
-from mooring.framework import BindOutcome, Pod
+from mooring.framework import BindOutcome, Gates, KubeVersion, Pod
 from mooring.framework.errors import PluginFailureError
+from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle import CycleOptions
 from mooring.runtime.engine import all_rows
@@ -45,7 +46,7 @@ def explain(
         pod: The pod's manifest.
         config: A KubeSchedulerConfiguration, or None for the default one.
         profile: The profile's name; default the one that the pod's schedulerName names, else the only one.
-        version: The Kubernetes release whose behaviour is wanted.
+        version: The Kubernetes release whose behaviour is wanted, ``1.33`` to ``1.36``.
         seed: Decides between nodes of equal totals.
         feature_gates: Gates that differ from the release's defaults.
         always_score: Score a single feasible node too.
@@ -59,6 +60,7 @@ def explain(
         InvalidArgumentError: A manifest can't be used; has the field's path.
         ConfigError: The configuration has faults; names all of them.
         NotFoundError: There is no such profile.
+        ValueError: ``version`` is no release that mooring follows.
     """
     registry = registry or installed_registry()
     catalog = registry.catalog()
@@ -67,7 +69,7 @@ def explain(
         if config is None
         else from_document(dict(config), catalog, kube_version=version, feature_gates=feature_gates)
     )
-    state = State()
+    state = State(rules=ResourceRules.of(Gates(KubeVersion.parse(version), feature_gates)))
     manifests = objects_from(objects)
     state.replace("manifests", manifests.objects)
     engine = build_engine(

@@ -13,7 +13,15 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Container, Pod, ResourceRequirements
 from mooring.framework.quantity import NANO, Quantity
-from mooring.framework.resources import CPU, MEMORY, Amounts, ResourceError, parse_amounts, pod_amounts
+from mooring.framework.resources import (
+    CPU,
+    MEMORY,
+    Amounts,
+    ResourceError,
+    ResourceRules,
+    parse_amounts,
+    pod_amounts,
+)
 
 
 def check_limits(pod: Pod) -> None:
@@ -70,7 +78,7 @@ def _is_huge(name: str) -> bool:
 def _requested(pod: Pod) -> Amounts:
     """What the containers request together."""
     alone = replace(pod, spec=replace(pod.spec, overhead={}))
-    return pod_amounts(alone, pod_level=False, resizing=False)
+    return pod_amounts(alone, ResourceRules(pod_level=False, resizing=False))
 
 
 def _limited(pod: Pod) -> Amounts:

@@ -12,6 +12,7 @@ from mooring.framework import (
     SUCCESS,
     Bools,
     CycleState,
+    Handle,
     Int64s,
     KubeVersion,
     NodeView,
@@ -21,7 +22,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.framework.resources import pod_amounts
+from mooring.framework.resources import ResourceRules, pod_amounts
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import Requests, listed_requests, resource_uses
 
@@ -41,6 +42,10 @@ class NodeResourcesBalancedAllocation(
     name = "NodeResourcesBalancedAllocation"
     Args = NodeResourcesBalancedAllocationArgs
     scope = Scope.NODE
+
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._rules = ResourceRules.of(handle.gates)
 
     def sign(self, pod: Pod) -> Hashable:
         return self._requests(pod)
@@ -67,7 +72,8 @@ class NodeResourcesBalancedAllocation(
         return scores
 
     def _requests(self, pod: Pod) -> Requests:
-        return listed_requests(pod_amounts(pod), (resource.name for resource in self.args.resources))
+        names = (resource.name for resource in self.args.resources)
+        return listed_requests(pod_amounts(pod, self._rules), names)
 
 
 def _share(amount: Int64s, capacity: Int64s) -> _Shares:

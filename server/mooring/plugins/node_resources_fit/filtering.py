@@ -14,6 +14,7 @@ from mooring.framework.resources import (
     EPHEMERAL_STORAGE,
     MEMORY,
     PODS,
+    ResourceRules,
     counted_amounts,
     is_extended_resource,
     pod_amounts,
@@ -25,15 +26,18 @@ _FIXED = (CPU, MEMORY, EPHEMERAL_STORAGE)
 """These come first among the reasons, in this order; scalar resources follow by name."""
 
 
-def checked_requests(pod: Pod, args: NodeResourcesFitArgs) -> Requests:
+def checked_requests(pod: Pod, args: NodeResourcesFitArgs, rules: ResourceRules) -> Requests:
     """What the pod asks for of the resources that are checked, in the order of the reasons."""
-    counted = counted_amounts(pod_amounts(pod, resizing=False))
+    counted = counted_amounts(pod_amounts(pod, rules))
     names = (*_FIXED, *sorted(counted.keys() - {*_FIXED, PODS}))
     return tuple((name, counted[name]) for name in names if counted.get(name) and not _ignored(name, args))
 
 
-def room(requests: Requests, nodes: NodeView) -> Verdicts:
-    """What each node lacks: all of it, with the code that says whether an empty node would do."""
+def room(requests: Requests, nodes: NodeView, *, resolvable: bool) -> Verdicts:
+    """What each node lacks: all of it, with the code that says whether an empty node would do.
+
+    With ``resolvable`` the code never says that it would not.
+    """
     table = _StatusTable(len(nodes))
     full = nodes.requested(PODS) >= nodes.allocatable(PODS)
     table.change_where(full, partial(_with_reason, "Too many pods"))
@@ -41,7 +45,8 @@ def room(requests: Requests, nodes: NodeView) -> Verdicts:
         offered = nodes.allocatable(name)
         short = request > offered - nodes.requested(name)
         table.change_where(short, partial(_with_reason, f"Insufficient {name}"))
-        table.change_where(request > offered, _unresolvable)
+        if not resolvable:
+            table.change_where(request > offered, _unresolvable)
     return Verdicts(table.codes, tuple(table.statuses))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 from mooring.framework import (
     SUCCESS,
@@ -10,6 +11,7 @@ from mooring.framework import (
     FilterPlugin,
     Handle,
     Int64s,
+    KubeVersion,
     NodeView,
     Pod,
     PreFilterPlugin,
@@ -19,11 +21,14 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.resources import DEFAULT_AMOUNTS, pod_amounts
+from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, pod_amounts
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import checked_requests, room
 from mooring.plugins.node_resources_fit.scoring import scorer_of
 from mooring.plugins.resource_uses import Requests, listed_requests
+
+_UNRESOLVABLE_SINCE = KubeVersion(1, 34)
+"""Before, a node too small for the pod even when empty counted as one where preemption may help."""
 
 _PRE_FILTER = "PreFilterNodeResourcesFit"
 _PRE_SCORE = "PreScoreNodeResourcesFit"
@@ -44,18 +49,20 @@ class NodeResourcesFit(
     def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._scorer = scorer_of(args.scoring_strategy)
+        self._rules = replace(ResourceRules.of(handle.gates), resizing=False)
+        self._resolvable = handle.kube_version < _UNRESOLVABLE_SINCE
         self._scored = tuple(resource.name for resource in args.scoring_strategy.resources)
 
     def sign(self, pod: Pod) -> Hashable:
-        return checked_requests(pod, self.args), self._scored_requests(pod)
+        return self._checked_requests(pod), self._scored_requests(pod)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        state.write(_PRE_FILTER, checked_requests(pod, self.args))
+        state.write(_PRE_FILTER, self._checked_requests(pod))
         return SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         requests: Requests = state.read(_PRE_FILTER, tuple)
-        return room(requests, nodes)
+        return room(requests, nodes, resolvable=self._resolvable)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         state.write(_PRE_SCORE, self._scored_requests(pod))
@@ -65,7 +72,11 @@ class NodeResourcesFit(
         requests: Requests | None = state.get(_PRE_SCORE, tuple)
         return self._scorer(self._scored_requests(pod) if requests is None else requests, nodes)
 
+    def _checked_requests(self, pod: Pod) -> Requests:
+        """A pod that has no node yet is asked about as if it were not being resized."""
+        return checked_requests(pod, self.args, self._rules)
+
     def _scored_requests(self, pod: Pod) -> Requests:
         """Containers without a request count with the defaults; upstream leaves pod-level ones out."""
-        amounts = pod_amounts(pod, DEFAULT_AMOUNTS, pod_level=False, resizing=False)
+        amounts = pod_amounts(pod, replace(self._rules, pod_level=False), DEFAULT_AMOUNTS)
         return listed_requests(amounts, self._scored)

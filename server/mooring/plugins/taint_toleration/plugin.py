@@ -29,13 +29,11 @@ from mooring.framework.taints import tolerated
 
 REASON = "node(s) had untolerated taint(s)"
 
-_ONE_REASON_SINCE = KubeVersion(1, 35)
+_ONE_REASON_SINCE = KubeVersion(1, 34)
 """Up to the release before, the reason named the taint."""
 
 COMPARISON_GATE = "TaintTolerationComparisonOperators"
 """The feature gate, off by default, with which Gt and Lt of tolerations compare numbers."""
-
-_COMPARING_SINCE = KubeVersion(1, 35)
 
 _PREFER_NO_SCHEDULE = "PreferNoSchedule"
 _PRE_SCORE = "PreScoreTaintToleration"
@@ -54,9 +52,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._comparing = handle.kube_version >= _COMPARING_SINCE and handle.feature_gates.get(
-            COMPARISON_GATE, False
-        )
+        self._comparing = handle.gates.enabled(COMPARISON_GATE)
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.spec.tolerations

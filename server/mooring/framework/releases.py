@@ -1,0 +1,95 @@
+"""The Kubernetes releases whose behaviour can be followed, and their feature gates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KubeVersion:
+    """The Kubernetes release whose behaviour is wanted, for example 1.36."""
+
+    major: int
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> KubeVersion:
+        """From ``1.36`` or ``v1.36.3``.
+
+        Raises:
+            ValueError: ``text`` is no version, or one that is not followed.
+        """
+        parts = text.removeprefix("v").split(".")
+        if len(parts) not in (2, 3) or not all(part.isdecimal() for part in parts):
+            raise ValueError(f"{text!r} is not a Kubernetes version; write for example {NEWEST}")
+        version = cls(int(parts[0]), int(parts[1]))
+        if not OLDEST <= version <= NEWEST:
+            raise ValueError(
+                f"mooring does not follow Kubernetes {version}; choose a release from {OLDEST} to {NEWEST}"
+            )
+        return version
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+OLDEST = KubeVersion(1, 33)
+"""The oldest release that is followed."""
+
+NEWEST = KubeVersion(1, 36)
+"""The newest release that is followed, and the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureGate:
+    """A feature gate that mooring acts on.
+
+    Attributes:
+        known_since: The first release that has it; before, setting it changes nothing.
+        on_since: The release in which it came to be on unless set otherwise; None = it is off.
+    """
+
+    known_since: KubeVersion
+    on_since: KubeVersion | None = None
+
+
+FEATURE_GATES: Mapping[str, FeatureGate] = {
+    "DynamicResourceAllocation": FeatureGate(KubeVersion(1, 26), KubeVersion(1, 34)),
+    "DRAResourceClaimDeviceStatus": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
+    "DRASchedulerFilterTimeout": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 34)),
+    "DRADeviceBindingConditions": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36)),
+    "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
+    "GangScheduling": FeatureGate(KubeVersion(1, 35)),
+    "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36)),
+    "StorageCapacityScoring": FeatureGate(KubeVersion(1, 33)),
+    "TaintTolerationComparisonOperators": FeatureGate(KubeVersion(1, 35)),
+    "PodLevelResources": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 34)),
+    "InPlacePodVerticalScaling": FeatureGate(KubeVersion(1, 27), KubeVersion(1, 33)),
+    "InPlacePodLevelResourcesVerticalScaling": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
+}
+"""All gates that mooring acts on, in the configuration or in a plugin (pkg/features/kube_features.go)."""
+
+
+class Gates:
+    """Which feature gates are on for a release, unless set otherwise."""
+
+    def __init__(self, version: KubeVersion, explicit: Mapping[str, bool] | None = None) -> None:
+        self.version = version
+        self._explicit = dict(explicit or {})
+
+    def enabled(self, name: str) -> bool:
+        """Whether a gate is on."""
+        gate = FEATURE_GATES.get(name)
+        if gate is not None and self.version < gate.known_since:
+            return False
+        on_since = gate.on_since if gate is not None else None
+        return self._explicit.get(name, on_since is not None and self.version >= on_since)
+
+    def without_effect(self) -> list[str]:
+        """The gates that were set although mooring, at this release, does not act on them."""
+        return sorted(
+            name
+            for name in self._explicit
+            if name not in FEATURE_GATES or self.version < FEATURE_GATES[name].known_since
+        )
