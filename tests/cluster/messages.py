@@ -10,14 +10,23 @@ from google.protobuf.message import Message
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from mooring.framework.objects import Node, Object, Pod
-from mooring.kubernetes.v1 import node_pb2, pod_pb2
+from mooring.cluster.decoding.messages import INLINE
+from mooring.cluster.decoding.protobuf_objects import MESSAGES
+from mooring.framework.objects import Object
+from mooring.kubernetes.v1.meta_pb2 import Time
 
-TIMES = {"creation_timestamp", "deletion_timestamp", "start_time"}
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+SOME_TIMES = st.sampled_from(("2026-03-01T12:00:00Z", "1999-12-31T23:59:59Z"))
+TIMES = {
+    "allocation_timestamp": st.none() | SOME_TIMES,
+    "creation_timestamp": st.none() | SOME_TIMES,
+    "deletion_timestamp": st.none() | SOME_TIMES,
+    "disrupted_pods": st.dictionaries(TEXTS, SOME_TIMES, max_size=2),
+    "start_time": st.none() | SOME_TIMES,
+    "time_added": st.none() | SOME_TIMES,
+}
 QUANTITIES = st.sampled_from(("0", "1", "250m", "1.5Gi", "3e2", "-1", "x"))
 DEFAULT_TEXTS = ("default-scheduler", "rbd")
-MESSAGES: dict[type[Object], type[Message]] = {Pod: pod_pb2.Pod, Node: node_pb2.Node}
 
 
 def objects(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
@@ -34,7 +43,7 @@ def objects(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
 
 def _values(name: str, shape: inspect.Type) -> st.SearchStrategy[Any]:
     if name in TIMES:
-        return st.sampled_from((None, "2026-03-01T12:00:00Z", "1999-12-31T23:59:59Z"))
+        return TIMES[name]
     match shape:
         case inspect.UnionType():
             parts = [part for part in shape.types if not isinstance(part, inspect.NoneType)]
@@ -54,7 +63,7 @@ def _values(name: str, shape: inspect.Type) -> st.SearchStrategy[Any]:
 
 def message_of(item: Object) -> Message:
     """The message that Go would marshal for ``item``."""
-    return _filled(MESSAGES[type(item)](), item)
+    return _filled(MESSAGES[type(item).__name__](), item)
 
 
 def _filled(message: Message, item: msgspec.Struct) -> Message:
@@ -63,31 +72,40 @@ def _filled(message: Message, item: msgspec.Struct) -> Message:
         value = getattr(item, name)
         if value is None:
             continue
-        if name in TIMES:
-            getattr(message, name).seconds = int(datetime.fromisoformat(value).timestamp())
-        elif name in known:
+        if name in known:
             _set(message, name, value)
         else:
-            _set(getattr(message, "volume_source"), name, value)  # noqa: B009 - volumes alone have it
+            inline = next(field for field in INLINE if field in known)
+            _set(getattr(message, inline), name, value)
     return message
 
 
 def _set(message: Any, name: str, value: Any) -> None:
     target = getattr(message, name)
-    if isinstance(value, msgspec.Struct):
-        target.SetInParent()
-        _filled(target, value)
-    elif isinstance(value, dict):
+    if isinstance(value, dict):
         for key, entry in value.items():
             if hasattr(target, "get_or_create"):
-                target[key].string = str(entry)
+                _say(target[key], entry)
             else:
                 target[key] = entry
     elif isinstance(value, tuple):
         for entry in value:
-            if isinstance(entry, msgspec.Struct):
-                _filled(target.add(), entry)
+            if hasattr(target, "add"):
+                _say(target.add(), entry)
             else:
                 target.append(entry)
+    elif isinstance(target, Message):
+        target.SetInParent()
+        _say(target, value)
     else:
         setattr(message, name, value)
+
+
+def _say(message: Any, value: Any) -> None:
+    """Fills a message with what ``value`` is: an object, a time or a quantity."""
+    if isinstance(value, msgspec.Struct):
+        _filled(message, value)
+    elif isinstance(message, Time):
+        message.seconds = int(datetime.fromisoformat(value).timestamp())
+    else:
+        message.string = str(value)

@@ -15,9 +15,9 @@ from mooring.cluster.decoding import (
     from_manifest,
 )
 from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
-from mooring.cluster.kinds import ClusterObject
+from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Container, Node, Object, Pod
+from mooring.framework.objects import Container, Node, Object, Pod, Service
 from tests.cluster.messages import message_of, objects
 
 FIXTURES = Path(__file__).parents[1] / "testdata" / "protobuf"
@@ -147,7 +147,8 @@ def test_an_object_without_namespace_and_uid_gets_the_same_ones_each_time() -> N
         pytest.param("Pod", "", Pod, id="given"),
         pytest.param("", "Node", Node, id="stated"),
         pytest.param("Pod", "Pod", Pod, id="both"),
-        pytest.param("", "Service", type(None), id="a kind that nobody reads"),
+        pytest.param("", "Service", Service, id="neither node nor pod"),
+        pytest.param("", "Secret", type(None), id="a kind that nobody reads"),
     ],
 )
 def test_the_kind_is_given_or_stated(given: str, stated: str, kept: type) -> None:
@@ -161,7 +162,7 @@ def test_a_kind_that_is_unclear_is_refused(given: str, stated: str) -> None:
     assert raised.value.violations[0].path == "kind"
 
 
-@pytest.mark.parametrize("kind", [Pod, Node], ids=["pod", "node"])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @given(st.data())
 def test_both_encodings_give_the_same_object_or_the_same_refusal(
     kind: type[Object], data: st.DataObject

@@ -135,14 +135,14 @@ def test_a_first_load_that_fails_is_the_callers_to_handle(tmp_path: Path) -> Non
 
 def test_kinds_that_nobody_reads_are_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "cluster.yaml"
-    rewritten(file, "{kind: Service, metadata: {name: s}}")
+    rewritten(file, "{kind: Secret, metadata: {name: s}}")
     source = FilesSource(State(), [file], poll_seconds=3600)
     with caplog.at_level(logging.WARNING):
         source.start()
-        rewritten(file, "{kind: Service, metadata: {name: t}}")
+        rewritten(file, "{kind: Secret, metadata: {name: t}}")
         source.poll()
     source.stop()
-    assert caplog.text.count("Service (1)") == 1
+    assert caplog.text.count("Secret (1)") == 1
 
 
 def test_a_full_load_takes_effect_at_its_end() -> None:

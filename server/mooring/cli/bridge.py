@@ -105,7 +105,7 @@ def _puts(put: cluster_pb.PutObjects, path: str, skipped: dict[str, None]) -> Se
         raise InvalidArgumentError.at(f"{path}.objects", "is empty; send one or more")
     puts = []
     for at, message in enumerate(put.objects):
-        item = _object(message, put.kind, f"{path}.objects[{at}]")
+        item = _object(message, put, f"{path}.objects[{at}]")
         if item is None:
             skipped[put.kind or "other than the stored ones"] = None
         else:
@@ -113,15 +113,17 @@ def _puts(put: cluster_pb.PutObjects, path: str, skipped: dict[str, None]) -> Se
     return puts
 
 
-def _object(message: objects_pb2.KubernetesObject, kind: str, path: str) -> ClusterObject | None:
+def _object(
+    message: objects_pb2.KubernetesObject, put: cluster_pb.PutObjects, path: str
+) -> ClusterObject | None:
     encoding = message.WhichOneof("encoding")
     if encoding is None:
         raise InvalidArgumentError.at(path, "has no object; set json or protobuf")
     if encoding == "json":
         data = message.json
-        return _at(f"{path}.json", lambda: decode_json(data, kind))
+        return _at(f"{path}.json", lambda: decode_json(data, put.kind, put.api_version))
     data = message.protobuf
-    return _at(f"{path}.protobuf", lambda: decode_protobuf(data, kind))
+    return _at(f"{path}.protobuf", lambda: decode_protobuf(data, put.kind, put.api_version))
 
 
 def _at(path: str, decode: Callable[[], T]) -> T:

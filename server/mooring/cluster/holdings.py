@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mooring.cluster.kinds import Remove
+from mooring.cluster.kinds import Remove, identity
 from mooring.cluster.prepared import Batch
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 
 
 class Holdings:
-    """Objects by source and kind: pods by UID, the others by name. The caller holds the state's lock."""
+    """Objects by source and kind: pods by UID, the others by identity. The caller holds the state's lock."""
 
     def __init__(self) -> None:
         self._sources: dict[str, dict[str, dict[str, str]]] = {}
@@ -69,9 +69,9 @@ class Holdings:
 
     def find(self, source: str, change: Remove) -> str | None:
         """The identity of what ``change`` removes; None when ``source`` has no such object."""
-        name = change.name
+        name = identity(change.namespace, change.name)
         if change.kind == "Pod":
-            name = self._pod_uids.get(f"{change.namespace}/{change.name}", "")
+            name = self._pod_uids.get(name, "")
         return name if name in self._sources.get(source, {}).get(change.kind, {}) else None
 
     def pod_uid(self, namespace: str, name: str) -> str | None:

@@ -1,38 +1,114 @@
-"""The kinds of objects that the state keeps, and how each is identified."""
+"""The kinds of objects that the state keeps, where the API has them, and how each is identified."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mooring.framework.objects import Node, Object, ObjectMeta, Pod
-from mooring.framework.objects.numbers import Int32
+from mooring.framework.objects import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    DeviceClass,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodDisruptionBudget,
+    PodGroup,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+    Service,
+    StatefulSet,
+    StorageClass,
+    VolumeAttachment,
+    Workload,
+)
 
+TabledObject = (
+    CSIDriver
+    | CSINode
+    | CSIStorageCapacity
+    | DeviceClass
+    | Namespace
+    | PersistentVolume
+    | PersistentVolumeClaim
+    | PodDisruptionBudget
+    | PodGroup
+    | PriorityClass
+    | ReplicaSet
+    | ReplicationController
+    | ResourceClaim
+    | ResourceClaimTemplate
+    | ResourceSlice
+    | Service
+    | StatefulSet
+    | StorageClass
+    | VolumeAttachment
+    | Workload
+)
+"""What stands in the object table."""
 
-class Namespace(Object, frozen=True):
-    """A namespace; its labels are what namespace selectors read."""
-
-    metadata: ObjectMeta = ObjectMeta()
-
-
-class PriorityClass(Object, frozen=True):
-    """What a pod's ``priorityClassName`` stands for."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    value: Int32 = 0
-    global_default: bool = False
-    preemption_policy: str | None = None
-
-
-ClusterObject = Node | Pod | Namespace | PriorityClass
+ClusterObject = Node | Pod | TabledObject
 """What a source may deliver."""
 
-KINDS: dict[str, type[ClusterObject]] = {
-    "Node": Node,
-    "Pod": Pod,
-    "Namespace": Namespace,
-    "PriorityClass": PriorityClass,
+_CORE = ("v1",)
+_APPS = ("apps/v1", "apps/v1beta2", "apps/v1beta1", "extensions/v1beta1")
+_STORAGE = ("storage.k8s.io/v1", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1")
+_PRIORITY = ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha1")
+_GROUPS = ("scheduling.k8s.io/v1alpha2",)
+_DEVICES = ("resource.k8s.io/v1", "resource.k8s.io/v1beta2")
+
+_PLACES: dict[type[ClusterObject], tuple[str, ...]] = {
+    CSIDriver: _STORAGE,
+    CSINode: _STORAGE,
+    CSIStorageCapacity: _STORAGE,
+    DeviceClass: (*_DEVICES, "resource.k8s.io/v1beta1"),
+    Namespace: _CORE,
+    Node: _CORE,
+    PersistentVolume: _CORE,
+    PersistentVolumeClaim: _CORE,
+    Pod: _CORE,
+    PodDisruptionBudget: ("policy/v1", "policy/v1beta1"),
+    PodGroup: _GROUPS,
+    PriorityClass: _PRIORITY,
+    ReplicaSet: _APPS,
+    ReplicationController: _CORE,
+    ResourceClaim: _DEVICES,
+    ResourceClaimTemplate: _DEVICES,
+    ResourceSlice: _DEVICES,
+    Service: _CORE,
+    StatefulSet: _APPS,
+    StorageClass: _STORAGE,
+    VolumeAttachment: _STORAGE,
+    Workload: _GROUPS,
 }
+"""The API versions in which each kind has the fields that are read here."""
+
+KINDS: dict[str, type[ClusterObject]] = {kind.__name__: kind for kind in _PLACES}
 """The kinds by their API name."""
+
+NAMESPACED: frozenset[type[ClusterObject]] = frozenset(
+    {
+        CSIStorageCapacity,
+        PersistentVolumeClaim,
+        Pod,
+        PodDisruptionBudget,
+        PodGroup,
+        ReplicaSet,
+        ReplicationController,
+        ResourceClaim,
+        ResourceClaimTemplate,
+        Service,
+        StatefulSet,
+        Workload,
+    }
+)
+"""The kinds whose names are unique in a namespace only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +132,22 @@ Change = Put | Remove
 """One step of a source."""
 
 
+def kept_kind(kind: str, api_version: str = "") -> type[ClusterObject] | None:
+    """The struct of a kind; None when the state doesn't keep it, or not as ``api_version`` has it.
+
+    Groups use the same words for kinds: only the API's own are meant. "" = the kind's newest version.
+    """
+    struct = KINDS.get(kind)
+    if struct is None or (api_version and api_version not in _PLACES[struct]):
+        return None
+    return struct
+
+
 def default_uid(kind: str, namespace: str, name: str) -> str:
     """The UID of an object that came without one: the same every time."""
     return f"{kind.lower()}/{namespace}/{name}" if namespace else f"{kind.lower()}/{name}"
+
+
+def identity(namespace: str, name: str) -> str:
+    """What tells objects of a kind apart: the name, which has no slash, after the namespace if any."""
+    return f"{namespace}/{name}" if namespace else name

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from mooring.cluster.kinds import ClusterObject, Namespace, PriorityClass
+from mooring.cluster.kinds import ClusterObject, TabledObject, identity
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod
 from mooring.framework.pod_table import PodTable
-from mooring.framework.resources import PodUsage, ResourceError, ResourceRules, allocatable, pod_usage
+from mooring.framework.resources import PodUsage, ResourceError, allocatable, pod_usage
 
 
 @dataclass(slots=True)
@@ -20,20 +20,20 @@ class Batch:
     Attributes:
         nodes: By name: the node and what it offers.
         pods: By UID: the pod and what it takes.
-        others: By kind and name.
+        objects: The others, by kind and identity.
     """
 
     nodes: dict[str, tuple[Node, dict[str, int]]] = field(default_factory=dict)
     pods: dict[str, tuple[Pod, PodUsage]] = field(default_factory=dict)
-    others: dict[tuple[str, str], Namespace | PriorityClass] = field(default_factory=dict)
+    objects: dict[tuple[str, str], TabledObject] = field(default_factory=dict)
 
     def has(self, kind: str, name: str) -> bool:
-        """True when the object is here; ``name`` is the UID of a pod, the name of another kind."""
+        """True when the object is here; ``name`` is the UID of a pod, the identity of another kind."""
         if kind == "Node":
             return name in self.nodes
         if kind == "Pod":
             return name in self.pods
-        return (kind, name) in self.others
+        return (kind, name) in self.objects
 
     def identities(self) -> Iterable[tuple[str, str, str]]:
         """Kind, identity and, of pods, namespace/name; finished pods are left out: nobody holds them."""
@@ -42,12 +42,12 @@ class Batch:
         for uid, (pod, _) in self.pods.items():
             if not pod.finished:
                 yield "Pod", uid, pod.key
-        for kind, name in self.others:
+        for kind, name in self.objects:
             yield kind, name, ""
 
 
-def prepare(objects: Iterable[ClusterObject], known: PodTable, rules: ResourceRules) -> Batch:
-    """Works out the amounts of ``objects`` by ``rules``; of an object given twice the last one counts.
+def prepare(objects: Iterable[ClusterObject], known: PodTable) -> Batch:
+    """Works out the amounts of ``objects``; of an object given twice the last one counts.
 
     A pod that ``known`` has just like this stays, with the usage that was worked out before.
 
@@ -66,13 +66,14 @@ def prepare(objects: Iterable[ClusterObject], known: PodTable, rules: ResourceRu
                 uids[item.key] = item.metadata.uid
                 record = known.get(item.metadata.uid)
                 if record is None or record.pod != item:
-                    batch.pods[item.metadata.uid] = item, pod_usage(item, rules)
+                    batch.pods[item.metadata.uid] = item, pod_usage(item)
                 else:
                     batch.pods[item.metadata.uid] = record.pod, record.usage
             elif isinstance(item, Node):
                 batch.nodes[item.metadata.name] = item, allocatable(item.status.allocatable)
             else:
-                batch.others[type(item).__name__, item.metadata.name] = item
+                meta = item.metadata
+                batch.objects[type(item).__name__, identity(meta.namespace, meta.name)] = item
         except ResourceError as error:
             name = item.key if isinstance(item, Pod) else item.metadata.name
             violations.append(FieldError(error.path, f"{type(item).__name__} {name}: {error}"))

@@ -11,38 +11,33 @@ from msgspec.structs import replace
 
 from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
 from mooring.cluster.holdings import Holdings
-from mooring.cluster.kinds import Change, ClusterObject, Namespace, PriorityClass, Put, Remove
+from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, Remove
 from mooring.cluster.node_writer import NodeWriter
+from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.prepared import Batch, prepare
 from mooring.cluster.table_writer import TableWriter
 from mooring.framework.columns import Int32s
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.node_table import NodeTable
+from mooring.framework.object_table import ObjectKey, ObjectTable
 from mooring.framework.objects import Node, Pod
-from mooring.framework.pod_table import UNPLACED, PodTable
-from mooring.framework.resources import NEWEST_RULES, PodUsage, ResourceRules, pod_usage
+from mooring.framework.pod_table import PodTable
+from mooring.framework.resources import PodUsage, pod_usage
 
 
 class State:
     """Implements ``mooring.framework.ClusterState``; any thread may call any method.
 
     Attributes:
-        rules: What of a pod counts.
         lock: The node table's lock; every change holds it.
         snapshot: The tables, live.
         version: Counts every change; set after the rows are written.
-        others: Namespaces and priority classes, by kind and name.
     """
 
-    def __init__(
-        self,
-        log_length: int = DEFAULT_LENGTH,
-        first_epoch: int = 0,
-        rules: ResourceRules = NEWEST_RULES,
-    ) -> None:
-        self.rules = rules
+    def __init__(self, log_length: int = DEFAULT_LENGTH, first_epoch: int = 0) -> None:
         table = NodeTable(epoch=first_epoch, first_epoch=first_epoch)
-        self._start(TableWriter(NodeWriter(table), PodTable()), ChangeLog(log_length), 0)
+        writer = TableWriter(NodeWriter(table), PodTable(), ObjectWriter(ObjectTable()))
+        self._start(writer, ChangeLog(log_length), 0)
 
     def _start(self, writer: TableWriter, log: ChangeLog, version: int) -> None:
         self._writer = writer
@@ -50,7 +45,6 @@ class State:
         self.version = version
         self.snapshot = writer.snapshot
         self.lock = self.snapshot.nodes.lock
-        self.others: dict[str, dict[str, Namespace | PriorityClass]] = {"Namespace": {}, "PriorityClass": {}}
         self._holdings = Holdings()
         self._delivered: dict[str, Pod | None] = {}
 
@@ -65,7 +59,7 @@ class State:
             KeyError: There is no such node.
             FailedPreconditionError: The pod is on another node (POD_BOUND_ELSEWHERE).
         """
-        usage = pod_usage(pod, self.rules)
+        usage = pod_usage(pod)
         uid = pod.metadata.uid
         with self.lock:
             if node_name not in self.snapshot.nodes.index:
@@ -93,7 +87,7 @@ class State:
             if delivered is None:
                 self._writer.remove_pod(uid)
             else:
-                self._writer.put_pod(delivered, pod_usage(delivered, self.rules))
+                self._writer.put_pod(delivered, pod_usage(delivered))
             self._publish()
 
     def discard(self, uid: str) -> None:
@@ -107,11 +101,10 @@ class State:
         Raises:
             InvalidArgumentError: A quantity of ``nodes`` or ``pods`` can't be used.
         """
-        batch = prepare([*nodes, *pods], self.snapshot.pods, self.rules)
-        twin = State(log_length=0, rules=self.rules)
+        batch = prepare([*nodes, *pods], self.snapshot.pods)
+        twin = State(log_length=0)
         with self.lock:
             twin._start(self._writer.fork(), self._log.copy(), self.version)
-            twin.others = {kind: items.copy() for kind, items in self.others.items()}
             twin._delivered = self._delivered.copy()
         with twin.lock:
             twin._write(batch)
@@ -127,7 +120,7 @@ class State:
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
-        batch = prepare(objects, self.snapshot.pods, self.rules)
+        batch = prepare(objects, self.snapshot.pods)
         with self.lock:
             self._holdings.check(source, batch)
             for kind, name in self._holdings.missing(source, batch):
@@ -146,7 +139,7 @@ class State:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
         steps: list[Batch | Remove] = [
-            prepare([change.object], self.snapshot.pods, self.rules) if isinstance(change, Put) else change
+            prepare([change.object], self.snapshot.pods) if isinstance(change, Put) else change
             for change in changes
         ]
         with self.lock:
@@ -192,7 +185,8 @@ class State:
         if kind == "Node":
             node = self.snapshot.nodes.nodes[self.snapshot.nodes.index[name]]
             return node.metadata.uid if node else ""
-        return self.others[kind][name].metadata.uid
+        item = self._writer.objects.find(KINDS[kind], _key(name))
+        return item.metadata.uid if item else ""
 
     def _drop(self, source: str, kind: str, name: str) -> None:
         if kind == "Pod":
@@ -200,8 +194,7 @@ class State:
         elif kind == "Node":
             self._writer.remove_node(name)
         else:
-            del self.others[kind][name]
-            self._writer.touched.add(UNPLACED)
+            self._writer.remove_object(KINDS[kind], _key(name))
         self._holdings.discard(source, kind, name)
 
     def _write(self, batch: Batch) -> None:
@@ -213,10 +206,8 @@ class State:
                 self._writer.put_node(node, amounts)
         for pod, usage in batch.pods.values():
             self._write_pod(pod, usage)
-        for (kind, name), item in batch.others.items():
-            if self.others[kind].get(name) != item:
-                self.others[kind][name] = item
-                self._writer.touched.add(UNPLACED)
+        for item in batch.objects.values():
+            self._writer.put_object(item)
 
     def _write_pod(self, pod: Pod, usage: PodUsage) -> None:
         uid = pod.metadata.uid
@@ -241,6 +232,11 @@ class State:
         if self._writer.touched:
             self.version = self._log.record(self.version, self._writer.touched)
             self._writer.touched.clear()
+
+
+def _key(identity: str) -> ObjectKey:
+    namespace, _, name = identity.rpartition("/")
+    return namespace, name
 
 
 def _on_node(pod: Pod, node_name: str) -> Pod:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
+from mooring.cluster.kinds import TabledObject
 from mooring.cluster.node_writer import NodeWriter
+from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.objects import Node, Pod
+from mooring.framework.object_table import ObjectKey
+from mooring.framework.objects import Node, Object, Pod
 from mooring.framework.pod_affinity import AffinityKey, affinity_key, affinity_terms
 from mooring.framework.pod_table import UNPLACED, AffinityClass, ClassKey, PodClass, PodRecord, PodTable
 from mooring.framework.resources import PodUsage
@@ -18,17 +21,19 @@ ClassT = TypeVar("ClassT", PodClass, AffinityClass)
 
 
 class TableWriter:
-    """The one writer of a snapshot's two tables. The caller holds the tables' lock.
+    """The one writer of a snapshot's tables. The caller holds the tables' lock.
 
     Attributes:
         nodes: The writer of the node table.
         pods: The pod table.
+        objects: The writer of the object table.
         touched: Rows written since the owner emptied this set; ``UNPLACED`` for what has no row.
     """
 
-    def __init__(self, nodes: NodeWriter, pods: PodTable) -> None:
+    def __init__(self, nodes: NodeWriter, pods: PodTable, objects: ObjectWriter) -> None:
         self.nodes = nodes
         self.pods = pods
+        self.objects = objects
         self.touched: set[int] = set()
         self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
         self._by_row = SharedValues(self.pods.by_row, dict)
@@ -38,8 +43,8 @@ class TableWriter:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The two tables."""
-        return Snapshot(self.nodes.table, self.pods)
+        """The tables."""
+        return Snapshot(self.nodes.table, self.pods, self.objects.table)
 
     def fork(self) -> TableWriter:
         """An independent writer of a copy of the tables."""
@@ -51,7 +56,7 @@ class TableWriter:
             old.affinities.copy(),
             old.nominated.copy(),
         )
-        twin = TableWriter(self.nodes.fork(), pods)
+        twin = TableWriter(self.nodes.fork(), pods, self.objects.fork())
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
         twin._by_row = self._by_row.fork(pods.by_row)
         twin._classes = self._classes.fork(pods.classes)
@@ -112,6 +117,16 @@ class TableWriter:
         if record is not None:
             self._detach(record)
             del self.pods.records[uid]
+
+    def put_object(self, item: TabledObject) -> None:
+        """Adds or replaces an object that is neither node nor pod."""
+        if self.objects.put(item):
+            self.touched.add(UNPLACED)
+
+    def remove_object(self, kind: type[Object], key: ObjectKey) -> None:
+        """Removes an object that is neither node nor pod."""
+        self.objects.remove(kind, key)
+        self.touched.add(UNPLACED)
 
     def _attach(self, record: PodRecord) -> None:
         uid, row, name = record.pod.metadata.uid, record.row, record.pod.spec.node_name

@@ -45,7 +45,30 @@ IMPLEMENTED = (
 )
 """The calls that this server answers; a test compares them with the servicers."""
 
-OBJECT_KINDS = ("Namespace", "Node", "Pod", "PriorityClass")
+OBJECT_KINDS = (
+    "CSIDriver",
+    "CSINode",
+    "CSIStorageCapacity",
+    "DeviceClass",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "PodDisruptionBudget",
+    "PodGroup",
+    "PriorityClass",
+    "ReplicaSet",
+    "ReplicationController",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "ResourceSlice",
+    "Service",
+    "StatefulSet",
+    "StorageClass",
+    "VolumeAttachment",
+    "Workload",
+)
 """What PushObjects stores."""
 
 

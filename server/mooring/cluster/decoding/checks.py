@@ -7,7 +7,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from mooring.cluster.decoding.errors import refused
-from mooring.cluster.kinds import ClusterObject, default_uid
+from mooring.cluster.decoding.quantities import check_quantities
+from mooring.cluster.kinds import NAMESPACED, ClusterObject, default_uid
 from mooring.cluster.sharing import shared
 from mooring.framework.objects import Node, Pod
 from mooring.framework.resources import ResourceError, allocatable, pod_usage
@@ -20,8 +21,9 @@ DEFAULT_NAMESPACE = "default"
 def checked(item: ObjectT, *, named: bool = True) -> ObjectT:
     """``item`` with namespace and UID, made of shared parts; its name and quantities are usable.
 
-    A pod without a namespace is in ``default``. An object without a UID gets one that is made of its
-    kind, namespace and name, so that it is the same each time.
+    An object of a namespaced kind is in ``default`` when it names no namespace, one of another kind in none.
+    An object without a UID gets one that is made of its kind, namespace and name, so that it is the same each
+    time.
 
     Args:
         item: The object as decoded.
@@ -33,16 +35,18 @@ def checked(item: ObjectT, *, named: bool = True) -> ObjectT:
     meta = item.metadata
     if named and not meta.name:
         raise refused("metadata.name", "a name is required")
+    if "/" in meta.name:
+        raise refused("metadata.name", f"{meta.name[:80]!r} has a slash")
     try:
         if isinstance(item, Pod):
             pod_usage(item)
         elif isinstance(item, Node):
             allocatable(item.status.allocatable)
+        else:
+            check_quantities(item)
     except ResourceError as error:
         raise refused(error.path, str(error)) from None
-    namespace = meta.namespace
-    if isinstance(item, Pod):
-        namespace = namespace or DEFAULT_NAMESPACE
+    namespace = meta.namespace or DEFAULT_NAMESPACE if type(item) in NAMESPACED else ""
     uid = meta.uid
     if not uid and meta.name:
         uid = default_uid(type(item).__name__, namespace, meta.name)

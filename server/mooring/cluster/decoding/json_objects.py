@@ -10,16 +10,17 @@ import msgspec
 from mooring.cluster.decoding.checks import checked
 from mooring.cluster.decoding.errors import check_size, refused, translated
 from mooring.cluster.decoding.nulls import without_nulls
-from mooring.cluster.kinds import KINDS, ClusterObject
+from mooring.cluster.kinds import KINDS, ClusterObject, kept_kind
 from mooring.framework.objects import Node, Object, Pod
 
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
 
-class _TypeMeta(msgspec.Struct):
+class _TypeMeta(msgspec.Struct, rename="camel"):
     """What every object says of itself."""
 
     kind: str | None = None
+    api_version: str | None = None
 
 
 _DECODERS: dict[type[Object], msgspec.json.Decoder[Any]] = {
@@ -47,23 +48,24 @@ def decode_node(data: bytes) -> Node:
     return checked(_decode(data, Node))
 
 
-def decode_json(data: bytes, kind: str = "") -> ClusterObject | None:
+def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterObject | None:
     """An object of any kind; None when it is of a kind that the state doesn't keep.
 
     Args:
         data: UTF-8 JSON.
         kind: The object's kind; when the object names one as well, they must agree.
+        api_version: Its API version, likewise; "" = what the object says, or the kind's newest.
 
     Raises:
         InvalidArgumentError: Malformed, of unknown or another kind, or not usable; has the field's path.
     """
     check_size(data)
     try:
-        stated = _type_meta(data).kind
+        stated = _type_meta(data)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise translated(error) from None
-    wanted = agreed_kind(kind, stated or "")
-    return checked(_decode(data, KINDS[wanted])) if wanted in KINDS else None
+    wanted = agreed_kind((kind, api_version), (stated.kind or "", stated.api_version or ""))
+    return checked(_decode(data, wanted)) if wanted is not None else None
 
 
 def from_manifest(manifest: Mapping[str, Any], kind: str = "", *, named: bool = True) -> ClusterObject:
@@ -77,23 +79,30 @@ def from_manifest(manifest: Mapping[str, Any], kind: str = "", *, named: bool = 
     Raises:
         InvalidArgumentError: Not usable, or of a kind that the state doesn't keep; has the field's path.
     """
-    wanted = agreed_kind(kind, str(manifest.get("kind") or ""))
-    if wanted not in KINDS:
-        raise refused("kind", f"{wanted!r} is none of {', '.join(KINDS)}")
-    return checked(_convert(dict(manifest), KINDS[wanted]), named=named)
+    stated = str(manifest.get("kind") or ""), str(manifest.get("apiVersion") or "")
+    wanted = agreed_kind((kind, ""), stated)
+    if wanted is None:
+        raise refused("kind", f"{' '.join(stated).strip()!r} is none of {', '.join(KINDS)}")
+    return checked(_convert(dict(manifest), wanted), named=named)
 
 
-def agreed_kind(given: str, stated: str) -> str:
-    """The kind, when the caller and the object don't contradict each other.
+def agreed_kind(given: tuple[str, str], stated: tuple[str, str]) -> type[ClusterObject] | None:
+    """The struct, when the caller and the object don't contradict each other; None = a kind not kept.
+
+    Args:
+        given: Kind and API version as the caller has them, "" = not said.
+        stated: The same as the object has them.
 
     Raises:
-        InvalidArgumentError: They do, or neither names a kind.
+        InvalidArgumentError: They contradict each other, or neither names a kind.
     """
-    if given and stated and given != stated:
-        raise refused("kind", f"the object is a {stated}, not a {given}")
-    if not given and not stated:
+    for path, ours, theirs in zip(("kind", "apiVersion"), given, stated, strict=True):
+        if ours and theirs and ours != theirs:
+            raise refused(path, f"the object is a {theirs}, not a {ours}")
+    kind = given[0] or stated[0]
+    if not kind:
         raise refused("kind", "the kind is missing; write for example Pod")
-    return given or stated
+    return kept_kind(kind, given[1] or stated[1])
 
 
 def _decode(data: bytes, kind: type[ObjectT]) -> ObjectT:

@@ -21,8 +21,8 @@ from mooring.kubernetes.v1.meta_pb2 import Quantity, Time
 Reader = Callable[[Any], Any]
 """Turns a field's value into an attribute's."""
 
-_INLINE = "volume_source"
-"""The one message whose fields JSON has in the message around it."""
+INLINE = ("volume_source", "persistent_volume_source")
+"""The messages whose fields JSON has in the message around them."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -45,8 +45,11 @@ def _attributes_reader(kind: type[msgspec.Struct], descriptor: Descriptor) -> Re
         wire = descriptor.fields_by_name.get(field.name)
         if wire is not None:
             readers[field.name] = _reader(inspect.type_info(field.type), wire)
-    inline = descriptor.fields_by_name.get(_INLINE)
-    inlined = _attributes_reader(kind, inline.message_type) if inline is not None else None
+    inlined = {
+        name: _attributes_reader(kind, descriptor.fields_by_name[name].message_type)
+        for name in INLINE
+        if name in descriptor.fields_by_name
+    }
 
     def read(message: Message) -> dict[str, Any]:
         attributes: dict[str, Any] = {}
@@ -56,8 +59,8 @@ def _attributes_reader(kind: type[msgspec.Struct], descriptor: Descriptor) -> Re
                 attribute = reader(value)
                 if attribute or keeps_empty:
                     attributes[wire.name] = attribute
-            elif inlined is not None and wire.name == _INLINE:
-                attributes |= inlined(value)
+            elif wire.name in inlined:
+                attributes |= inlined[wire.name](value)
         return attributes
 
     return read
@@ -69,8 +72,7 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
         parts = [part for part in shape.types if not isinstance(part, inspect.NoneType)]
         return _reader(parts[0], wire)[0], len(parts) < len(shape.types)
     if isinstance(shape, inspect.DictType):
-        of_strings = inspect.type_info(str) == shape.value_type
-        return (_texts if of_strings else _quantities), False
+        return _map_reader(shape.value_type, wire.message_type), False
     if isinstance(shape, inspect.VarTupleType):
         item, _ = _reader(shape.item_type, wire)
         return lambda values: tuple(map(item, values)), False
@@ -79,7 +81,18 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
         return lambda message: kind(**attributes(message)), False
     if wire.message_type is Time.DESCRIPTOR:
         return _time, False
+    if wire.message_type is Quantity.DESCRIPTOR:
+        return _quantity, False
     return (_text if isinstance(shape, inspect.StrType) else _same), False
+
+
+def _map_reader(shape: inspect.Type, entry: Any) -> Reader:
+    """How to read a map of ``entry`` messages; a value that says nothing is empty, not absent."""
+    wire: FieldDescriptor = entry.fields_by_name["value"]
+    item, _ = _reader(shape, wire)
+    if wire.message_type is Time.DESCRIPTOR:
+        return lambda values: {_text(name): item(value) or "" for name, value in values.items()}
+    return lambda values: {_text(name): item(value) for name, value in values.items()}
 
 
 def _same(value: Any) -> Any:
@@ -89,14 +102,6 @@ def _same(value: Any) -> Any:
 def _text(value: str | bytes) -> str:
     """Protobuf hands over bytes where a string is not UTF-8."""
     return value.decode() if isinstance(value, bytes) else value
-
-
-def _texts(values: Any) -> dict[str, str]:
-    return {_text(key): _text(value) for key, value in values.items()}
-
-
-def _quantities(values: Any) -> dict[str, str]:
-    return {_text(name): _quantity(value) for name, value in values.items()}
 
 
 def _quantity(value: Quantity) -> str:

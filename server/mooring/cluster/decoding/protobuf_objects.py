@@ -10,19 +10,47 @@ from mooring.cluster.decoding.checks import checked
 from mooring.cluster.decoding.errors import check_size, refused
 from mooring.cluster.decoding.json_objects import agreed_kind
 from mooring.cluster.decoding.messages import object_from
-from mooring.cluster.kinds import KINDS, ClusterObject
+from mooring.cluster.kinds import ClusterObject
 from mooring.framework.objects import Node, Pod
-from mooring.kubernetes.v1 import meta_pb2, node_pb2, pod_pb2
+from mooring.kubernetes.v1 import (
+    claim_pb2,
+    device_pb2,
+    group_pb2,
+    meta_pb2,
+    node_pb2,
+    pod_pb2,
+    storage_pb2,
+    workload_pb2,
+)
 
 ENVELOPE = b"k8s\0"
 """The first bytes of what the API server stores and sends; no bare message begins like this."""
 
-_MESSAGES: dict[str, type[Message]] = {
+MESSAGES: dict[str, type[Message]] = {
+    "CSIDriver": storage_pb2.CSIDriver,
+    "CSINode": storage_pb2.CSINode,
+    "CSIStorageCapacity": storage_pb2.CSIStorageCapacity,
+    "DeviceClass": device_pb2.DeviceClass,
     "Namespace": meta_pb2.Namespace,
     "Node": node_pb2.Node,
+    "PersistentVolume": storage_pb2.PersistentVolume,
+    "PersistentVolumeClaim": storage_pb2.PersistentVolumeClaim,
     "Pod": pod_pb2.Pod,
+    "PodDisruptionBudget": workload_pb2.PodDisruptionBudget,
+    "PodGroup": group_pb2.PodGroup,
     "PriorityClass": meta_pb2.PriorityClass,
+    "ReplicaSet": workload_pb2.ReplicaSet,
+    "ReplicationController": workload_pb2.ReplicationController,
+    "ResourceClaim": claim_pb2.DeviceResourceClaim,
+    "ResourceClaimTemplate": claim_pb2.ResourceClaimTemplate,
+    "ResourceSlice": device_pb2.ResourceSlice,
+    "Service": workload_pb2.Service,
+    "StatefulSet": workload_pb2.StatefulSet,
+    "StorageClass": storage_pb2.StorageClass,
+    "VolumeAttachment": storage_pb2.VolumeAttachment,
+    "Workload": group_pb2.Workload,
 }
+"""The message of each kind, by its API name."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -49,19 +77,22 @@ def decode_node_protobuf(data: bytes) -> Node:
     return item
 
 
-def decode_protobuf(data: bytes, kind: str = "", *, named: bool = True) -> ClusterObject | None:
+def decode_protobuf(
+    data: bytes, kind: str = "", api_version: str = "", *, named: bool = True
+) -> ClusterObject | None:
     """An object of any kind; None when it is of a kind that the state doesn't keep.
 
     Args:
         data: The bytes.
         kind: The object's kind. Bare messages don't say theirs; the envelope's must agree.
+        api_version: Its API version, likewise; "" = what the envelope says, or the kind's newest.
         named: Whether a name is required.
 
     Raises:
         InvalidArgumentError: Malformed, of another or no kind, or not usable; has the field's path.
     """
     check_size(data)
-    stated = ""
+    stated = "", ""
     if data.startswith(ENVELOPE):
         envelope = _parsed(meta_pb2.Unknown, data[len(ENVELOPE) :])
         if envelope.content_encoding or envelope.content_type not in (
@@ -71,13 +102,13 @@ def decode_protobuf(data: bytes, kind: str = "", *, named: bool = True) -> Clust
             raise refused(
                 "", f"the envelope holds {envelope.content_encoding} {envelope.content_type}, not protobuf"
             )
-        stated, data = envelope.type_meta.kind, envelope.raw
-    wanted = agreed_kind(kind, stated)
-    if wanted not in KINDS:
+        stated, data = (envelope.type_meta.kind, envelope.type_meta.api_version), envelope.raw
+    wanted = agreed_kind((kind, api_version), stated)
+    if wanted is None:
         return None
-    message = _parsed(_MESSAGES[wanted], data)
+    message = _parsed(MESSAGES[wanted.__name__], data)
     try:
-        item: ClusterObject = object_from(message, KINDS[wanted])
+        item: ClusterObject = object_from(message, wanted)
     except (ValueError, OverflowError) as error:
         raise refused("", f"the object can't be read: {error}") from None
     return checked(item, named=named)

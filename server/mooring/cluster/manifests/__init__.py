@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from mooring.cluster.decoding import from_manifest
-from mooring.cluster.kinds import KINDS, ClusterObject, PriorityClass
+from mooring.cluster.kinds import KINDS, ClusterObject, kept_kind
 from mooring.cluster.manifests.defaults import default_node, default_pod
 from mooring.cluster.manifests.documents import Document, read_paths
 from mooring.cluster.manifests.workloads import WORKLOADS, expanded, namespace_of, owners, runs_on
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Node, Pod
+from mooring.framework.objects import Node, Pod, PriorityClass
 
 __all__ = ["Manifests", "load_manifests", "objects_from", "pod_from_manifest"]
 
@@ -83,13 +83,14 @@ def _objects(documents: list[Document]) -> Manifests:
     nodes: dict[str, Node] = {}
     for document in nodes_first:
         kind = str(document.manifest.get("kind") or "")
+        version = str(document.manifest.get("apiVersion") or "")
+        known = kept_kind(kind, version) is not None
         try:
-            if kind in WORKLOADS:
-                if (namespace_of(document.manifest), kind, _name(document)) not in owned:
-                    kept += _pods_of(document, nodes)
-            elif kind and kind not in KINDS:
-                skipped[kind] += 1
-            else:
+            if kind in WORKLOADS and (namespace_of(document.manifest), kind, _name(document)) not in owned:
+                kept += _pods_of(document, nodes)
+            if kind and not known and kind not in WORKLOADS:
+                skipped[f"{version} {kind}" if kind in KINDS else kind] += 1
+            elif known or not kind:
                 item = _decoded(document)
                 kept.append((document, item))
                 if isinstance(item, Node):

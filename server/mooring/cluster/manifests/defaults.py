@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from mooring.cluster.kinds import PriorityClass
 from mooring.cluster.manifests.pod_level import check_limits, default_pod_level
 from mooring.framework.objects import (
     Container,
@@ -21,6 +20,7 @@ from mooring.framework.objects import (
     Pod,
     PodAffinity,
     PodAffinityTerm,
+    PriorityClass,
     TopologySpreadConstraint,
 )
 

@@ -494,3 +494,47 @@ class PriorityClass(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PriorityClass: _TypeAlias = PriorityClass  # noqa: Y015
+
+@_typing.final
+class Condition(_message.Message):
+    """One condition of an object that has no kind of conditions of its own."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TYPE_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    OBSERVED_GENERATION_FIELD_NUMBER: _builtins.int
+    LAST_TRANSITION_TIME_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    type: _builtins.str
+    """The type."""
+    status: _builtins.str
+    """True, False or Unknown."""
+    observed_generation: _builtins.int
+    """The generation that was looked at."""
+    reason: _builtins.str
+    """Why, as one word."""
+    message: _builtins.str
+    """Why, as a sentence."""
+    @_builtins.property
+    def last_transition_time(self) -> Global___Time:
+        """When it last changed."""
+
+    def __init__(
+        self,
+        *,
+        type: _builtins.str | None = ...,
+        status: _builtins.str | None = ...,
+        observed_generation: _builtins.int | None = ...,
+        last_transition_time: Global___Time | None = ...,
+        reason: _builtins.str | None = ...,
+        message: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last_transition_time", b"last_transition_time", "message", b"message", "observed_generation", b"observed_generation", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["last_transition_time", b"last_transition_time", "message", b"message", "observed_generation", b"observed_generation", "reason", b"reason", "status", b"status", "type", b"type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Condition: _TypeAlias = Condition  # noqa: Y015
