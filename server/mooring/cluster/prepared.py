@@ -10,7 +10,7 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod
 from mooring.framework.pod_table import PodTable
-from mooring.framework.resources import PodUsage, ResourceError, allocatable, pod_usage
+from mooring.framework.resources import PodUsage, ResourceError, ResourceRules, allocatable, pod_usage
 
 
 @dataclass(slots=True)
@@ -46,8 +46,8 @@ class Batch:
             yield kind, name, ""
 
 
-def prepare(objects: Iterable[ClusterObject], known: PodTable) -> Batch:
-    """Works out the amounts of ``objects``; of an object given twice the last one counts.
+def prepare(objects: Iterable[ClusterObject], known: PodTable, rules: ResourceRules) -> Batch:
+    """Works out the amounts of ``objects`` by ``rules``; of an object given twice the last one counts.
 
     A pod that ``known`` has just like this stays, with the usage that was worked out before.
 
@@ -66,7 +66,7 @@ def prepare(objects: Iterable[ClusterObject], known: PodTable) -> Batch:
                 uids[item.key] = item.metadata.uid
                 record = known.get(item.metadata.uid)
                 if record is None or record.pod != item:
-                    batch.pods[item.metadata.uid] = item, pod_usage(item)
+                    batch.pods[item.metadata.uid] = item, pod_usage(item, rules)
                 else:
                     batch.pods[item.metadata.uid] = record.pod, record.usage
             elif isinstance(item, Node):

@@ -22,19 +22,26 @@ from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectKey, ObjectTable
 from mooring.framework.objects import Node, Pod
 from mooring.framework.pod_table import PodTable
-from mooring.framework.resources import PodUsage, pod_usage
+from mooring.framework.resources import NEWEST_RULES, PodUsage, ResourceRules, pod_usage
 
 
 class State:
     """Implements ``mooring.framework.ClusterState``; any thread may call any method.
 
     Attributes:
+        rules: What of a pod counts.
         lock: The node table's lock; every change holds it.
         snapshot: The tables, live.
         version: Counts every change; set after the rows are written.
     """
 
-    def __init__(self, log_length: int = DEFAULT_LENGTH, first_epoch: int = 0) -> None:
+    def __init__(
+        self,
+        log_length: int = DEFAULT_LENGTH,
+        first_epoch: int = 0,
+        rules: ResourceRules = NEWEST_RULES,
+    ) -> None:
+        self.rules = rules
         table = NodeTable(epoch=first_epoch, first_epoch=first_epoch)
         writer = TableWriter(NodeWriter(table), PodTable(), ObjectWriter(ObjectTable()))
         self._start(writer, ChangeLog(log_length), 0)
@@ -59,7 +66,7 @@ class State:
             KeyError: There is no such node.
             FailedPreconditionError: The pod is on another node (POD_BOUND_ELSEWHERE).
         """
-        usage = pod_usage(pod)
+        usage = pod_usage(pod, self.rules)
         uid = pod.metadata.uid
         with self.lock:
             if node_name not in self.snapshot.nodes.index:
@@ -87,7 +94,7 @@ class State:
             if delivered is None:
                 self._writer.remove_pod(uid)
             else:
-                self._writer.put_pod(delivered, pod_usage(delivered))
+                self._writer.put_pod(delivered, pod_usage(delivered, self.rules))
             self._publish()
 
     def discard(self, uid: str) -> None:
@@ -101,8 +108,8 @@ class State:
         Raises:
             InvalidArgumentError: A quantity of ``nodes`` or ``pods`` can't be used.
         """
-        batch = prepare([*nodes, *pods], self.snapshot.pods)
-        twin = State(log_length=0)
+        batch = prepare([*nodes, *pods], self.snapshot.pods, self.rules)
+        twin = State(log_length=0, rules=self.rules)
         with self.lock:
             twin._start(self._writer.fork(), self._log.copy(), self.version)
             twin._delivered = self._delivered.copy()
@@ -120,7 +127,7 @@ class State:
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
-        batch = prepare(objects, self.snapshot.pods)
+        batch = prepare(objects, self.snapshot.pods, self.rules)
         with self.lock:
             self._holdings.check(source, batch)
             for kind, name in self._holdings.missing(source, batch):
@@ -139,7 +146,7 @@ class State:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
         steps: list[Batch | Remove] = [
-            prepare([change.object], self.snapshot.pods) if isinstance(change, Put) else change
+            prepare([change.object], self.snapshot.pods, self.rules) if isinstance(change, Put) else change
             for change in changes
         ]
         with self.lock:
