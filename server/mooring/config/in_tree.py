@@ -6,7 +6,7 @@ Mirrors ``pkg/scheduler/apis/config/v1/default_plugins.go`` and the interfaces t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from mooring.config.catalog import Catalog, PluginDescription
@@ -84,17 +84,33 @@ _DEVICES_SCORE_SINCE = KubeVersion(1, 35)
 """Before, DynamicResources had no Score."""
 
 
-def of_release(catalog: Catalog, version: KubeVersion) -> Catalog:
-    """What a configuration for a release may name: without the plugins and points that came later."""
-    known = {
-        name: plugin
-        for name, plugin in catalog.items()
-        if not plugin.in_tree or version >= _SINCE.get(name, version)
-    }
-    devices = known.get("DynamicResources")
-    if devices is not None and version < _DEVICES_SCORE_SINCE:
-        known["DynamicResources"] = replace(devices, points=devices.points - {"preScore", "score"})
-    return known
+class ReleaseCatalog(Mapping[str, PluginDescription]):
+    """What a configuration for a release may name: without the plugins and points that came later.
+
+    Plugins are described on demand, as in the catalog below it: one that fails harms nobody else.
+    """
+
+    def __init__(self, catalog: Catalog, version: KubeVersion) -> None:
+        self._catalog = catalog
+        self._version = version
+
+    def __contains__(self, name: object) -> bool:
+        came_later = isinstance(name, str) and self._version < _SINCE.get(name, self._version)
+        return not came_later and name in self._catalog
+
+    def __getitem__(self, name: str) -> PluginDescription:
+        if name not in self:
+            raise KeyError(name)
+        plugin = self._catalog[name]
+        if name == "DynamicResources" and self._version < _DEVICES_SCORE_SINCE:
+            return replace(plugin, points=plugin.points - {"preScore", "score"})
+        return plugin
+
+    def __iter__(self) -> Iterator[str]:
+        return filter(self.__contains__, self._catalog)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def default_plugins(version: KubeVersion, gates: Gates) -> tuple[Plugin, ...]:

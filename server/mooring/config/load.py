@@ -21,7 +21,7 @@ from mooring.config.defaults import with_defaults
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin, enabled_names, expand
 from mooring.config.fields import decode, encode, join
-from mooring.config.in_tree import default_plugins, of_release
+from mooring.config.in_tree import ReleaseCatalog, default_plugins
 from mooring.config.removed import removed_plugins, without_removed_plugins
 from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, Profile
 from mooring.config.validation import check_document, check_profile, check_profiles
@@ -102,7 +102,7 @@ def from_document(
     """As ``load``, from a document that is already read."""
     version = KubeVersion.parse(kube_version)
     gates = Gates(version, feature_gates)
-    catalog = of_release(catalog, version)
+    catalog = ReleaseCatalog(catalog, version)
     current, notes = as_v1(document, strict=strict)
     written, errors = _decode(current, catalog, gates)
     removed = list(removed_plugins(written.profiles))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from functools import cache
 from typing import Any
 
 from mooring.framework import FilterPlugin, Plugin, ScorePlugin, points_of
@@ -40,6 +41,7 @@ class PluginDefinitionError(TypeError):
     """A plugin class does not fit its extension points; the message names plugin and method."""
 
 
+@cache
 def check_plugin_class(name: str, kind: type[Plugin[Any]]) -> None:
     """Check that ``kind`` can serve every point it claims.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from mooring.cluster.manifests import Manifests, objects_from, pod_from_manifest
@@ -62,7 +63,7 @@ def explain(
         NotFoundError: There is no such profile.
         ValueError: ``version`` is no release that mooring follows.
     """
-    registry = registry or installed_registry()
+    registry = registry or _installed()
     catalog = registry.catalog()
     configuration = (
         default(catalog, kube_version=version, feature_gates=feature_gates)
@@ -88,6 +89,12 @@ def explain(
     except PluginFailureError as failure:
         return failure_document(subject.key, chosen, seed, failure)
     return document(choice, seed, (*configuration.warnings, *_ignored(manifests)))
+
+
+@cache
+def _installed() -> Registry:
+    """The packages that are installed stay the same while a process runs, and to look for them takes long."""
+    return installed_registry()
 
 
 def _ignored(manifests: Manifests) -> tuple[str, ...]:
