@@ -12,6 +12,7 @@ from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import KINDS, ClusterObject, kept_kind
 from mooring.cluster.manifests.defaults import default_node, default_pod
 from mooring.cluster.manifests.documents import Document, read_paths
+from mooring.cluster.manifests.object_defaults import default_object
 from mooring.cluster.manifests.workloads import WORKLOADS, expanded, namespace_of, owners, runs_on
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
@@ -155,4 +156,4 @@ def _priority_classes(items: Iterable[ClusterObject]) -> dict[str, PriorityClass
 def _defaulted(item: ClusterObject, classes: Mapping[str, PriorityClass]) -> ClusterObject:
     if isinstance(item, Pod):
         return default_pod(item, classes)
-    return default_node(item) if isinstance(item, Node) else item
+    return default_node(item) if isinstance(item, Node) else default_object(item)
