@@ -19,6 +19,7 @@ from mooring.framework.objects import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
+    Pod,
     PreferredSchedulingTerm,
 )
 from mooring.framework.view import NodeView
@@ -35,6 +36,14 @@ def labels_match(wanted: Mapping[str, str], nodes: NodeView) -> Bools:
     for key, value in wanted.items():
         matched &= nodes.label(key).is_in(nodes.rows, (value,))
     return matched
+
+
+def required_matches(pod: Pod, nodes: NodeView) -> Bools:
+    """bool[K]: the node has the labels of the pod's node selector, and one of its required terms holds."""
+    matched = labels_match(pod.spec.node_selector, nodes)
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    return matched if required is None else matched & selector_matches(required, nodes)
 
 
 def selector_matches(selector: NodeSelector, nodes: NodeView) -> Bools:

@@ -26,9 +26,9 @@ from mooring.framework import (
 )
 from mooring.framework.node_selector import (
     NAME_FIELD,
-    labels_match,
     preferred_errors,
     preferred_scores,
+    required_matches,
     selector_matches,
 )
 from mooring.framework.objects import NodeAffinity as NodeAffinityTerms
@@ -78,11 +78,7 @@ class NodeAffinity(
         return PreFilterResult(names)
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
-        matched = labels_match(pod.spec.node_selector, nodes)
-        required = _affinity(pod).required_during_scheduling_ignored_during_execution
-        if required is not None:
-            matched &= selector_matches(required, nodes)
-        codes: Int32s = (~matched).astype(np.int32)
+        codes: Int32s = (~required_matches(pod, nodes)).astype(np.int32)
         if self._added_required is not None:
             codes[~selector_matches(self._added_required, nodes)] = 2
         return Verdicts(codes, _STATUSES)

@@ -1,0 +1,110 @@
+"""Places pods near some pods and away from others. Mirrors ``plugins/interpodaffinity/plugin.go``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+import numpy as np
+
+from mooring.framework import (
+    SUCCESS,
+    CycleState,
+    FilterPlugin,
+    Int64s,
+    NodeInfo,
+    NodeView,
+    Normalizer,
+    Pod,
+    PreFilterPlugin,
+    PreScorePlugin,
+    ScorePlugin,
+    Status,
+    Verdicts,
+)
+from mooring.framework.pod_affinity import affinity_terms
+from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
+from mooring.plugins.inter_pod_affinity.filtering import FilterNotes, filter_notes
+from mooring.plugins.inter_pod_affinity.scoring import worth_of_domains
+from mooring.plugins.inter_pod_affinity.terms import namespace_labels, own_terms
+from mooring.plugins.topology import DomainCounts
+
+
+class InterPodAffinity(
+    PreFilterPlugin[InterPodAffinityArgs],
+    FilterPlugin[InterPodAffinityArgs],
+    PreScorePlugin[InterPodAffinityArgs],
+    ScorePlugin[InterPodAffinityArgs],
+):
+    """Refuses nodes by required affinity and anti-affinity between pods, and scores preferred terms.
+
+    Both sides count: the pod's own terms and those of the pods that are placed already. All nodes of the
+    cluster count, whichever are asked about.
+    """
+
+    name = "InterPodAffinity"
+    Args = InterPodAffinityArgs
+    normalizer = Normalizer.BY_MIN_MAX
+
+    def sign(self, pod: Pod) -> Hashable | None:
+        affinity = pod.spec.affinity
+        if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
+            return None
+        return pod.metadata.namespace, frozenset(pod.metadata.labels.items())
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        terms = affinity_terms(pod)
+        if terms.errors:
+            return Status.unresolvable(f"parsing pod: [{', '.join(terms.errors)}]")
+        version, snapshot = self.handle.kube_version, nodes.snapshot
+        notes = filter_notes(
+            pod,
+            snapshot,
+            own_terms(terms.required, snapshot, version),
+            own_terms(terms.required_anti, snapshot, version),
+            namespace_labels(pod, snapshot),
+        )
+        if notes.idle:
+            return Status.skip()
+        state.write(FilterNotes, notes)
+        return SUCCESS
+
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        """Count ``other`` on ``node``."""
+        state.read(FilterNotes, FilterNotes).add(pod, other, node, 1)
+        return SUCCESS
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        """Count ``other`` on ``node`` no longer."""
+        state.read(FilterNotes, FilterNotes).add(pod, other, node, -1)
+        return SUCCESS
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        return state.read(FilterNotes, FilterNotes).verdicts(pod, nodes)
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        terms = affinity_terms(pod)
+        if terms.errors:
+            return Status.error(*terms.errors)
+        away = tuple(replace(term, weight=-term.weight) for term in terms.preferred_anti)
+        wishes = (*terms.preferred, *away)
+        if self.args.ignore_preferred_terms_of_existing_pods and not wishes:
+            return Status.skip()
+        worth = worth_of_domains(
+            pod,
+            nodes.snapshot,
+            own_terms(wishes, nodes.snapshot, self.handle.kube_version),
+            namespace_labels(pod, nodes.snapshot),
+            self.args.hard_pod_affinity_weight,
+        )
+        if not worth.keys:
+            return Status.skip()
+        state.write(DomainCounts, worth)
+        return SUCCESS
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        worth = state.read(DomainCounts, DomainCounts)
+        scores: Int64s = np.zeros(len(nodes), np.int64)
+        for key in worth.keys:
+            scores += worth.at(key, nodes.rows)
+        return scores

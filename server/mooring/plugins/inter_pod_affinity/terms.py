@@ -1,0 +1,72 @@
+"""The terms of the pod to place, and which pods of the cluster they are about.
+
+Mirrors ``mergeAffinityTermNamespacesIfNotEmpty`` in ``plugins/interpodaffinity/plugin.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mooring.framework import KubeVersion, Pod, Snapshot
+from mooring.framework.label_selector import LabelMatcher
+from mooring.framework.objects import Namespace
+from mooring.framework.pod_affinity import AffinityTerm
+from mooring.framework.pod_table import PodClass
+
+_SELECTOR_KEPT_SINCE = KubeVersion(1, 34)
+"""From this release on the namespace selector is not put away once the namespaces' names are found. It is
+matched again, with no labels, so that one without positive conditions lets in every namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTerm:
+    """A term of the pod to place, with its namespaces found.
+
+    Attributes:
+        selector: Of the other pods' labels.
+        namespaces: Names of the namespaces in which they may be; None = all.
+        topology_key: The node label whose value is a domain.
+        weight: What it is worth; 0 for a required term.
+    """
+
+    selector: LabelMatcher
+    namespaces: frozenset[str] | None
+    topology_key: str
+    weight: int
+
+    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Whether a pod with these labels in this namespace is meant."""
+        return (self.namespaces is None or namespace in self.namespaces) and self.selector.matches(labels)
+
+
+def own_terms(terms: Iterable[AffinityTerm], snapshot: Snapshot, version: KubeVersion) -> tuple[OwnTerm, ...]:
+    """``terms`` with the names of the namespaces that their selectors match now."""
+    return tuple(
+        OwnTerm(term.selector, _namespaces(term, snapshot, version), term.topology_key, term.weight)
+        for term in terms
+    )
+
+
+def matching_all(terms: Iterable[OwnTerm], classes: Iterable[PodClass]) -> list[PodClass]:
+    """Those of ``classes`` that every one of ``terms`` is about."""
+    found = list(classes)
+    for term in terms:
+        found = [c for c in found if term.matches(c.namespace, c.labels)]
+    return found
+
+
+def namespace_labels(pod: Pod, snapshot: Snapshot) -> Mapping[str, str]:
+    """The labels of the pod's namespace; none when it is not known."""
+    namespace = snapshot.objects.get(Namespace, pod.metadata.namespace)
+    return namespace.metadata.labels if namespace is not None else {}
+
+
+def _namespaces(term: AffinityTerm, snapshot: Snapshot, version: KubeVersion) -> frozenset[str] | None:
+    selector = term.namespace_selector
+    if selector.empty or (version >= _SELECTOR_KEPT_SINCE and selector.matches({})):
+        return None
+    if selector.nothing:
+        return term.namespaces
+    found = (space.metadata for space in snapshot.objects.all(Namespace))
+    return term.namespaces.union(meta.name for meta in found if selector.matches(meta.labels))

@@ -1,0 +1,109 @@
+"""Spreads pods evenly over topology domains. Mirrors ``plugins/podtopologyspread/plugin.go``."""
+
+from __future__ import annotations
+
+from mooring.framework import (
+    SUCCESS,
+    CycleState,
+    FilterPlugin,
+    Handle,
+    Int64s,
+    NodeInfo,
+    NodeView,
+    Pod,
+    PreFilterPlugin,
+    PreScorePlugin,
+    ScorePlugin,
+    Status,
+    Verdicts,
+)
+from mooring.framework.label_selector import SelectorError
+from mooring.plugins.pod_topology_spread.args import Defaulting, PodTopologySpreadArgs
+from mooring.plugins.pod_topology_spread.constraints import (
+    HARD,
+    SOFT,
+    SYSTEM_DEFAULTS,
+    Constraint,
+    default_constraints,
+    own_constraints,
+)
+from mooring.plugins.pod_topology_spread.eligibility import Cluster
+from mooring.plugins.pod_topology_spread.filtering import FilterNotes, filter_notes
+from mooring.plugins.pod_topology_spread.scoring import ScoreNotes, score_notes
+from mooring.plugins.taint_toleration.plugin import COMPARISON_GATE
+
+MATCH_LABEL_KEYS_GATE = "MatchLabelKeysInPodTopologySpread"
+"""The feature gate, on by default, without which ``matchLabelKeys`` are not read."""
+
+
+class PodTopologySpread(
+    PreFilterPlugin[PodTopologySpreadArgs],
+    FilterPlugin[PodTopologySpreadArgs],
+    PreScorePlugin[PodTopologySpreadArgs],
+    ScorePlugin[PodTopologySpreadArgs],
+):
+    """Refuses nodes on which the pod would lie too unevenly, and prefers the emptier domains.
+
+    A pod without constraints has the default ones, over the pods of its services and of its controller.
+    All nodes of the cluster count, whichever are asked about.
+    """
+
+    name = "PodTopologySpread"
+    Args = PodTopologySpreadArgs
+
+    def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._system = args.defaulting_type is Defaulting.SYSTEM
+        self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
+        self._reads_keys = handle.feature_gates.get(MATCH_LABEL_KEYS_GATE, True)
+        self._comparing = handle.gates.enabled(COMPARISON_GATE)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        try:
+            constraints = self._constraints(pod, HARD, nodes)
+        except SelectorError as error:
+            return Status.error(str(error))
+        if not constraints:
+            return Status.skip()
+        cluster = Cluster(nodes, pod, comparing=self._comparing)
+        state.write(FilterNotes, filter_notes(constraints, cluster, pod, nodes.table.index))
+        return SUCCESS
+
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        """Count ``other`` on ``node``."""
+        return self._count(state, pod, other, node, 1)
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        """Count ``other`` on ``node`` no longer."""
+        return self._count(state, pod, other, node, -1)
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        return state.read(FilterNotes, FilterNotes).verdicts(nodes)
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        try:
+            constraints = self._constraints(pod, SOFT, nodes)
+        except SelectorError as error:
+            return Status.error(str(error))
+        if not constraints:
+            return Status.skip()
+        needs_all_keys = bool(pod.spec.topology_spread_constraints) or not self._system
+        cluster = Cluster(nodes, pod, comparing=self._comparing)
+        state.write(ScoreNotes, score_notes(constraints, cluster, nodes, needs_all_keys=needs_all_keys))
+        return SUCCESS
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        return state.read(ScoreNotes, ScoreNotes).scores()
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
+        return state.read(ScoreNotes, ScoreNotes).normalized(scores)
+
+    def _constraints(self, pod: Pod, action: str, nodes: NodeView) -> tuple[Constraint, ...]:
+        if pod.spec.topology_spread_constraints:
+            return own_constraints(pod, action, reads_keys=self._reads_keys)
+        return default_constraints(self._defaults, action, pod, nodes.snapshot.objects)
+
+    def _count(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo, amount: int) -> Status:
+        if other.metadata.namespace == pod.metadata.namespace:
+            state.read(FilterNotes, FilterNotes).add(other, node, amount)
+        return SUCCESS
