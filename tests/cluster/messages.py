@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -26,7 +27,7 @@ TIMES = {
     "time_added": st.none() | SOME_TIMES,
 }
 QUANTITIES = st.sampled_from(("0", "1", "250m", "1.5Gi", "3e2", "-1", "x"))
-DEFAULT_TEXTS = ("default-scheduler", "rbd")
+DEFAULT_TEXTS = ("Shared", "default-scheduler", "rbd")
 
 
 def objects(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
@@ -109,3 +110,34 @@ def _say(message: Any, value: Any) -> None:
         message.seconds = int(datetime.fromisoformat(value).timestamp())
     else:
         message.string = str(value)
+
+
+def fields_of(kind: type[msgspec.Struct]) -> set[tuple[str, str]]:
+    """Struct and name of every field of ``kind`` and of what stands in it."""
+    found: set[tuple[str, str]] = set()
+    waiting: list[inspect.Type] = [inspect.type_info(kind)]
+    while waiting:
+        match waiting.pop():
+            case inspect.StructType(cls=cls, fields=fields):
+                own = {(cls.__name__, field.name) for field in fields}
+                waiting += [field.type for field in fields if not own <= found]
+                found |= own
+            case inspect.UnionType(types=types):
+                waiting += types
+            case inspect.DictType(value_type=inner) | inspect.VarTupleType(item_type=inner):
+                waiting.append(inner)
+    return found
+
+
+def fields_set(item: Any) -> Iterator[tuple[str, str]]:
+    """Struct and name of every field that says something, in ``item`` and in what stands in it."""
+    if isinstance(item, dict):
+        item = tuple(item.values())
+    if isinstance(item, tuple):
+        for entry in item:
+            yield from fields_set(entry)
+    elif isinstance(item, msgspec.Struct):
+        for name in msgspec.to_builtins(item):
+            field = next(each for each in msgspec.structs.fields(item) if each.encode_name == name)
+            yield type(item).__name__, field.name
+            yield from fields_set(getattr(item, field.name))

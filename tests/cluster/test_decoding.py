@@ -18,9 +18,10 @@ from mooring.cluster.decoding.errors import MAX_OBJECT_BYTES
 from mooring.cluster.kinds import KINDS, ClusterObject
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Container, Node, Object, Pod, Service
-from tests.cluster.messages import message_of, objects
+from tests.cluster.messages import fields_of, fields_set, message_of, objects
 
 FIXTURES = Path(__file__).parents[1] / "testdata" / "protobuf"
+KIND_OF_FILE = {kind.lower(): kind for kind in KINDS}
 NAMES = sorted(file.stem for file in FIXTURES.glob("*.json"))
 
 
@@ -34,14 +35,21 @@ def outcome(data: bytes, kind: str, *, json_encoded: bool) -> ClusterObject | st
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_go_marshals_is_what_its_json_says(name: str) -> None:
-    kind = name.partition("-")[0].capitalize()
+    kind = KIND_OF_FILE[name.partition("-")[0]]
     expected = outcome((FIXTURES / f"{name}.json").read_bytes(), kind, json_encoded=True)
     assert outcome((FIXTURES / f"{name}.pb").read_bytes(), kind, json_encoded=False) == expected
     assert outcome((FIXTURES / f"{name}.k8s.pb").read_bytes(), "", json_encoded=False) == expected
 
 
-def test_there_are_fixtures() -> None:
-    assert len(NAMES) > 10
+def test_fixtures_set_every_field_of_every_kind() -> None:
+    loaded = (
+        outcome(
+            (FIXTURES / f"{name}.json").read_bytes(), KIND_OF_FILE[name.partition("-")[0]], json_encoded=True
+        )
+        for name in NAMES
+    )
+    told = {field for item in loaded if isinstance(item, Object) for field in fields_set(item)}
+    assert {field for kind in KINDS.values() for field in fields_of(kind)} - told == set()
 
 
 @pytest.mark.parametrize(
