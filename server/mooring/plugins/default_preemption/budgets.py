@@ -1,0 +1,57 @@
+"""Disruption budgets: which of some pods may not all go.
+
+Mirrors ``filterPodsWithPDBViolation`` in ``defaultpreemption/default_preemption.go``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from mooring.framework import Pod
+from mooring.framework.label_selector import NOTHING, LabelMatcher, SelectorError, compiled
+from mooring.framework.objects import PodDisruptionBudget
+
+
+class Budgets:
+    """The budgets of a cluster, ready to be asked. Immutable."""
+
+    def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
+        self._guarding: dict[str, list[tuple[PodDisruptionBudget, LabelMatcher]]] = {}
+        for budget in budgets:
+            matcher = _matcher(budget)
+            if not matcher.nothing:
+                self._guarding.setdefault(budget.metadata.namespace, []).append((budget, matcher))
+
+    def split(self, pods: Sequence[Pod]) -> tuple[list[Pod], list[Pod]]:
+        """Those of ``pods`` whose going violates a budget, and the others.
+
+        Each pod in turn uses up what the budgets allow, so the order counts; it is kept.
+        """
+        used: Counter[tuple[str, str]] = Counter()
+        violating: list[Pod] = []
+        others: list[Pod] = []
+        for pod in pods:
+            (violating if self._violates(pod, used) else others).append(pod)
+        return violating, others
+
+    def _violates(self, pod: Pod, used: Counter[tuple[str, str]]) -> bool:
+        labels = pod.metadata.labels
+        violated = False
+        if not labels:
+            return False
+        for budget, matcher in self._guarding.get(pod.metadata.namespace, ()):
+            if matcher.matches(labels) and pod.metadata.name not in budget.status.disrupted_pods:
+                key = (budget.metadata.namespace, budget.metadata.name)
+                used[key] += 1
+                violated |= used[key] > budget.status.disruptions_allowed
+        return violated
+
+
+def _matcher(budget: PodDisruptionBudget) -> LabelMatcher:
+    """What the budget guards; nothing for an empty selector, or one that can't be used."""
+    try:
+        matcher = compiled(budget.spec.selector)
+    except SelectorError:
+        return NOTHING
+    return NOTHING if matcher.empty else matcher

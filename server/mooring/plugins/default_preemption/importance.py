@@ -1,0 +1,63 @@
+"""Which pods matter more, and which candidate costs least.
+
+Mirrors ``MoreImportantPod`` and ``GetEarliestPodStartTime`` in ``pkg/scheduler/util/utils.go``, and
+``pickOneNodeForPreemption`` in ``framework/preemption/preemption.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from mooring.framework import Pod
+from mooring.framework.preemption import Candidate
+
+_OFFSET = 2**31
+"""Added to each priority, so that two negative ones are not better than one."""
+
+
+def priority_of(pod: Pod) -> int:
+    """The pod's priority; 0 when it has none."""
+    return pod.spec.priority or 0
+
+
+def by_importance(pods: Sequence[Pod], now: float) -> list[Pod]:
+    """``pods``, the most important first: by priority, then who started earlier.
+
+    ``now``, in seconds since the epoch, is when a pod that hasn't started counts as started.
+    """
+    return sorted(pods, key=lambda pod: (-priority_of(pod), _started(pod, now)))
+
+
+def cheapest(candidates: Sequence[Candidate], now: float) -> tuple[str, ...]:
+    """The nodes whose victims cost least, all equally good."""
+    if not candidates:
+        return ()
+    costs = [_cost(candidate, now) for candidate in candidates]
+    least = min(costs)
+    return tuple(
+        candidate.node_name for candidate, cost in zip(candidates, costs, strict=True) if cost == least
+    )
+
+
+def _cost(candidate: Candidate, now: float) -> tuple[int, int, int, int, float]:
+    priorities = [priority_of(pod) for pod in candidate.victims]
+    top = max(priorities, default=-_OFFSET)
+    tops = (_started(pod, now) for pod in candidate.victims if priority_of(pod) == top)
+    earliest = min(tops, default=now)
+    return (
+        candidate.violations,
+        top,
+        sum(priority + _OFFSET for priority in priorities),
+        len(priorities),
+        -earliest,
+    )
+
+
+def _started(pod: Pod, now: float) -> float:
+    """When the pod started, in seconds since the epoch."""
+    text = pod.status.start_time
+    if text is None:
+        return now
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,125 @@
+"""DefaultPreemption.
+
+Mirrors ``framework/plugins/defaultpreemption/default_preemption.go`` and
+``framework/preemption/preemption.go``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from mooring.framework import SUCCESS, Code, CycleState, Pod, Status
+from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
+from mooring.framework.objects import PodDisruptionBudget
+from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
+from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
+from mooring.plugins.default_preemption.budgets import Budgets
+from mooring.plugins.default_preemption.importance import cheapest
+from mooring.plugins.default_preemption.victims import (
+    NO_VICTIMS,
+    Search,
+    has_lower_pods,
+    is_leaving_for,
+    lower_pods,
+)
+
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+"""What is said of nodes on which no pod's going would help."""
+
+MANY = 2**31
+"""More candidates than there are nodes."""
+
+
+class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugin[DefaultPreemptionArgs]):
+    """Looks for the nodes on which the pod would fit if less important pods were gone.
+
+    It deletes nothing, so no pod ever waits for it at PreEnqueue.
+    """
+
+    name = "DefaultPreemption"
+    Args = DefaultPreemptionArgs
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        return SUCCESS
+
+    def preempt(
+        self, state: CycleState, pod: Pod, nodes: RefusedNodes, given: Sequence[Candidate] | None = None
+    ) -> Preemption:
+        return self._answer(pod, nodes, given)
+
+    def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
+        """The verdict alone: one candidate is enough for it."""
+        return self._answer(pod, nodes, None, enough=1).status
+
+    def _answer(
+        self, pod: Pod, nodes: RefusedNodes, given: Sequence[Candidate] | None, enough: int = MANY
+    ) -> Preemption:
+        obstacle = _obstacle(pod, nodes)
+        if obstacle:
+            return _none(obstacle)
+        now = self.handle.clock.now()
+        search = Search(pod, nodes, Budgets(nodes.snapshot.objects.all(PodDisruptionBudget)), now)
+        refusals: dict[str, Status] = {}
+        found = list(search.checked(given) if given is not None else self._sought(search, refusals, enough))
+        if found:
+            return Preemption(SUCCESS, tuple(found), cheapest(found, now))
+        errors = sorted({status.message for status in refusals.values() if status.code is Code.ERROR})
+        if errors:
+            text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+            return Preemption(Status.error(f"preemption: {text}"))
+        return _none(_sentence(len(nodes.rows), refusals))
+
+    def _sought(self, search: Search, refusals: dict[str, Status], enough: int) -> Iterator[Candidate]:
+        """The candidates, in row order; why a node is none goes to ``refusals``."""
+        nodes = search.nodes
+        potential = nodes.resolvable()
+        if not has_lower_pods(search.pod, nodes):
+            refusals.update(dict.fromkeys(potential, NO_VICTIMS))
+            return
+        wanted = self._wanted(len(potential))
+        kept: dict[bool, list[tuple[int, Candidate]]] = {False: [], True: []}
+        for step in range(len(potential)):
+            at = (nodes.start + step) % len(potential)
+            found = search.on_node(potential[at])
+            if isinstance(found, Status):
+                refusals[potential[at]] = found
+                continue
+            same = kept[found.violations > 0]
+            if len(same) < wanted:
+                same.append((at, found))
+            count = len(kept[False]) + len(kept[True])
+            if count >= enough or (kept[False] and count >= wanted):
+                break
+        for _, candidate in sorted([*kept[False], *kept[True]], key=lambda pair: pair[0]):
+            yield candidate
+
+    def _wanted(self, count: int) -> int:
+        """How many candidates of ``count`` nodes are enough."""
+        share = count * self.args.min_candidate_nodes_percentage // 100
+        return min(max(share, self.args.min_candidate_nodes_absolute), count)
+
+
+def _obstacle(pod: Pod, nodes: RefusedNodes) -> str:
+    """Why ``pod`` may not preempt others; "" when it may."""
+    if pod.spec.preemption_policy == "Never":
+        return "not eligible due to preemptionPolicy=Never."
+    nominated = pod.status.nominated_node_name
+    if not nominated or nodes.status(nominated).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+        return ""
+    if any(is_leaving_for(other) for other in lower_pods(pod, nodes, nominated)):
+        return "not eligible due to a terminating pod on the nominated node."
+    return ""
+
+
+def _none(message: str) -> Preemption:
+    return Preemption(Status.unschedulable(f"preemption: {message}"))
+
+
+def _sentence(count: int, refusals: dict[str, Status]) -> str:
+    """Why none of ``count`` nodes is a candidate; those without a refusal were not worth a try."""
+    reasons = Counter(reason for status in refusals.values() for reason in status.reasons)
+    if len(refusals) < count:
+        reasons[NOT_HELPFUL] += count - len(refusals)
+    histogram = sorted(f"{amount} {reason}" for reason, amount in reasons.items())
+    return f"0/{count} nodes are available: {', '.join(histogram)}."
