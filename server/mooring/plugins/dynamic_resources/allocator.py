@@ -1,0 +1,263 @@
+"""The search for devices on one node: depth first, the first complete set wins.
+
+Mirrors ``structured/internal/incubating`` of ``k8s.io/dynamic-resource-allocation``
+(allocator_incubating.go): which devices are chosen, in which order they are tried and what is an error
+are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from mooring.framework.objects.claims import DeviceConstraint, DeviceToleration
+from mooring.framework.objects.devices import Device, DeviceTaint
+from mooring.plugins.dynamic_resources.cel import compile_selector
+from mooring.plugins.dynamic_resources.constraints import Constraint, constraint_of
+from mooring.plugins.dynamic_resources.inventory import Candidate, DeviceID
+from mooring.plugins.dynamic_resources.ledger import Ledger
+from mooring.plugins.dynamic_resources.pools import Pool
+from mooring.plugins.dynamic_resources.requests import Choice, Request
+
+MAX_DEVICES = 32
+"""The most devices that a claim can get."""
+
+_KEPT_AWAY = frozenset({"NoSchedule", "NoExecute"})
+
+
+class AllocationError(Exception):
+    """The claims can't be allocated anywhere, because something is wrong with them; the decision fails."""
+
+
+class TooManyDevicesError(AllocationError):
+    """A claim would get more devices than it can hold."""
+
+
+class InvalidPoolsError(Exception):
+    """Nothing was found, and some of the node's pools are invalid."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimToAllocate:
+    """A claim without devices."""
+
+    key: str
+    requests: tuple[Request, ...]
+    constraints: tuple[DeviceConstraint, ...]
+
+
+Found = tuple[Candidate, Pool]
+
+
+@dataclass
+class Search:
+    """One search.
+
+    Attributes:
+        pools: The pools that the node reaches, in the order in which they are tried.
+        claims: What to allocate.
+        ledger: What is taken.
+        reaches: Whether the node reaches a device of a slice that says so per device.
+        check_time: Called now and then; raises when the search has taken too long.
+    """
+
+    pools: Sequence[Pool]
+    claims: Sequence[ClaimToAllocate]
+    ledger: Ledger
+    reaches: Callable[[Candidate], bool]
+    check_time: Callable[[], None]
+    chosen: list[list[Choice]] = field(init=False)
+    _constraints: list[list[Constraint]] = field(init=False)
+    _usable: list[Found] = field(init=False)
+    _matches: dict[tuple[int, DeviceID], bool] = field(init=False, default_factory=dict)
+    _all_devices: dict[int, list[Found]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.chosen = [[] for _ in self.claims]
+        self._constraints = [[constraint_of(each) for each in claim.constraints] for claim in self.claims]
+        self._usable = [
+            (candidate, pool) for pool in self.pools if pool.usable for candidate in pool.candidates
+        ]
+
+    def run(self) -> bool:
+        """Whether devices for all claims were found; ``chosen`` then has, per claim, a choice per device.
+
+        Raises:
+            AllocationError: Something is wrong with a claim.
+            EvaluationError: A selector failed on a device.
+            InvalidPoolsError: Nothing was found, and not all pools could be looked at.
+            SelectorError: A device's node selector can't be used.
+        """
+        for claim in self.claims:
+            least = sum(min(map(self._prepared, request.choices)) for request in claim.requests)
+            if least > MAX_DEVICES:
+                raise TooManyDevicesError(
+                    f"claim {claim.key} asks for {least} devices, more than {MAX_DEVICES}"
+                )
+        if self._claim(0):
+            return True
+        if any(pool.invalid for pool in self.pools):
+            raise InvalidPoolsError
+        return False
+
+    def _prepared(self, choice: Choice) -> int:
+        """How many devices ``choice`` needs; what "all" means is settled here."""
+        if not choice.everything:
+            return choice.count
+        for pool in self.pools:
+            if not pool.usable:
+                state = "invalid" if pool.invalid else "being updated"
+                raise AllocationError(
+                    f"request {choice.name} asks for all devices, but pool {'/'.join(pool.id)} is {state}"
+                )
+        found = [each for each in self._usable if self._fulfils(choice, each[0])]
+        self._all_devices[id(choice)] = [each for each in found if self.ledger.has_room(each[0], choice)]
+        return len(self._all_devices[id(choice)])
+
+    def _claim(self, claim: int) -> bool:
+        return claim == len(self.claims) or self._request(claim, 0)
+
+    def _request(self, claim: int, number: int) -> bool:
+        requests = self.claims[claim].requests
+        if number == len(requests):
+            try:
+                return self._claim(claim + 1)
+            except TooManyDevicesError:
+                return False
+        request = requests[number]
+        if not request.listed:
+            return self._devices(claim, number, request.choices[0], 0, 0)
+        too_many: TooManyDevicesError | None = TooManyDevicesError("every alternative has too many devices")
+        for choice in request.choices:
+            try:
+                if self._devices(claim, number, choice, 0, 0):
+                    return True
+                too_many = None
+            except TooManyDevicesError:
+                continue
+        if too_many is not None:
+            raise too_many
+        return False
+
+    def _devices(self, claim: int, number: int, choice: Choice, count: int, start: int) -> bool:
+        """Find the rest of the devices of ``choice``, which has ``count``, from the position ``start`` on."""
+        self.check_time()
+        everything = self._all_devices.get(id(choice)) if choice.everything else None
+        wanted = choice.count if everything is None else len(everything)
+        if choice.everything and not wanted:
+            return False
+        if count >= wanted:
+            return self._request(claim, number + 1)
+        if len(self.chosen[claim]) + wanted - count > MAX_DEVICES:
+            raise TooManyDevicesError(
+                f"claim {self.claims[claim].key} would get more than {MAX_DEVICES} devices"
+            )
+        if everything is not None:
+            return self._try(claim, number, choice, count, everything[count], 0)
+        for position in range(start, len(self._usable)):
+            found = self._usable[position]
+            if self._is_free(claim, choice, found[0]) and self._fulfils(choice, found[0]):
+                fits = self.ledger.has_room(found[0], choice)
+                if fits and self._try(claim, number, choice, count, found, position + 1):
+                    return True
+        return False
+
+    def _try(self, claim: int, number: int, choice: Choice, count: int, found: Found, rest: int) -> bool:
+        """Take the device, go on with the next one at ``rest``, and give it back if that leads nowhere."""
+        if not self._take(claim, choice, found):
+            return False
+        done = False
+        try:
+            done = self._devices(claim, number, choice, count + 1, rest)
+        finally:
+            if not done:
+                self._give_back(claim, choice, found)
+        return done
+
+    def _is_free(self, claim: int, choice: Choice, candidate: Candidate) -> bool:
+        if choice.admin:
+            return not self.ledger.held_by(candidate.id, claim)
+        return not self.ledger.in_use(candidate.id)
+
+    def _fulfils(self, choice: Choice, candidate: Candidate) -> bool:
+        key = id(choice), candidate.id
+        if key not in self._matches:
+            self._matches[key] = all(
+                compile_selector(text).matches(candidate.scope) for text in choice.expressions
+            ) and (not candidate.slice.spec.per_device_node_selection or self.reaches(candidate))
+        return self._matches[key]
+
+    def _take(self, claim: int, choice: Choice, found: Found) -> bool:
+        candidate, pool = found
+        if not self._is_free(claim, choice, candidate):
+            return False
+        counts = self._counts(candidate)
+        if counts and not self.ledger.count(candidate, pool):
+            return False
+        if self._is_acceptable(claim, choice, candidate):
+            self.ledger.take(candidate, choice, claim)
+            self.chosen[claim].append(choice)
+            return True
+        if counts:
+            self.ledger.uncount(candidate, pool)
+        return False
+
+    def _is_acceptable(self, claim: int, choice: Choice, candidate: Candidate) -> bool:
+        """Whether taints, constraints and capacity allow the device; if so the constraints have it."""
+        if _is_kept_away(candidate.device, choice):
+            return False
+        if not self._constrain(claim, choice, candidate):
+            if choice.everything:
+                raise AllocationError(
+                    f"claim {self.claims[claim].key}: a constraint keeps {'/'.join(candidate.id)} out, "
+                    f"but request {choice.name} asks for all devices"
+                )
+            return False
+        if self.ledger.has_room(candidate, choice):
+            return True
+        self._unconstrain(claim, choice, candidate)
+        return False
+
+    def _give_back(self, claim: int, choice: Choice, found: Found) -> None:
+        candidate, pool = found
+        self.chosen[claim].pop()
+        self.ledger.give_back(candidate, choice, claim)
+        self._unconstrain(claim, choice, candidate)
+        if self._counts(candidate):
+            self.ledger.uncount(candidate, pool)
+
+    def _counts(self, candidate: Candidate) -> bool:
+        """Whether taking the device takes counters: not for a further share of it."""
+        if not candidate.device.consumes_counters:
+            return False
+        return not (candidate.shared and self.ledger.has_shares(candidate.id))
+
+    def _constrain(self, claim: int, choice: Choice, candidate: Candidate) -> bool:
+        """Whether every constraint takes the device; if not, none of them has it."""
+        added: list[Constraint] = []
+        for constraint in self._constraints[claim]:
+            if not constraint.add(choice, candidate):
+                for earlier in reversed(added):
+                    earlier.remove(choice, candidate)
+                return False
+            added.append(constraint)
+        return True
+
+    def _unconstrain(self, claim: int, choice: Choice, candidate: Candidate) -> None:
+        for constraint in reversed(self._constraints[claim]):
+            constraint.remove(choice, candidate)
+
+
+def _is_kept_away(device: Device, choice: Choice) -> bool:
+    return any(
+        taint.effect in _KEPT_AWAY and not any(_tolerates(each, taint) for each in choice.tolerations)
+        for taint in device.taints
+    )
+
+
+def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"

@@ -1,0 +1,219 @@
+"""The grammar: an expression's text to a tree.
+
+Mirrors the part of CEL's grammar that selectors use: operators, selections, indices, calls, lists and
+literals of int, string and bool. Operators become calls under the names that cel-go gives them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<int>0x[0-9a-fA-F]+|\d+)(?![\w.])
+  | (?P<string>"(?:[^"\\\n]|\\["'\\nrt])*"|'(?:[^'\\\n]|\\["'\\nrt])*')(?!["'])
+  | (?P<name>[A-Za-z_]\w*)(?!["'])
+  | (?P<sign>&&|\|\||[=!<>]=|\[\?|\.\?|[-+*/%<>!?:()\[\].,])
+)""",
+    re.VERBOSE | re.ASCII,
+)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_RELATIONS = {"==", "!=", "<", "<=", ">", ">=", "in"}
+_LEVELS = ({"||"}, {"&&"}, _RELATIONS, {"+", "-"}, {"*", "/", "%"})
+_RESERVED = {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop"}
+_RESERVED |= {"namespace", "null", "package", "return", "var", "void", "while"}
+_MAX_DEPTH = 40
+
+
+class UnsupportedExpressionError(ValueError):
+    """The expression is no CEL, or uses a part of CEL that is not supported; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant: bool, int or str."""
+
+    value: bool | int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of ``operand``: ``operand.key`` or ``operand[key]``.
+
+    Attributes:
+        selected: It was written with a dot.
+        optional: It was written with a question mark, so that a missing entry is no error.
+    """
+
+    operand: Node
+    key: Node
+    selected: bool
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of ``arguments``; a method's target is the first of them."""
+
+    function: str
+    arguments: tuple[Node, ...]
+    method: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list."""
+
+    items: tuple[Node, ...]
+
+
+Node = Literal | Name | Entry | Call | Items
+
+
+def parse(text: str) -> Node:
+    """The tree of ``text``.
+
+    Raises:
+        UnsupportedExpressionError: It can't be read.
+    """
+    parser = _Parser(list(_tokens(text)))
+    tree = parser.expression()
+    parser.expect("end")
+    return tree
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    """(kind, text) of each token; the kind of a sign is the sign itself."""
+    text = text.rstrip()
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise UnsupportedExpressionError(f"can't read {text[at : at + 20].strip()!r}")
+        kind, found = match.lastgroup or "", match[match.lastgroup or 0]
+        if kind == "name" and found in _RESERVED:
+            raise UnsupportedExpressionError(f"the word {found!r}")
+        yield (found, found) if kind == "sign" or found == "in" else (kind, found)
+        at = match.end()
+    yield "end", "the end"
+
+
+class _Parser:
+    """Reads tokens from left to right; every method leaves off behind what it read."""
+
+    def __init__(self, tokens: list[tuple[str, str]]) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._depth = 0
+
+    def expression(self) -> Node:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise UnsupportedExpressionError(f"expressions nested deeper than {_MAX_DEPTH}")
+        condition = self._binary(0)
+        if self._take("?"):
+            yes = self._binary(0)
+            self.expect(":")
+            condition = Call("_?:_", (condition, yes, self.expression()))
+        self._depth -= 1
+        return condition
+
+    def _binary(self, level: int) -> Node:
+        if level == len(_LEVELS):
+            return self._unary()
+        left = self._binary(level + 1)
+        while self._tokens[self._at][0] in _LEVELS[level]:
+            sign = self._next()
+            name = "@in" if sign == "in" else f"_{sign}_"
+            left = Call(name, (left, self._binary(level + 1)))
+        return left
+
+    def _unary(self) -> Node:
+        for sign in ("!", "-"):
+            if self._take(sign):
+                kind, text = self._tokens[self._at]
+                if kind == sign:
+                    raise UnsupportedExpressionError(f"a repeated {sign!r}")
+                if sign == "-" and kind == "int":
+                    self._next()
+                    return self._members(_integer(-int(text, 0) if "x" in text else -int(text)))
+                return Call(f"{sign}_", (self._members(self._primary()),))
+        return self._members(self._primary())
+
+    def _members(self, operand: Node) -> Node:
+        while True:
+            if self._take("."):
+                name = self.expect("name")
+                if self._take("("):
+                    operand = Call(name, (operand, *self._arguments(")")), method=True)
+                else:
+                    operand = Entry(operand, Literal(name), selected=True, optional=False)
+            elif self._take(".?"):
+                operand = Entry(operand, Literal(self.expect("name")), selected=True, optional=True)
+            elif self._take("["):
+                operand = self._index(operand, optional=False)
+            elif self._take("[?"):
+                operand = self._index(operand, optional=True)
+            else:
+                return operand
+
+    def _index(self, operand: Node, *, optional: bool) -> Node:
+        key = self.expression()
+        self.expect("]")
+        return Entry(operand, key, selected=False, optional=optional)
+
+    def _primary(self) -> Node:
+        if self._take("("):
+            inner = self.expression()
+            self.expect(")")
+            return inner
+        if self._take("["):
+            return Items(self._arguments("]"))
+        kind, text = self._tokens[self._at]
+        if kind not in ("int", "string", "name"):
+            raise UnsupportedExpressionError(f"{text!r} where a value should be")
+        self._next()
+        if kind == "int":
+            return _integer(int(text, 16) if "x" in text else int(text))
+        if kind == "string":
+            return Literal(re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1]))
+        if text in ("true", "false"):
+            return Literal(text == "true")
+        return Call(text, self._arguments(")")) if self._take("(") else Name(text)
+
+    def _arguments(self, end: str) -> tuple[Node, ...]:
+        arguments: list[Node] = []
+        while not self._take(end):
+            if arguments:
+                self.expect(",")
+            arguments.append(self.expression())
+        return tuple(arguments)
+
+    def expect(self, kind: str) -> str:
+        if self._tokens[self._at][0] != kind:
+            raise UnsupportedExpressionError(f"{self._tokens[self._at][1]!r} where {kind!r} should be")
+        return self._next()
+
+    def _take(self, kind: str) -> bool:
+        found = self._tokens[self._at][0] == kind
+        self._at += found
+        return found
+
+    def _next(self) -> str:
+        self._at += 1
+        return self._tokens[self._at - 1][1]
+
+
+def _integer(value: int) -> Literal:
+    if not -(2**63) <= value < 2**63:
+        raise UnsupportedExpressionError(f"{value} is outside int64")
+    return Literal(value)

@@ -1,0 +1,233 @@
+"""Finds devices for the claims of a pod.
+
+Mirrors ``plugins/dynamicresources/dynamicresources.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+from mooring.framework import (
+    SUCCESS,
+    CycleState,
+    FilterPlugin,
+    Handle,
+    Int64s,
+    NodeView,
+    Normalizer,
+    Pod,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    ReservePlugin,
+    Scope,
+    ScorePlugin,
+    Snapshot,
+    Status,
+    Verdicts,
+)
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects.claims import ResourceClaim
+from mooring.framework.objects.devices import DeviceClass, ResourceSlice
+from mooring.framework.preemption import RefusedNodes
+from mooring.plugins.dynamic_resources.allocator import AllocationError, ClaimToAllocate
+from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
+from mooring.plugins.dynamic_resources.cel import EvaluationError
+from mooring.plugins.dynamic_resources.inventory import Inventory, take_stock
+from mooring.plugins.dynamic_resources.ledger import Allocated, CounterBoard, allocated_by
+from mooring.plugins.dynamic_resources.note import Note
+from mooring.plugins.dynamic_resources.pod_claims import ClaimError, claims_of, is_stuck, to_be_allocated
+from mooring.plugins.dynamic_resources.reach import Reach, SelectorError, parsed
+from mooring.plugins.dynamic_resources.support import (
+    extended_resources,
+    unreserved,
+    unsupported_claims,
+    unsupported_extended_resource,
+    unsupported_setting,
+)
+
+REASON_UNAVAILABLE = Status.unresolvable("resourceclaim not available on the node")
+_FAILURES = (AllocationError, EvaluationError, SelectorError)
+
+
+class DynamicResources(
+    PreEnqueuePlugin[DynamicResourcesArgs],
+    PreFilterPlugin[DynamicResourcesArgs],
+    FilterPlugin[DynamicResourcesArgs],
+    PostFilterPlugin[DynamicResourcesArgs],
+    ScorePlugin[DynamicResourcesArgs],
+    ReservePlugin[DynamicResourcesArgs],
+    PreBindPlugin[DynamicResourcesArgs],
+):
+    """Refuses nodes on which a pod's claims can't get or use their devices; prefers early alternatives."""
+
+    name = "DynamicResources"
+    Args = DynamicResourcesArgs
+    scope = Scope.CLUSTER
+    normalizer = Normalizer.BY_MAX
+
+    def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._unsupported = unsupported_setting(handle)
+        # Made anew when the kind's version moves; each is replaced in one step, so threads may share them.
+        self._inventory: tuple[int, Inventory] = (-1, Inventory())
+        self._allocated: tuple[int, Allocated] = (-1, Allocated())
+
+    def sign(self, pod: Pod) -> Hashable | None:
+        return None if pod.spec.resource_claims else tuple(sorted(extended_resources(pod)))
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        if not pod.spec.resource_claims or self._unsupported is not None:
+            return SUCCESS
+        try:
+            claims_of(pod, self.handle.snapshot().objects)
+        except ClaimError as error:
+            return Status.unresolvable(str(error))
+        return SUCCESS
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
+        state.write(self.name, Note())
+        objects = nodes.snapshot.objects
+        try:
+            claims = claims_of(pod, objects) if self._unsupported is None else []
+            unsupported = self._refusal(pod, objects)
+            if unsupported is not None:
+                return _not_supported(unsupported)
+            if not claims:
+                return Status.skip()
+            return self._prepare(state, pod, claims, nodes.snapshot)
+        except ClaimError as error:
+            return Status.unresolvable(str(error))
+
+    def _refusal(self, pod: Pod, objects: ObjectTable) -> str | None:
+        if pod.spec.resource_claims and self._unsupported is not None:
+            return self._unsupported
+        return unsupported_extended_resource(pod, objects.all(DeviceClass))
+
+    def _prepare(
+        self, state: CycleState, pod: Pod, claims: Sequence[ResourceClaim], snapshot: Snapshot
+    ) -> PreFilterResult | Status:
+        """Write the note; the status says why the pod can't be scheduled at all."""
+        objects = snapshot.objects
+        to_allocate: list[ClaimToAllocate] = []
+        for claim in claims:
+            if claim.status.allocation is None:
+                to_allocate.append(to_be_allocated(claim, objects))
+            elif claim.status.allocation.node_selector is not None:
+                parsed(claim.status.allocation.node_selector, "status.allocation.nodeSelector")
+        refusal = unsupported_claims(pod, to_allocate, snapshot)
+        if refusal is not None:
+            return _not_supported(refusal)
+        now, timeout = self.handle.clock.now(), self.args.binding_timeout
+        stuck = [i for i, claim in enumerate(claims) if timeout is not None and is_stuck(claim, now, timeout)]
+        note = Note(tuple(claims), frozenset(stuck), tuple(to_allocate))
+        if to_allocate:
+            note.inventory = self._stock(objects)
+            note.board = CounterBoard(self._taken(objects))
+        state.write(self.name, note)
+        return PreFilterResult()
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        note = state.read(self.name, Note)
+        if not note.claims:
+            return Verdicts.passed(len(nodes))
+        reach = Reach(nodes)
+        statuses: list[Status] = []
+        for position, name in enumerate(nodes.names):
+            try:
+                statuses.append(self._verdict(note, reach, position, name))
+            except _FAILURES as failure:
+                statuses.append(Status.error(f"node {name}: {failure}"))
+                break
+        statuses += [SUCCESS] * (len(nodes) - len(statuses))
+        return Verdicts.of(statuses)
+
+    def _verdict(self, note: Note, reach: Reach, position: int, name: str) -> Status:
+        unavailable = note.unusable(reach, position)
+        refused = note.allocate(reach, position, name, self._deadline())
+        if refused is not None:
+            return refused
+        note.unavailable |= unavailable
+        return REASON_UNAVAILABLE if unavailable else SUCCESS
+
+    def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
+        """Names the claim that kube-scheduler would deallocate; deallocating is left to it."""
+        note = state.read(self.name, Note)
+        if not note.claims:
+            return Status.unschedulable("no new claims to deallocate")
+        for index in sorted(note.unavailable):
+            claim = note.claims[index]
+            users = {user.uid for user in claim.status.reserved_for}
+            if len(claim.status.reserved_for) <= 1 and users <= {pod.metadata.uid}:
+                name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+                return Status.unschedulable(f"ResourceClaim {name} could be deallocated")
+        return Status.unschedulable("still not schedulable")
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        note = state.read(self.name, Note)
+        scores = np.zeros(len(nodes), np.int64)
+        if not note.to_allocate:
+            return scores
+        reach = Reach(nodes)
+        for position, name in enumerate(nodes.names):
+            if name not in note.scores:
+                note.allocate(reach, position, name, self._deadline())
+            scores[position] = note.scores.get(name, 0)
+        return scores
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Refuses pods whose claims are not allocated and reserved yet: nobody would write that down."""
+        return self._unreserved(pod)
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Nothing was reserved."""
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """As ``reserve``, for profiles without it."""
+        return self._unreserved(pod)
+
+    def _unreserved(self, pod: Pod) -> Status:
+        if not pod.spec.resource_claims:
+            return SUCCESS
+        try:
+            refusal = unreserved(claims_of(pod, self.handle.snapshot().objects), pod)
+        except ClaimError as error:
+            return Status.unresolvable(str(error))
+        return SUCCESS if refusal is None else _not_supported(refusal)
+
+    def _deadline(self) -> Callable[[], None]:
+        """A check that raises once filtering one node, from now on, has taken too long."""
+        timeout, clock = self.args.filter_timeout, self.handle.clock
+        if not timeout:
+            return lambda: None
+        end = clock.monotonic() + timeout.total_seconds()
+
+        def check() -> None:
+            if clock.monotonic() > end:
+                raise AllocationError(f"no devices found within {timeout.total_seconds():g} s")
+
+        return check
+
+    def _stock(self, objects: ObjectTable) -> Inventory:
+        version = objects.version(ResourceSlice)
+        known, inventory = self._inventory
+        if known != version:
+            inventory = take_stock(objects.all(ResourceSlice))
+            self._inventory = version, inventory
+        return inventory
+
+    def _taken(self, objects: ObjectTable) -> Allocated:
+        version = objects.version(ResourceClaim)
+        known, allocated = self._allocated
+        if known != version:
+            allocated = allocated_by(objects.all(ResourceClaim))
+            self._allocated = version, allocated
+        return allocated
+
+
+def _not_supported(what: str) -> Status:
+    return Status.unresolvable(f"plugin DynamicResources does not support {what} yet")

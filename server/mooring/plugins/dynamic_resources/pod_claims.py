@@ -1,0 +1,118 @@
+"""The claims that a pod uses, and whether they can be used at the moment.
+
+Mirrors ``foreachPodResourceClaim`` in ``plugins/dynamicresources/dynamicresources.go`` and
+``k8s.io/dynamic-resource-allocation/resourceclaim``.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from mooring.framework import Pod
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects.claims import DeviceRequestAllocationResult, ResourceClaim
+from mooring.framework.objects.devices import DeviceClass
+from mooring.framework.objects.pod import PodResourceClaim
+from mooring.plugins.dynamic_resources.allocator import ClaimToAllocate
+from mooring.plugins.dynamic_resources.requests import class_names, requests_of
+
+
+class ClaimError(Exception):
+    """A claim of the pod can't be used now; the pod has to wait. The message is kube-scheduler's."""
+
+
+def claims_of(pod: Pod, objects: ObjectTable) -> list[ResourceClaim]:
+    """The claims of ``pod``, in its order; an entry for which no claim is needed is left out.
+
+    Raises:
+        ClaimError: A claim is missing, being deleted or somebody else's.
+    """
+    claims: list[ResourceClaim] = []
+    for entry in pod.spec.resource_claims:
+        name = _claim_name(pod, entry)
+        if name is None:
+            continue
+        namespace = pod.metadata.namespace
+        claim = objects.get(ResourceClaim, name, namespace)
+        if claim is None:
+            raise ClaimError(f'could not find ResourceClaim "{namespace}/{name}"')
+        if claim.metadata.deletion_timestamp:
+            raise ClaimError(f'resourceclaim "{name}" is being deleted')
+        if entry.resource_claim_name is None and not _is_controlled(claim, pod):
+            raise ClaimError(
+                f"ResourceClaim {namespace}/{name} was not created for Pod {pod.key} (Pod is not owner)"
+            )
+        claims.append(claim)
+    return claims
+
+
+def _claim_name(pod: Pod, entry: PodResourceClaim) -> str | None:
+    if entry.resource_claim_name is not None:
+        return entry.resource_claim_name
+    if entry.resource_claim_template_name is None:
+        raise ClaimError(
+            f'pod "{pod.key}", spec.resourceClaim "{entry.name}": none of the supported fields are set'
+        )
+    for made in pod.status.resource_claim_statuses:
+        if made.name == entry.name:
+            return made.resource_claim_name
+    raise ClaimError(f'pod "{pod.key}": ResourceClaim not created yet')
+
+
+def _is_controlled(claim: ResourceClaim, pod: Pod) -> bool:
+    controllers = (owner for owner in claim.metadata.owner_references if owner.controller)
+    controller = next(controllers, None)
+    return controller is not None and controller.uid == pod.metadata.uid
+
+
+def to_be_allocated(claim: ResourceClaim, objects: ObjectTable) -> ClaimToAllocate:
+    """``claim``, which has no devices, with the device classes that it names.
+
+    Raises:
+        ClaimError: There is no such class.
+    """
+    classes: dict[str, DeviceClass] = {}
+    for name, class_name in (each for asked in claim.spec.devices.requests for each in class_names(asked)):
+        found = objects.get(DeviceClass, class_name)
+        if found is None:
+            raise ClaimError(f"request {name}: device class {class_name} does not exist")
+        classes[class_name] = found
+    return ClaimToAllocate(
+        key=f"{claim.metadata.namespace}/{claim.metadata.name}",
+        requests=requests_of(claim, classes),
+        constraints=claim.spec.devices.constraints,
+    )
+
+
+def is_stuck(claim: ResourceClaim, now: float, timeout: timedelta) -> bool:
+    """Whether the allocated claim's devices failed to become ready, or took longer than ``timeout``.
+
+    Mirrors ``isClaimReadyForBinding`` and ``isClaimTimeout``.
+    """
+    allocation = claim.status.allocation
+    results = allocation.devices.results if allocation is not None else ()
+    for result in results:
+        if not result.binding_conditions:
+            continue
+        said = _conditions(claim, result)
+        if any(said.get(failure) == "True" for failure in result.binding_failure_conditions):
+            return True
+        if any(said.get(condition) != "True" for condition in result.binding_conditions):
+            return _is_late(claim, now, timeout)
+    return False
+
+
+def _conditions(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> dict[str, str]:
+    """The status of each type of condition that the driver reports of the device."""
+    wanted = (result.driver, result.pool, result.device)
+    for said in claim.status.devices:
+        if (said.driver, said.pool, said.device) == wanted:
+            return {condition.type: condition.status for condition in reversed(said.conditions)}
+    return {}
+
+
+def _is_late(claim: ResourceClaim, now: float, timeout: timedelta) -> bool:
+    began = claim.status.allocation and claim.status.allocation.allocation_timestamp
+    if not began:
+        return False
+    return datetime.fromisoformat(began) + timeout < datetime.fromtimestamp(now, UTC)

@@ -1,0 +1,124 @@
+"""The pools of devices that a node reaches.
+
+Mirrors ``GatherPools`` of ``k8s.io/dynamic-resource-allocation/structured`` (pools_incubating.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from mooring.framework.quantity import parse_quantity
+from mooring.plugins.dynamic_resources.inventory import Candidate, CounterID, Inventory, PoolID, Slice
+from mooring.plugins.dynamic_resources.reach import Reach
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A pool as one node sees it.
+
+    Attributes:
+        id: Which pool.
+        usable: Its announcements are complete and valid.
+        invalid: They contradict each other.
+        candidates: The devices in the slices that the node reaches.
+        out_of_reach: The devices in its other slices; they take from the same counters.
+        counters: What the pool has of each counter, in billionths.
+    """
+
+    id: PoolID
+    invalid: bool = False
+    incomplete: bool = False
+    candidates: tuple[Candidate, ...] = ()
+    out_of_reach: tuple[Candidate, ...] = ()
+    counters: dict[CounterID, int] = field(default_factory=dict)
+
+    @property
+    def usable(self) -> bool:
+        """Whether its devices can be had."""
+        return not self.invalid and not self.incomplete
+
+    @property
+    def binds_late(self) -> bool:
+        """Whether one of its devices must be made ready after it was chosen; such pools come last."""
+        return any(candidate.device.binding_conditions for candidate in self.candidates)
+
+
+def gather_pools(inventory: Inventory, reach: Reach, position: int, node_name: str) -> list[Pool]:
+    """The pools that the node at ``position`` reaches, in the order in which they are tried.
+
+    Raises:
+        SelectorError: A slice's or device's node selector can't be used.
+    """
+    reached: dict[PoolID, list[Slice]] = {}
+    for one in (*inventory.of_node.get(node_name, ()), *inventory.others):
+        if _reaches(one, reach, position):
+            spec = one.object.spec
+            _keep_newest(reached.setdefault(PoolID(spec.driver, spec.pool.name), []), one)
+    pools = [
+        pool
+        for pool_id, slices in reached.items()
+        if (pool := _pool(pool_id, slices, inventory.of_pool[pool_id])) is not None
+    ]
+    return sorted(pools, key=lambda pool: (pool.binds_late, pool.id))
+
+
+def _reaches(one: Slice, reach: Reach, position: int) -> bool:
+    spec = one.object.spec
+    if spec.shared_counters:
+        return True
+    if spec.node_name or spec.all_nodes or spec.node_selector is not None:
+        return reach.matches(position, spec.node_name, spec.all_nodes, spec.node_selector)
+    return bool(spec.per_device_node_selection) and any(
+        reach.matches(position, device.node_name, device.all_nodes, device.node_selector)
+        for device in spec.devices
+    )
+
+
+def _keep_newest(slices: list[Slice], one: Slice) -> None:
+    if slices and one.generation > slices[0].generation:
+        slices.clear()
+    if not slices or one.generation == slices[0].generation:
+        slices.append(one)
+
+
+def _pool(pool_id: PoolID, reached: list[Slice], published: list[Slice]) -> Pool | None:
+    """The pool; None when the node reaches only slices of a generation that has been replaced."""
+    generation, size = reached[0].generation, reached[0].pool_size
+    everything = reached
+    if len(reached) != size:
+        if any(one.generation > generation for one in published):
+            return None
+        everything = [one for one in published if one.generation == generation]
+        if len(everything) != size:
+            return Pool(pool_id, incomplete=True)
+    names = {one.name for one in reached}
+    return _complete_pool(pool_id, reached, [one for one in everything if one.name not in names])
+
+
+def _complete_pool(pool_id: PoolID, reached: list[Slice], others: list[Slice]) -> Pool:
+    reached = sorted(reached, key=lambda one: one.name)
+    counters: dict[CounterID, int] = {}
+    seen: set[str] = set()
+    for counter_set in (found for one in reached for found in one.object.spec.shared_counters):
+        if counter_set.name in seen:
+            return Pool(pool_id, invalid=True)
+        seen.add(counter_set.name)
+        for name, counter in counter_set.counters.items():
+            counters[counter_set.name, name] = parse_quantity(counter.value)
+    candidates = _candidates(one for one in reached if not one.object.spec.shared_counters)
+    out_of_reach = _candidates(others)
+    duplicates = len({candidate.id for candidate in candidates}) < len(candidates)
+    unknown = any(
+        taken.counter_set not in seen
+        or any((taken.counter_set, name) not in counters for name in taken.counters)
+        for candidate in (*candidates, *out_of_reach)
+        for taken in candidate.device.consumes_counters
+    )
+    if duplicates or unknown:
+        return Pool(pool_id, invalid=True)
+    return Pool(pool_id, candidates=candidates, out_of_reach=out_of_reach, counters=counters)
+
+
+def _candidates(slices: Iterable[Slice]) -> tuple[Candidate, ...]:
+    return tuple(candidate for one in slices for candidate in one.candidates)

@@ -1,0 +1,113 @@
+"""What claims ask for, in one form: each request is a list of choices, tried in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mooring.framework.objects.claims import (
+    CapacityRequirements,
+    DeviceRequest,
+    DeviceSubRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+from mooring.framework.objects.devices import DeviceClass, DeviceSelector
+from mooring.framework.quantity import parse_quantity
+
+ALL = "All"
+"""The allocation mode that takes every device that fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Devices of one class.
+
+    Attributes:
+        name: The request's name, ``request/subrequest`` for one of several choices.
+        request: The request's own name.
+        expressions: What a device must fulfil: the class's expressions, then the request's.
+        everything: All devices that fit, instead of ``count`` of them.
+        count: How many.
+        admin: For administration: devices in use can be had as well.
+        tolerations: Device taints that don't matter.
+        amounts: How much of a shared device's capacity is asked for, in billionths; None = nothing said.
+    """
+
+    name: str
+    request: str
+    expressions: tuple[str, ...]
+    everything: bool
+    count: int
+    admin: bool
+    tolerations: tuple[DeviceToleration, ...]
+    amounts: dict[str, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request: its choices, the first that can be had wins.
+
+    Attributes:
+        listed: The choices are a list of alternatives, which counts in scores.
+    """
+
+    choices: tuple[Choice, ...]
+    listed: bool
+
+
+def class_names(request: DeviceRequest) -> Sequence[tuple[str, str]]:
+    """(name of the choice, its device class) for each choice of ``request``."""
+    if request.exactly is not None:
+        return [(request.name, request.exactly.device_class_name)]
+    return [(f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available]
+
+
+def requests_of(claim: ResourceClaim, classes: dict[str, DeviceClass]) -> tuple[Request, ...]:
+    """The requests of ``claim``; ``classes`` has every class that they name."""
+    return tuple(_request(request, classes) for request in claim.spec.devices.requests)
+
+
+def _request(request: DeviceRequest, classes: dict[str, DeviceClass]) -> Request:
+    exactly = request.exactly
+    if exactly is not None:
+        choice = _choice(request.name, request.name, exactly, bool(exactly.admin_access), classes)
+        return Request((choice,), listed=False)
+    choices = (
+        _choice(f"{request.name}/{sub.name}", request.name, sub, False, classes)
+        for sub in request.first_available
+    )
+    return Request(tuple(choices), listed=True)
+
+
+def _choice(
+    name: str,
+    request: str,
+    asked: ExactDeviceRequest | DeviceSubRequest,
+    admin: bool,
+    classes: dict[str, DeviceClass],
+) -> Choice:
+    everything = asked.allocation_mode == ALL
+    selectors = (*classes[asked.device_class_name].spec.selectors, *asked.selectors)
+    return Choice(
+        name=name,
+        request=request,
+        expressions=_expressions(selectors),
+        everything=everything,
+        # The API server makes of an absent count 1.
+        count=0 if everything else asked.count or 1,
+        admin=admin,
+        tolerations=asked.tolerations,
+        amounts=_amounts(asked.capacity),
+    )
+
+
+def _amounts(asked: CapacityRequirements | None) -> dict[str, int] | None:
+    if asked is None:
+        return None
+    return {name: parse_quantity(amount) for name, amount in asked.requests.items()}
+
+
+def _expressions(selectors: Sequence[DeviceSelector]) -> tuple[str, ...]:
+    return tuple(selector.cel.expression for selector in selectors if selector.cel is not None)

@@ -1,0 +1,76 @@
+"""DynamicResources: devices in slices, classes, and claims that ask for them or have them."""
+
+from __future__ import annotations
+
+from tests.conformance.families.device_claims import claims
+from tests.conformance.families.device_pools import cluster
+from tests.conformance.families.draft import Draft
+
+
+def exact(draft: Draft) -> None:
+    """Counts, whole classes, attributes of single devices."""
+    cluster(draft)
+    claims(draft)
+
+
+def alternatives(draft: Draft) -> None:
+    """Lists of which the first that can be had is taken, which scores tell."""
+    cluster(draft)
+    claims(draft, listed=0.7)
+
+
+def constrained(draft: Draft) -> None:
+    """Devices that have an attribute alike, or each differently."""
+    cluster(draft)
+    claims(draft, constrained=0.9)
+
+
+def shared(draft: Draft) -> None:
+    """Devices of which several claims have a share, and counters that devices take from."""
+    cluster(draft, sharing=0.7, counters=0.5)
+    claims(draft, amounts=0.6, listed=0.2, constrained=0.2)
+
+
+def partitioned(draft: Draft) -> None:
+    """Devices that take from counters of their pool."""
+    cluster(draft, sharing=0.1, counters=1.0)
+    claims(draft, listed=0.3)
+
+
+def tainted(draft: Draft) -> None:
+    """Devices that need a toleration, and access for administration."""
+    cluster(draft, tainted=0.5)
+    claims(draft, tolerated=0.6, admin=0.3)
+
+
+def allocated(draft: Draft) -> None:
+    """Claims that have their devices: where they can be used, and whether these are ready."""
+    cluster(draft, binding=0.4)
+    claims(draft, allocated=0.7)
+
+
+def broken(draft: Draft) -> None:
+    """Pools that are incomplete, outdated or invalid; claims and classes that are missing."""
+    cluster(draft, faulty=0.4, counters=0.3)
+    claims(draft, faulty=0.15, listed=0.2)
+
+
+def selectors(draft: Draft) -> None:
+    """Expressions of all kinds over attributes that are not always there."""
+    cluster(draft)
+    claims(draft, expressions=1.0)
+
+
+def everything(draft: Draft) -> None:
+    """All of it at once."""
+    cluster(draft, sharing=0.3, counters=0.3, tainted=0.2, binding=0.2, faulty=0.1)
+    claims(
+        draft,
+        listed=0.3,
+        constrained=0.3,
+        amounts=0.2,
+        tolerated=0.4,
+        admin=0.1,
+        allocated=0.2,
+        expressions=0.3,
+    )
