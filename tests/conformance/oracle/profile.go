@@ -132,7 +132,12 @@ func newDRAManager(ctx context.Context, c *cluster) (fwk.SharedDRAManager, error
 	if !utilfeature.DefaultFeatureGate.Enabled(features.DynamicResourceAllocation) {
 		return nil, nil
 	}
-	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), fwk.Devices(c.factory).ResourceClaims().Informer(), "ResourceClaim", "", nil)
+	informer := fwk.Devices(c.factory).ResourceClaims().Informer()
+	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), informer, "ResourceClaim", "", nil)
+	// The informer never runs, so the cache hears of the claims from here.
+	for _, claim := range informer.GetIndexer().List() {
+		assumecache.AddTestObject(claims, claim)
+	}
 	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: fwk.Devices(c.factory).ResourceSlices(), KubeClient: c.client})
 	if err != nil {
 		return nil, err
