@@ -19,6 +19,8 @@ IMAGE_SIZES = {"app:1": 10, "db:2": 20, "web:3": 30}
 """Every node gives an image the same size, so that it doesn't matter which one came first."""
 
 AFFINITY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}
+TOKEN = {"name": "token", "projected": {}}
+CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
 
 
 @st.composite
@@ -60,6 +62,7 @@ def pods(draw: st.DrawFn, names: tuple[str, ...] = POD_NAMES) -> Pod:
                 }
             ],
             "affinity": draw(st.sampled_from([None, AFFINITY])),
+            "volumes": draw(st.sampled_from([[], [TOKEN], [TOKEN, CLAIM]])),
         },
         status={"phase": draw(st.sampled_from(("Pending", "Running", "Running", "Succeeded")))},
     )
@@ -169,6 +172,7 @@ def content(state: State) -> dict[str, Any]:
             for key, c in pod_table.classes.items()
         },
         "rows": sorted(name_of[row] for row in pod_table.by_row),
+        "with_storage": {name_of[row]: set(uids) for row, uids in pod_table.with_storage.items()},
         "affinities": {
             key: (a.key, a.terms, {name_of[row]: n for row, n in a.counts.items()})
             for key, a in pod_table.affinities.items()

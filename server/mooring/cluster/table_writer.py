@@ -37,6 +37,7 @@ class TableWriter:
         self.touched: set[int] = set()
         self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
         self._by_row = SharedValues(self.pods.by_row, dict)
+        self._with_storage = SharedValues(self.pods.with_storage, dict)
         self._classes = SharedValues(self.pods.classes, _copy_of_class)
         self._affinities = SharedValues(self.pods.affinities, _copy_of_class)
         self._nominated = SharedValues(self.pods.nominated, dict)
@@ -52,6 +53,7 @@ class TableWriter:
         pods = PodTable(
             old.records.copy(),
             old.by_row.copy(),
+            old.with_storage.copy(),
             old.classes.copy(),
             old.affinities.copy(),
             old.nominated.copy(),
@@ -59,6 +61,7 @@ class TableWriter:
         twin = TableWriter(self.nodes.fork(), pods, self.objects.fork())
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
         twin._by_row = self._by_row.fork(pods.by_row)
+        twin._with_storage = self._with_storage.fork(pods.with_storage)
         twin._classes = self._classes.fork(pods.classes)
         twin._affinities = self._affinities.fork(pods.affinities)
         twin._nominated = self._nominated.fork(pods.nominated)
@@ -139,6 +142,8 @@ class TableWriter:
             return
         self.nodes.take(row, self.nodes.footprint(record.usage))
         _add(self._by_row, row, uid)
+        if _has_storage(record.pod):
+            _add(self._with_storage, row, uid)
         pod_class = self._classes.writable(record.class_key)
         if pod_class is None:
             namespace, _, terminating = key = record.class_key
@@ -159,6 +164,7 @@ class TableWriter:
             return
         self.nodes.give_back(row, self.nodes.footprint(record.usage))
         _discard(self._by_row, row, uid)
+        _discard(self._with_storage, row, uid)
         _discount(self._classes, record.class_key, row)
         if record.affinity_key is not None:
             _discount(self._affinities, record.affinity_key, row)
@@ -207,6 +213,10 @@ def _class_key(pod: Pod) -> ClassKey:
     return (meta.namespace, frozenset(meta.labels.items()), meta.deletion_timestamp is not None)
 
 
+def _has_storage(pod: Pod) -> bool:
+    return any(volume.is_storage for volume in pod.spec.volumes)
+
+
 def _same_place(old: PodRecord, new: PodRecord) -> bool:
     """True when nothing that is counted by row differs."""
     return (
@@ -216,4 +226,5 @@ def _same_place(old: PodRecord, new: PodRecord) -> bool:
         and old.usage == new.usage
         and old.class_key == new.class_key
         and old.affinity_key == new.affinity_key
+        and _has_storage(old.pod) == _has_storage(new.pod)
     )

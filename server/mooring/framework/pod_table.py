@@ -78,6 +78,7 @@ class PodTable:
     Attributes:
         records: By UID.
         by_row: UIDs of the pods on each node row, in the order in which they came.
+        with_storage: The same for the pods that have a claim or a disk.
         classes: The distinct kinds of placed pods.
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
         nominated: UIDs of the pods without a node, by the name of the node that preemption made room on.
@@ -85,6 +86,7 @@ class PodTable:
 
     records: dict[str, PodRecord] = field(default_factory=dict)
     by_row: dict[int, dict[str, None]] = field(default_factory=dict)
+    with_storage: dict[int, dict[str, None]] = field(default_factory=dict)
     classes: dict[ClassKey, PodClass] = field(default_factory=dict)
     affinities: dict[AffinityKey, AffinityClass] = field(default_factory=dict)
     nominated: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -99,13 +101,20 @@ class PodTable:
 
     def on_row(self, row: int) -> Iterator[Pod]:
         """The pods on a node, in the order in which they came."""
-        for uid in tuple(self.by_row.get(row, ())):
-            record = self.records.get(uid)
-            if record is not None:
-                yield record.pod
+        yield from self._pods(self.by_row.get(row, {}))
+
+    def with_storage_on(self, row: int) -> Iterator[Pod]:
+        """The pods on a node that have a claim or a disk, in the order in which they came."""
+        yield from self._pods(self.with_storage.get(row, {}))
 
     def pending(self) -> Iterator[Pod]:
         """The pods that no node was chosen for, in the order in which they came."""
         for record in tuple(self.records.values()):
             if not record.pod.spec.node_name:
+                yield record.pod
+
+    def _pods(self, uids: dict[str, None]) -> Iterator[Pod]:
+        for uid in tuple(uids):
+            record = self.records.get(uid)
+            if record is not None:
                 yield record.pod

@@ -55,11 +55,12 @@ class CinderVolumeSource(Object, frozen=True):
 
 
 class AzureDiskVolumeSource(Object, frozen=True):
-    """An Azure disk."""
+    """An Azure disk; ``kind`` is Shared, Dedicated or Managed, None = Shared."""
 
     disk_name: str = ""
     disk_uri: str = field(default="", name="diskURI")
     read_only: bool | None = None
+    kind: str | None = None
 
 
 class AzureFileVolumeSource(Object, frozen=True):
@@ -116,3 +117,23 @@ class Volume(Object, frozen=True):
     portworx_volume: PortworxVolumeSource | None = None
     csi: CSIVolumeSource | None = None
     image: ImageVolumeSource | None = None
+
+    @property
+    def is_storage(self) -> bool:
+        """True for a claim or a disk, which other pods may want too or which take room on a node."""
+        return any(
+            source is not None
+            for source in (
+                self.persistent_volume_claim,
+                self.ephemeral,
+                self.gce_persistent_disk,
+                self.aws_elastic_block_store,
+                self.rbd,
+                self.iscsi,
+                self.cinder,
+                self.azure_file,
+                self.vsphere_volume,
+                self.azure_disk,
+                self.portworx_volume,
+            )
+        )

@@ -336,22 +336,26 @@ class AzureDiskVolumeSource(_message.Message):
     DISK_NAME_FIELD_NUMBER: _builtins.int
     DISK_URI_FIELD_NUMBER: _builtins.int
     READ_ONLY_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
     disk_name: _builtins.str
     """The disk's name."""
     disk_uri: _builtins.str
     """The disk's address."""
     read_only: _builtins.bool
     """Whether it is only read."""
+    kind: _builtins.str
+    """Shared, Dedicated or Managed."""
     def __init__(
         self,
         *,
         disk_name: _builtins.str | None = ...,
         disk_uri: _builtins.str | None = ...,
         read_only: _builtins.bool | None = ...,
+        kind: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["disk_name", b"disk_name", "disk_uri", b"disk_uri", "read_only", b"read_only"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["disk_name", b"disk_name", "disk_uri", b"disk_uri", "kind", b"kind", "read_only", b"read_only"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["disk_name", b"disk_name", "disk_uri", b"disk_uri", "read_only", b"read_only"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["disk_name", b"disk_name", "disk_uri", b"disk_uri", "kind", b"kind", "read_only", b"read_only"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,62 @@
+"""A pod's claims on volumes, as VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone read them.
+
+Mirrors ``k8s.io/component-helpers/storage`` (ephemeral/ephemeral.go, volume/helpers.go).
+"""
+
+from __future__ import annotations
+
+from mooring.framework import Pod
+from mooring.framework.objects import ObjectMeta, PersistentVolume, PersistentVolumeClaim, Volume
+
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+READ_WRITE_ONCE_POD = "ReadWriteOncePod"
+
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+
+def claim_name(pod: Pod, volume: Volume) -> str | None:
+    """The name of the claim behind a volume; None when there is none."""
+    if volume.persistent_volume_claim is not None:
+        return volume.persistent_volume_claim.claim_name
+    if volume.ephemeral is not None:
+        return f"{pod.metadata.name}-{volume.name}"
+    return None
+
+
+def owner_matters(pod: Pod) -> tuple[str, str] | None:
+    """Name and UID of a pod that has ephemeral volumes, because its claims depend on them; else None."""
+    ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
+    return (pod.metadata.name, pod.metadata.uid) if ephemeral else None
+
+
+def is_made_for(claim: PersistentVolumeClaim, pod: Pod) -> bool:
+    """True when the pod controls the claim, as it must the claim of an ephemeral volume."""
+    if claim.metadata.namespace != pod.metadata.namespace:
+        return False
+    owner = next((owner for owner in claim.metadata.owner_references if owner.controller), None)
+    return owner is not None and owner.uid == pod.metadata.uid
+
+
+def not_made_for(claim: PersistentVolumeClaim, pod: Pod) -> str:
+    """What is said of an ephemeral volume's claim that the pod doesn't control."""
+    name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+    return f"PVC {name} was not created for pod {pod.key} (pod is not owner)"
+
+
+def not_found(resource: str, name: str) -> str:
+    """What is said of an object that isn't there; ``resource`` is for example ``persistentvolumeclaim``."""
+    return f'{resource} "{name}" not found'
+
+
+def class_of_claim(claim: PersistentVolumeClaim) -> str:
+    """The claim's storage class, "" = none; the annotation of old comes first."""
+    return _class_of(claim.metadata, claim.spec.storage_class_name)
+
+
+def class_of_volume(volume: PersistentVolume) -> str:
+    """The volume's storage class, "" = none."""
+    return _class_of(volume.metadata, volume.spec.storage_class_name)
+
+
+def _class_of(metadata: ObjectMeta, named: str | None) -> str:
+    return metadata.annotations.get(_CLASS_ANNOTATION, named or "")

@@ -1,0 +1,1 @@
+"""NodeDeclaredFeatures: keeps pods on nodes whose kubelet has the features that they need."""

@@ -1,0 +1,89 @@
+"""Keeps pods on nodes that declare the features they need.
+
+Mirrors ``plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`` and the features of
+``k8s.io/component-helpers/nodedeclaredfeatures``, of which two ask something of a pod that is placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from mooring.framework import (
+    SUCCESS,
+    Bools,
+    CycleState,
+    FilterPlugin,
+    Handle,
+    NodeView,
+    Pod,
+    PreFilterPlugin,
+    Scope,
+    Status,
+    Verdicts,
+)
+from mooring.framework.view import NodesChangedError
+
+REASON = "node(s) didn't match Pod's required features"
+RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
+USER_NAMESPACES_IN_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
+
+GATE = "NodeDeclaredFeatures"
+"""The feature gate, on since 1.36."""
+
+_PRE_FILTER = "PreFilterNodeDeclaredFeatures"
+
+
+class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
+    """Refuses nodes whose ``status.declaredFeatures`` lack one of the features that the pod needs."""
+
+    name = "NodeDeclaredFeatures"
+    scope = Scope.NODE
+
+    def __init__(self, args: None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._enabled = handle.gates.enabled(GATE)
+
+    def sign(self, pod: Pod) -> Hashable:
+        return needed_features(pod)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        needed = needed_features(pod)
+        if not self._enabled or not needed:
+            return Status.skip()
+        state.write(_PRE_FILTER, needed)
+        return SUCCESS
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        if not self._enabled:
+            return Verdicts.passed(len(nodes))
+        needed: frozenset[str] = state.read(_PRE_FILTER, frozenset)
+        return Verdicts.reject_where(~_declares(needed, nodes), Status.unresolvable(REASON))
+
+
+def needed_features(pod: Pod) -> frozenset[str]:
+    """The features that the pod's node must declare."""
+    spec = pod.spec
+    needed = set()
+    if any(
+        rule.action == "RestartAllContainers"
+        for container in (*spec.init_containers, *spec.containers)
+        for rule in container.restart_policy_rules
+    ):
+        needed.add(RESTART_ALL_CONTAINERS)
+    if spec.host_network and spec.host_users is False:
+        needed.add(USER_NAMESPACES_IN_HOST_NETWORK)
+    return frozenset(needed)
+
+
+def _declares(needed: frozenset[str], nodes: NodeView) -> Bools:
+    """bool[K]: the node declares all of ``needed``."""
+    declares = np.zeros(len(nodes), np.bool_)
+    records = nodes.table.nodes
+    for position, row in enumerate(nodes.rows.tolist()):
+        node = records[row]
+        if node is None:
+            raise NodesChangedError
+        declares[position] = needed.issubset(node.status.declared_features)
+    return declares

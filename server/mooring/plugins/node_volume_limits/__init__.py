@@ -1,0 +1,1 @@
+"""NodeVolumeLimits: no more volumes of a CSI driver on a node than the driver can attach."""

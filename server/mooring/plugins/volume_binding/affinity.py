@@ -1,0 +1,75 @@
+"""Which nodes reach a persistent volume, and which ones a storage class or a report of capacity means.
+
+Mirrors ``CheckNodeAffinity`` of ``k8s.io/component-helpers/storage/volume``, ``MatchTopologySelectorTerms``
+of ``pkg/apis/core/v1/helper`` and ``nodeHasAccess`` of ``plugins/volumebinding/binder.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mooring.framework import Bools, NodeView
+from mooring.framework.node_selector import is_empty, term_errors, term_matches
+from mooring.framework.objects import (
+    LabelSelector,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    PersistentVolume,
+    TopologySelectorTerm,
+)
+
+
+def required_of(volume: PersistentVolume) -> NodeSelector | None:
+    """The nodes from which the volume can be reached; None = all."""
+    affinity = volume.spec.node_affinity
+    return affinity.required if affinity is not None else None
+
+
+def reaches(required: NodeSelector | None, nodes: NodeView) -> Bools:
+    """bool[K]: the node is one of those that ``required`` means; None means all."""
+    if required is None:
+        return np.ones(len(nodes), np.bool_)
+    reached = np.zeros(len(nodes), np.bool_)
+    for term in required.node_selector_terms:
+        reached |= _term_reaches(term, nodes)
+    return reached
+
+
+def _term_reaches(term: NodeSelectorTerm, nodes: NodeView) -> Bools:
+    """As upstream, conditions on a node's name always hold here: only the node's labels are looked at."""
+    if is_empty(term) or any(term_errors(term, "")):
+        return np.zeros(len(nodes), np.bool_)
+    if not term.match_expressions:
+        return np.ones(len(nodes), np.bool_)
+    return term_matches(NodeSelectorTerm(term.match_expressions), nodes)
+
+
+def allows(terms: Sequence[TopologySelectorTerm], nodes: NodeView) -> Bools:
+    """bool[K]: one of a storage class's ``allowedTopologies`` holds on the node; without any, all do."""
+    allowed = np.full(len(nodes), not terms)
+    for term in terms:
+        conditions = tuple(
+            NodeSelectorRequirement(condition.key, "In", condition.values)
+            for condition in term.match_label_expressions
+        )
+        allowed |= term_matches(NodeSelectorTerm(conditions), nodes)
+    return allowed
+
+
+def selects(selector: LabelSelector | None, nodes: NodeView) -> Bools:
+    """bool[K]: the node's labels match; None means no node, an empty selector all of them."""
+    if selector is None:
+        return np.zeros(len(nodes), np.bool_)
+    conditions = (
+        *(NodeSelectorRequirement(key, "In", (value,)) for key, value in selector.match_labels.items()),
+        *(
+            NodeSelectorRequirement(condition.key, condition.operator, condition.values)
+            for condition in selector.match_expressions
+        ),
+    )
+    if not conditions:
+        return np.ones(len(nodes), np.bool_)
+    return term_matches(NodeSelectorTerm(conditions), nodes)

@@ -1,0 +1,110 @@
+"""Keeps pods on nodes that reach their volumes, and where the volumes that they still lack can be had.
+
+Mirrors ``plugins/volumebinding/volume_binding.go`` and ``FindPodVolumes`` of its binder.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from mooring.framework import (
+    SUCCESS,
+    CycleState,
+    FilterPlugin,
+    Int64s,
+    NodeView,
+    Pod,
+    PreBindPlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    ReservePlugin,
+    ScorePlugin,
+    Status,
+    Verdicts,
+)
+from mooring.plugins.claims import owner_matters
+from mooring.plugins.volume_binding.args import VolumeBindingArgs
+from mooring.plugins.volume_binding.bound import check_bound
+from mooring.plugins.volume_binding.pod_claims import PodClaims, claims_of, sort_claims
+from mooring.plugins.volume_binding.unbound import check_waiting
+
+REASON_UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
+REASON_NODE = "node(s) didn't match PersistentVolume's node affinity"
+REASON_BIND = "node(s) didn't find available persistent volumes to bind"
+REASON_SPACE = "node(s) did not have enough free storage"
+REASON_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+
+_PRE_FILTER = "PreFilterVolumeBinding"
+_REASONS = (REASON_NODE, REASON_BIND, REASON_SPACE, REASON_GONE)
+
+
+def _status(number: int) -> Status:
+    """The status whose reasons are the bits of ``number``."""
+    reasons = [reason for bit, reason in enumerate(_REASONS) if number >> bit & 1]
+    return Status.unresolvable(*reasons) if reasons else SUCCESS
+
+
+_STATUSES = tuple(map(_status, range(1 << len(_REASONS))))
+
+
+class VolumeBinding(
+    PreFilterPlugin[VolumeBindingArgs],
+    FilterPlugin[VolumeBindingArgs],
+    PreScorePlugin[VolumeBindingArgs],
+    ScorePlugin[VolumeBindingArgs],
+    ReservePlugin[VolumeBindingArgs],
+    PreBindPlugin[VolumeBindingArgs],
+):
+    """Refuses nodes that don't reach the pod's volumes, or where those that it waits for can't be had."""
+
+    name = "VolumeBinding"
+    Args = VolumeBindingArgs
+
+    def sign(self, pod: Pod) -> Hashable:
+        return pod.metadata.namespace, pod.spec.volumes, owner_matters(pod)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        objects = nodes.snapshot.objects
+        claims = claims_of(pod, objects)
+        if isinstance(claims, str):
+            return Status.unresolvable(claims)
+        if not claims:
+            return Status.skip()
+        sorted_claims = sort_claims(claims, objects)
+        if isinstance(sorted_claims, Status):
+            return sorted_claims
+        if sorted_claims.late:
+            return Status.unresolvable(REASON_UNBOUND)
+        state.write(_PRE_FILTER, sorted_claims)
+        return SUCCESS
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        claims = state.read(_PRE_FILTER, PodClaims)
+        conflict, gone = check_bound(claims.bound, nodes)
+        unmatched, without_room = check_waiting(claims.waiting, nodes)
+        codes = np.zeros(len(nodes), np.int32)
+        for bit, found in enumerate((conflict, unmatched, without_room, gone)):
+            codes |= found.astype(np.int32) << bit
+        return Verdicts(codes, _STATUSES)
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        return Status.skip()
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        return np.zeros(len(nodes), np.int64)
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Only pods whose claims are bound can be placed: nothing here binds volumes."""
+        claims = state.get(_PRE_FILTER, PodClaims)
+        if claims is None or not claims.waiting:
+            return SUCCESS
+        names = ", ".join(claim.metadata.name for claim in claims.waiting)
+        return Status.unresolvable(f"claims without volumes: {names}; binding volumes is not supported")
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        return
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        return SUCCESS

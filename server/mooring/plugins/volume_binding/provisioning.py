@@ -1,0 +1,55 @@
+"""On which nodes a claim's volume can be made. Mirrors ``checkVolumeProvisions`` and ``hasEnoughCapacity`` of
+``plugins/volumebinding/binder.go``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mooring.framework import Bools, NodeView
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
+from mooring.framework.quantity import parse_quantity, units
+from mooring.plugins.claims import class_of_claim
+from mooring.plugins.volume_binding.affinity import allows, selects
+from mooring.plugins.volume_binding.matching import STORAGE
+
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+def can_be_made(claim: PersistentVolumeClaim, nodes: NodeView) -> tuple[Bools, Bools]:
+    """bool[K] twice: the claim's class can make a volume for the node, and there is room for it.
+
+    Raises:
+        LookupError: The class is not there.
+    """
+    objects = nodes.snapshot.objects
+    name = class_of_claim(claim)
+    kind = objects.get(StorageClass, name)
+    if kind is None:
+        raise LookupError(f'failed to find storage class "{name}"')
+    if kind.provisioner in ("", NO_PROVISIONER):
+        return np.zeros(len(nodes), np.bool_), np.ones(len(nodes), np.bool_)
+    return allows(kind.allowed_topologies, nodes), _has_room(claim, kind, objects, nodes)
+
+
+def _has_room(
+    claim: PersistentVolumeClaim, kind: StorageClass, objects: ObjectTable, nodes: NodeView
+) -> Bools:
+    """Only a driver that reports its capacity can be short of it."""
+    asked = claim.spec.resources.requests.get(STORAGE)
+    driver = objects.get(CSIDriver, kind.provisioner)
+    if asked is None or driver is None or not driver.spec.storage_capacity:
+        return np.ones(len(nodes), np.bool_)
+    size = units(parse_quantity(asked))
+    room = np.zeros(len(nodes), np.bool_)
+    for report in objects.all(CSIStorageCapacity):
+        if report.storage_class_name == kind.metadata.name and _largest_volume(report) >= size:
+            room |= selects(report.node_topology, nodes)
+    return room
+
+
+def _largest_volume(report: CSIStorageCapacity) -> int:
+    """In bytes; -1 when the report doesn't say."""
+    largest = report.capacity if report.maximum_volume_size is None else report.maximum_volume_size
+    return -1 if largest is None else units(parse_quantity(largest))

@@ -1,0 +1,47 @@
+"""Where the claims that wait for a node can get their volumes.
+
+Mirrors the second half of ``FindPodVolumes`` in ``plugins/volumebinding/binder.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mooring.framework import Bools, NodeView
+from mooring.framework.objects import PersistentVolumeClaim
+from mooring.plugins.volume_binding.matching import Matching
+from mooring.plugins.volume_binding.provisioning import can_be_made
+
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+
+
+def check_waiting(claims: Sequence[PersistentVolumeClaim], nodes: NodeView) -> tuple[Bools, Bools]:
+    """bool[K] twice: the node has no volume for a claim and none can be made, or there is no room for it.
+
+    A claim that names its node already is to be made there, whatever volumes there are.
+
+    Raises:
+        SelectorError: A claim's selector is malformed.
+        LookupError: A claim's class is not there.
+    """
+    unmatched = np.zeros(len(nodes), np.bool_)
+    lacking: list[tuple[PersistentVolumeClaim, Bools]] = []
+    free: list[PersistentVolumeClaim] = []
+    for claim in claims:
+        selected = claim.metadata.annotations.get(SELECTED_NODE)
+        if selected is None:
+            free.append(claim)
+        else:
+            unmatched |= nodes.rows != nodes.table.index.get(selected, -1)
+            lacking.append((claim, np.ones(len(nodes), np.bool_)))
+    lacking += [(claim, ~found) for claim, found in Matching(nodes).match(free)]
+    without_room = np.zeros(len(nodes), np.bool_)
+    for claim, lacks in lacking:
+        asked = lacks & ~unmatched & ~without_room
+        if asked.any():
+            possible, room = can_be_made(claim, nodes)
+            unmatched |= asked & ~possible
+            without_room |= asked & possible & ~room
+    return unmatched, without_room

@@ -1,0 +1,1 @@
+"""VolumeRestrictions: keeps pods off nodes where a disk they want is taken."""

@@ -1,0 +1,133 @@
+"""Keeps pods in the zone and region of their volumes. Mirrors ``plugins/volumezone/volume_zone.go``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mooring.framework import (
+    SUCCESS,
+    Bools,
+    CycleState,
+    FilterPlugin,
+    NodeView,
+    Pod,
+    PreFilterPlugin,
+    Status,
+    Verdicts,
+)
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
+from mooring.plugins.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim, not_found
+from mooring.plugins.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONE_SEPARATOR
+
+REASON = "node(s) had no available volume zone"
+
+_PRE_FILTER = "PreFilterVolumeZone"
+_KEYS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
+_NEW_KEY = {BETA_ZONE: ZONE, BETA_REGION: REGION}
+
+
+@dataclass(frozen=True, slots=True)
+class _Domain:
+    """A node label and the values one of which the node must have."""
+
+    key: str
+    values: frozenset[str]
+
+
+class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
+    """Refuses nodes outside the zones and regions that the pod's volumes are labelled with.
+
+    A node without any such label passes.
+    """
+
+    name = "VolumeZone"
+
+    def sign(self, pod: Pod) -> Hashable:
+        return pod.metadata.namespace, tuple(_claim_names(pod))
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        domains = _domains(pod, nodes.snapshot.objects)
+        if isinstance(domains, Status):
+            return domains
+        if not domains:
+            return Status.skip()
+        state.write(_PRE_FILTER, domains)
+        return SUCCESS
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        domains: tuple[_Domain, ...] | Status | None = state.get(_PRE_FILTER, tuple)
+        if domains is None:
+            domains = _domains(pod, nodes.snapshot.objects)
+        if isinstance(domains, Status):
+            return Verdicts.reject_where(np.ones(len(nodes), np.bool_), domains)
+        outside = np.zeros(len(nodes), np.bool_)
+        for domain in domains:
+            outside |= ~_is_inside(domain, nodes)
+        labelled = np.zeros(len(nodes), np.bool_)
+        for key in _KEYS:
+            labelled |= nodes.label(key).exists(nodes.rows)
+        return Verdicts.reject_where(outside & labelled, Status.unresolvable(REASON))
+
+
+def _claim_names(pod: Pod) -> list[str]:
+    claims = (volume.persistent_volume_claim for volume in pod.spec.volumes)
+    return [claim.claim_name for claim in claims if claim is not None]
+
+
+def _domains(pod: Pod, objects: ObjectTable) -> tuple[_Domain, ...] | Status:
+    """Where the pod's bound volumes are, or why that can't be told."""
+    domains: list[_Domain] = []
+    for name in _claim_names(pod):
+        claim = objects.get(PersistentVolumeClaim, name, pod.metadata.namespace)
+        if claim is None:
+            return Status.unresolvable(not_found("persistentvolumeclaim", name))
+        bound_to = claim.spec.volume_name
+        if not bound_to:
+            unbound = _why_unbound(class_of_claim(claim), objects)
+            if unbound is not None:
+                return unbound
+            continue
+        volume = objects.get(PersistentVolume, bound_to)
+        if volume is None:
+            return Status.unresolvable(not_found("persistentvolume", bound_to))
+        domains += _domains_of(volume)
+    return tuple(domains)
+
+
+def _why_unbound(class_name: str, objects: ObjectTable) -> Status | None:
+    """None when the claim waits for its pod to be placed; else why it should have been bound."""
+    if not class_name:
+        return Status.unresolvable("PersistentVolumeClaim had no pv name and storageClass name")
+    kind = objects.get(StorageClass, class_name)
+    if kind is None:
+        return Status.unresolvable(not_found("storageclass.storage.k8s.io", class_name))
+    if kind.volume_binding_mode is None:
+        return Status.unresolvable(f'VolumeBindingMode not set for StorageClass "{class_name}"')
+    if kind.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+        return None
+    return Status.unresolvable("PersistentVolume had no name")
+
+
+def _domains_of(volume: PersistentVolume) -> list[_Domain]:
+    """A label with an empty part in its list of values is left out."""
+    domains = []
+    for key in _KEYS:
+        label = volume.metadata.labels.get(key)
+        values = frozenset() if label is None else frozenset(map(str.strip, label.split(ZONE_SEPARATOR)))
+        if values and "" not in values:
+            domains.append(_Domain(key, values))
+    return domains
+
+
+def _is_inside(domain: _Domain, nodes: NodeView) -> Bools:
+    """bool[K]: the node has one of the values; one without a label of old is asked for today's."""
+    column = nodes.label(domain.key)
+    inside = column.is_in(nodes.rows, domain.values)
+    today = _NEW_KEY.get(domain.key)
+    if today is not None:
+        inside |= ~column.exists(nodes.rows) & nodes.label(today).is_in(nodes.rows, domain.values)
+    return inside
