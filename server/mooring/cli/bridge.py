@@ -107,7 +107,7 @@ def _puts(put: cluster_pb.PutObjects, path: str, skipped: dict[str, None]) -> Se
     for at, message in enumerate(put.objects):
         item = _object(message, put, f"{path}.objects[{at}]")
         if item is None:
-            skipped[put.kind or "other than the stored ones"] = None
+            skipped[f"{put.api_version} {put.kind}".strip() or "other than the stored ones"] = None
         else:
             puts.append(Put(item))
     return puts

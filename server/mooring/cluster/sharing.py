@@ -98,8 +98,18 @@ def _shared_pod_spec(spec: PodSpec) -> PodSpec:
 
 
 def _shared_pod_status(status: PodStatus) -> PodStatus:
-    common = _one(replace(status, start_time=None))
-    return common if status.start_time is None else replace(common, start_time=status.start_time)
+    """When the pod started and which claims were made for it is its own; the rest is like its siblings'."""
+    common = _one(
+        replace(status, start_time=None, resource_claim_statuses=(), extended_resource_claim_status=None)
+    )
+    if common == status:
+        return common
+    return replace(
+        common,
+        start_time=status.start_time,
+        resource_claim_statuses=status.resource_claim_statuses,
+        extended_resource_claim_status=status.extended_resource_claim_status,
+    )
 
 
 def _shared_node_status(status: NodeStatus) -> NodeStatus:
