@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from tests.conformance.families import affinity, images, nominations, ports, resources, taints
+from tests.conformance.families import (
+    affinity,
+    images,
+    nominations,
+    pod_affinity,
+    ports,
+    resources,
+    spread,
+    taints,
+)
 from tests.conformance.families.draft import Draft, Family, Manifest, base
 from tests.conformance.families.profile import configuration
 from tests.conformance.program import NEWEST
@@ -29,6 +38,10 @@ FAMILIES: dict[str, Family] = {
     "resources-least-allocated": resources.least_allocated,
     "resources-most-allocated": resources.most_allocated,
     "resources-capacity-ratio": resources.capacity_ratio,
+    "spread": spread.constraints,
+    "spread-defaults": spread.defaults,
+    "pod-affinity": pod_affinity.own_terms,
+    "pod-affinity-others": pod_affinity.others_terms,
     "nominations": nominations.nominations,
     "nominations-own": nominations.own,
 }

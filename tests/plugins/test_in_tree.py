@@ -17,7 +17,6 @@ STORAGE = {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZon
 DISKS = {"VolumeRestrictions", "NodeVolumeLimits"}
 GROUPS = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
 RESTART_ALL = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
-NEAR = {"labelSelector": {}, "topologyKey": "zone"}
 
 
 def test_every_plugin_of_kube_scheduler_is_built_or_listed() -> None:
@@ -50,31 +49,7 @@ def test_every_plugin_has_a_readme_that_says_what_it_mirrors(name: str) -> None:
         pytest.param({"volumes": [{"name": "v", "ephemeral": {}}]}, STORAGE, id="ephemeral"),
         pytest.param({"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "d"}}]}, DISKS, id="disk"),
         pytest.param({"volumes": [{"name": "v", "rbd": {"image": "i"}}]}, DISKS, id="image of Ceph"),
-        pytest.param(
-            {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone"}]},
-            {"PodTopologySpread"},
-            id="spread",
-        ),
-        pytest.param({"affinity": {"podAffinity": {}}}, set(), id="affinity without terms"),
         pytest.param({"affinity": {"nodeAffinity": {}}}, set(), id="node affinity"),
-        pytest.param(
-            {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [NEAR]}}},
-            {"InterPodAffinity"},
-            id="affinity",
-        ),
-        pytest.param(
-            {
-                "affinity": {
-                    "podAntiAffinity": {
-                        "preferredDuringSchedulingIgnoredDuringExecution": [
-                            {"weight": 1, "podAffinityTerm": NEAR}
-                        ]
-                    }
-                }
-            },
-            {"InterPodAffinity"},
-            id="preferred anti-affinity",
-        ),
         pytest.param({"resourceClaims": [{"name": "gpu"}]}, {"DynamicResources"}, id="devices"),
         pytest.param({"schedulingGroup": {"podGroupName": "g"}}, GROUPS, id="group"),
         pytest.param(

@@ -260,27 +260,16 @@ def test_a_single_plugin_that_is_not_built_refuses_the_pods_that_need_it() -> No
     from mooring.testing import explain
     from mooring.testing.builders import node_manifest
 
-    pod = pod_manifest(
-        spec={
-            "topologySpreadConstraints": [
-                {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
-            ]
-        }
-    )
-    document = explain([node_manifest()], pod)
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "PodGroupPodsCount"}]}}}],
+    }
+    pod = pod_manifest(spec={"schedulingGroup": {"podGroupName": "group"}})
+    document = explain([node_manifest()], pod, config)
     assert document["status"]["code"] == "UnschedulableAndUnresolvable"
-    assert document["status"]["reasons"] == ["plugin PodTopologySpread is not supported yet"]
+    assert document["status"]["reasons"] == ["plugin PodGroupPodsCount is not supported yet"]
     assert document["selected"] is None
-
-
-def test_what_is_not_looked_at_is_said() -> None:
-    from mooring.testing import explain
-    from mooring.testing.builders import node_manifest
-
-    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
-    guard = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    lonely = pod_manifest("lonely", node="node", spec={"affinity": guard})
-    warnings = explain([node_manifest(), lonely], pod_manifest("web"))["warnings"]
-    assert "not looked at: the pod affinity and anti-affinity of 1 placed pods" in warnings
-    assert explain([node_manifest()], pod_manifest())["warnings"][0].startswith("not supported yet: ")
+    warnings = explain([node_manifest()], pod_manifest(), config)["warnings"]
+    assert any(said.startswith("not supported yet: ") and "PodGroupPodsCount" in said for said in warnings)
     assert not [said for said in cycle(filtering("F", {}))["warnings"] if said.startswith("not ")]

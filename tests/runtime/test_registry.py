@@ -105,7 +105,7 @@ def test_the_catalog_knows_what_is_built_and_what_is_not() -> None:
     catalog = new_in_tree_registry().catalog()
     assert catalog["NodeResourcesFit"].supported
     assert {"preFilter", "filter", "preScore", "score"} <= catalog["NodeResourcesFit"].points
-    assert not catalog["InterPodAffinity"].supported
+    assert not catalog["PodGroupPodsCount"].supported
     assert "NoSuchPlugin" not in catalog
 
 

@@ -75,21 +75,21 @@ def test_plugins_with_their_points_and_profiles(way: Callable[..., Any]) -> None
     assert plugins["Mine"].state == pb.PLUGIN_STATE_AVAILABLE
     assert list(plugins["NodeName"].profiles) == []
     assert plugins["NodeName"].source == "in-tree"
-    assert plugins["InterPodAffinity"].state == pb.PLUGIN_STATE_UNSUPPORTED
+    assert plugins["PodGroupPodsCount"].state == pb.PLUGIN_STATE_UNSUPPORTED
     fit = [pb.EXTENSION_POINT_PRE_FILTER, pb.EXTENSION_POINT_FILTER]
     assert list(plugins["NodeResourcesFit"].extension_points)[:2] == fit
 
 
 def test_profiles_in_the_order_of_the_file() -> None:
     document = configuration(
-        profile(("NodeResourcesFit", 5), "InterPodAffinity", name="z"), profile("NodeName", name="a")
+        profile(("NodeResourcesFit", 5), "PodGroupPodsCount", name="z"), profile("NodeName", name="a")
     )
     with world(make_node(), document=document) as w, direct(w.backend) as stubs:
         answer = stubs.plugins.ListProfiles(pb.ListProfilesRequest())
     assert [one.name for one in answer.profiles] == ["z", "a"]
     first, second = answer.profiles
-    assert first.weight_sum == 6
-    assert list(first.unsupported_plugins) == ["InterPodAffinity"]
+    assert first.weight_sum == 5
+    assert list(first.unsupported_plugins) == ["PodGroupPodsCount"]
     by_point = {point.extension_point: point.plugins for point in first.extension_points}
     assert [(one.name, one.weight) for one in by_point[pb.EXTENSION_POINT_SCORE]] == [("NodeResourcesFit", 5)]
     assert [(one.name, one.weight) for one in by_point[pb.EXTENSION_POINT_BIND]] == [("DefaultBinder", 0)]
@@ -97,7 +97,7 @@ def test_profiles_in_the_order_of_the_file() -> None:
     assert answer.configuration_hash == w.backend.configuration_hash
 
 
-@pytest.mark.parametrize("name", ["Reserve", "Unreserve", "Preempt"])
+@pytest.mark.parametrize("name", ["Reserve", "Unreserve"])
 def test_what_comes_later_says_so(name: str) -> None:
     with world(make_node()) as w, direct(w.backend) as stubs:
         request = getattr(scheduling_pb, f"{name}Request")()

@@ -8,6 +8,7 @@ from mooring.framework import Plugin
 from mooring.plugins.default_binder.plugin import DefaultBinder
 from mooring.plugins.hello_world_plugin.plugin import HelloWorldPlugin
 from mooring.plugins.image_locality.plugin import ImageLocality
+from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from mooring.plugins.node_affinity.plugin import NodeAffinity
 from mooring.plugins.node_filter.plugin import NodeFilter
 from mooring.plugins.node_name.plugin import NodeName
@@ -15,6 +16,7 @@ from mooring.plugins.node_ports.plugin import NodePorts
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.plugins.node_unschedulable.plugin import NodeUnschedulable
+from mooring.plugins.pod_topology_spread.plugin import PodTopologySpread
 from mooring.plugins.priority_sort.plugin import PrioritySort
 from mooring.plugins.scheduling_gates.plugin import SchedulingGates
 from mooring.plugins.taint_toleration.plugin import TaintToleration
@@ -28,6 +30,8 @@ IN_TREE: tuple[type[Plugin[Any]], ...] = (
     NodeAffinity,
     NodePorts,
     NodeResourcesFit,
+    PodTopologySpread,
+    InterPodAffinity,
     NodeResourcesBalancedAllocation,
     ImageLocality,
     DefaultBinder,

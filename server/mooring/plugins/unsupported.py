@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mooring.framework import Pod
-from mooring.framework.objects import Affinity, PodAffinity, Volume
+from mooring.framework.objects import Volume
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
-from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
-from mooring.plugins.pod_topology_spread.args import PodTopologySpreadArgs
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
 
 
@@ -39,20 +37,6 @@ class Unsupported:
 def _never(_: Pod) -> bool:
     """For plugins that no field of a pod, as far as it is decoded, asks for."""
     return False
-
-
-def _spreads(pod: Pod) -> bool:
-    return bool(pod.spec.topology_spread_constraints)
-
-
-def _has_pod_affinity(pod: Pod) -> bool:
-    affinity = pod.spec.affinity or Affinity()
-    sides = (affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAffinity())
-    return any(
-        side.required_during_scheduling_ignored_during_execution
-        or side.preferred_during_scheduling_ignored_during_execution
-        for side in sides
-    )
 
 
 def _is_claim(volume: Volume) -> bool:
@@ -102,8 +86,6 @@ _ENTRIES = (
     _entry("NodeVolumeLimits", _FILTER, None, _has_claims_or_disks),
     _entry("VolumeBinding", f"{_FILTER_AND_SCORE} reserve preBind", VolumeBindingArgs, _has_claims),
     _entry("VolumeZone", _FILTER, None, _has_claims),
-    _entry("PodTopologySpread", _FILTER_AND_SCORE, PodTopologySpreadArgs, _spreads),
-    _entry("InterPodAffinity", _FILTER_AND_SCORE, InterPodAffinityArgs, _has_pod_affinity),
     _entry(
         "DynamicResources",
         "preEnqueue preFilter filter postFilter score reserve preBind",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mooring.framework import SUCCESS, ClusterState, Code, CycleState, Int32s, Int64s, Pod, Snapshot, Status
+from mooring.framework.preemption import Preemption
 from mooring.runtime.profile import Profile
 
 NOT_LOOKED_AT = Status.unresolvable("node(s) not looked at, enough feasible ones were found before")
@@ -68,6 +69,7 @@ class Evaluation:
         rejection: Why the pod as a whole was refused before Filter, else Success.
         post_filter: What PostFilter said of a pod that no node takes; Success when it wasn't asked.
         scores: None when scoring was not needed or not possible.
+        preemption: What could be done for the pod; None unless that was asked.
     """
 
     pod: Pod
@@ -85,6 +87,7 @@ class Evaluation:
     rejection: Status = SUCCESS
     post_filter: Status = SUCCESS
     scores: Scores | None = None
+    preemption: Preemption | None = None
 
     @property
     def feasible(self) -> Int32s:
@@ -113,7 +116,7 @@ class Evaluation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the caller should know of this answer."""
-        return self.profile.warnings(self.snapshot)
+        return self.profile.warnings
 
     @property
     def message(self) -> str:

@@ -30,7 +30,6 @@ from mooring.framework import (
     QueueSortPlugin,
     ReservePlugin,
     ScorePlugin,
-    Snapshot,
     Status,
 )
 from mooring.plugins.unsupported import UNSUPPORTED
@@ -95,15 +94,12 @@ class Profile:
         """Whether any Score plugin is enabled, those that are not built included."""
         return self.weight_sum > 0
 
-    def warnings(self, snapshot: Snapshot) -> tuple[str, ...]:
-        """What an answer of this profile over ``snapshot`` should say."""
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What an answer of this profile should say."""
         if not self.unsupported:
             return ()
-        missing = (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are refused",)
-        others = sum(sum(terms.counts.values()) for terms in tuple(snapshot.pods.affinities.values()))
-        if "InterPodAffinity" not in self.unsupported or not others:
-            return missing
-        return (*missing, f"not looked at: the pod affinity and anti-affinity of {others} placed pods")
+        return (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are refused",)
 
 
 def build_profile(effective: EffectiveProfile, registry: Registry, handle: Handle) -> Profile:

@@ -210,9 +210,7 @@ class Schedule:
             statuses=[status_message(status, message) for status, message in columns.statuses],
             ties=[selection.node_list(names, at) for names, at in zip(columns.ties, tie_rows, strict=False)],
             bind_outcomes=columns.outcomes if batch.commits else (),
-            warnings=dict.fromkeys(
-                warning for profile in profiles.values() for warning in profile.warnings(state.snapshot)
-            ),
+            warnings=dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings),
         )
         put(response, "pod_statuses", columns.pod_statuses)
         put(response, "totals", columns.totals)

@@ -6,7 +6,7 @@ from random import Random
 
 from tests.conformance.families.draft import Draft, Manifest
 
-BOTH = ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
+BOTH = ["TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity"]
 SCORING = [*BOTH, "NodeResourcesBalancedAllocation", "ImageLocality"]
 FILTERING = ["NodeUnschedulable", "NodeName", "NodePorts", *BOTH]
 COVERED = ["SchedulingGates", "PrioritySort", *dict.fromkeys([*FILTERING, *SCORING]), "DefaultBinder"]
@@ -15,8 +15,6 @@ UNCOVERED = [
     "NodeVolumeLimits",
     "VolumeBinding",
     "VolumeZone",
-    "PodTopologySpread",
-    "InterPodAffinity",
     "DynamicResources",
     "DefaultPreemption",
     "NodeDeclaredFeatures",
