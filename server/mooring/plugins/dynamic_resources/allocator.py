@@ -14,7 +14,7 @@ from mooring.framework.objects.claims import DeviceConstraint, DeviceToleration
 from mooring.framework.objects.devices import Device, DeviceTaint
 from mooring.plugins.dynamic_resources.cel import compile_selector
 from mooring.plugins.dynamic_resources.constraints import Constraint, constraint_of
-from mooring.plugins.dynamic_resources.inventory import Candidate, DeviceID
+from mooring.plugins.dynamic_resources.inventory import Candidate
 from mooring.plugins.dynamic_resources.ledger import Ledger
 from mooring.plugins.dynamic_resources.pools import Pool
 from mooring.plugins.dynamic_resources.requests import Choice, Request
@@ -69,7 +69,7 @@ class Search:
     chosen: list[list[Choice]] = field(init=False)
     _constraints: list[list[Constraint]] = field(init=False)
     _usable: list[Found] = field(init=False)
-    _matches: dict[tuple[int, DeviceID], bool] = field(init=False, default_factory=dict)
+    _matches: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
     _all_devices: dict[int, list[Found]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -180,12 +180,13 @@ class Search:
         return not self.ledger.in_use(candidate.id)
 
     def _fulfils(self, choice: Choice, candidate: Candidate) -> bool:
-        key = id(choice), candidate.id
-        if key not in self._matches:
-            self._matches[key] = all(
+        key = id(choice), id(candidate)
+        known = self._matches.get(key)
+        if known is None:
+            known = self._matches[key] = all(
                 compile_selector(text).matches(candidate.scope) for text in choice.expressions
             ) and (not candidate.slice.spec.per_device_node_selection or self.reaches(candidate))
-        return self._matches[key]
+        return known
 
     def _take(self, claim: int, choice: Choice, found: Found) -> bool:
         candidate, pool = found

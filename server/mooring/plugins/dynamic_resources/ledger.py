@@ -17,6 +17,8 @@ from mooring.plugins.dynamic_resources.inventory import Candidate, CounterID, De
 from mooring.plugins.dynamic_resources.pools import Pool
 from mooring.plugins.dynamic_resources.requests import Choice
 
+_NOTHING: Counter[str] = Counter()
+
 
 @dataclass(frozen=True)
 class Allocated:
@@ -101,7 +103,11 @@ class Ledger:
     def has_room(self, candidate: Candidate, choice: Choice) -> bool:
         """Whether the device has the capacity that ``choice`` asks for."""
         device = candidate.id
-        used = self.allocated.used.get(device, Counter()) + self._used.get(device, Counter())
+        if not candidate.device.capacity:
+            return not choice.amounts
+        used = self.allocated.used.get(device, _NOTHING)
+        if taken := self._used.get(device):
+            used = used + taken
         return capacity.fits(candidate.device, choice.amounts, used)
 
     def take(self, candidate: Candidate, choice: Choice, claim: int) -> None:
