@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.config import Configuration, EnabledPlugin, from_document
+from mooring.config import ConfigError, Configuration, EnabledPlugin, from_document
 from tests.config.catalogs import plugin, with_plugins
 from tests.config.documents import Document, document, enabled, profile
 from tests.config.random_configs import random_configuration
@@ -150,6 +150,7 @@ def test_default_plugins_by_point() -> None:
 @pytest.mark.parametrize(
     ("version", "gates", "present", "absent"),
     [
+        pytest.param("1.33", {}, "NodeName", "DynamicResources", id="1.33"),
         pytest.param("1.34", {}, "DynamicResources", "NodeDeclaredFeatures", id="1.34"),
         pytest.param(
             "1.34", {"NodeDeclaredFeatures": True}, "NodeName", "NodeDeclaredFeatures", id="a gate to come"
@@ -167,6 +168,21 @@ def test_defaults_follow_release_and_gates(
     names = {p.name for listed in configuration.profiles[0].plugins.values() for p in listed}
     assert present in names
     assert absent not in names
+
+
+@pytest.mark.parametrize(("version", "scores"), [("1.34", False), ("1.35", True)])
+def test_devices_score_since_1_35(version: str, scores: bool) -> None:
+    listed = from_document(document(), CATALOG, kube_version=version).profiles[0].plugins["score"]
+    assert ("DynamicResources" in [plugin.name for plugin in listed]) is scores
+
+
+def test_a_plugin_that_the_release_lacks_is_refused_by_name() -> None:
+    asked = document(profile(filter=enabled("NodeDeclaredFeatures")))
+    from_document(asked, CATALOG, kube_version="1.35")
+    with pytest.raises(
+        ConfigError, match="NodeDeclaredFeatures is not part of the chosen Kubernetes release"
+    ):
+        from_document(asked, CATALOG, kube_version="1.34")
 
 
 @given(st.integers(0, 10_000))

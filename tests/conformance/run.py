@@ -1,6 +1,6 @@
 """Make vectors, or compare mooring with kube-scheduler on fresh scenarios.
 
-    python -m tests.conformance.run vectors --seed 1 --count 1600 --out PATH
+    python -m tests.conformance.run vectors --seed 1 --count 1600
     python -m tests.conformance.run compare --seed 7 --count 20000 [--family node-affinity]
     python -m tests.conformance.run case --name NAME < SCENARIO
 
@@ -49,7 +49,7 @@ def main() -> int:
     case.add_argument("--name", required=True)
     for mode in modes.choices.values():
         mode.add_argument("--version", choices=VERSIONS, default=NEWEST, help="the release to agree with")
-    modes.choices["vectors"].add_argument("--out", type=Path, required=True)
+    modes.choices["vectors"].add_argument("--out", type=Path, help="default: where the tests look")
     modes.choices["compare"].add_argument(
         "--most", type=int, default=5, help="mismatches to shrink and print"
     )
@@ -61,9 +61,14 @@ def main() -> int:
     asked = generator.scenarios(arguments.seed, arguments.count, arguments.family, version)
     answered = _with_progress(answers(program, asked), arguments.count)
     if arguments.mode == "vectors":
-        return make_vectors(answered, arguments.out)
+        return make_vectors(answered, arguments.out or vectors_of(version))
     with Oracle(program) as one_by_one:
         return compare(answered, one_by_one, version, arguments.most)
+
+
+def vectors_of(version: str) -> Path:
+    """The file of a release's vectors."""
+    return Path(__file__).parent / "testdata" / f"vectors-{version}.jsonl.gz"
 
 
 def make_vectors(answered: Iterable[Answered], out: Path) -> int:

@@ -11,16 +11,17 @@ import pytest
 
 from tests.conformance.compare import differences
 from tests.conformance.families.draft import Manifest
-from tests.conformance.generator import NAMES
-from tests.conformance.run import explained
+from tests.conformance.generator import names_of
+from tests.conformance.program import NEWEST, VERSIONS
+from tests.conformance.run import explained, vectors_of
 
 TESTDATA = Path(__file__).parent / "testdata"
 
 
 @cache
-def by_family() -> dict[str, list[Manifest]]:
-    families: dict[str, list[Manifest]] = {name: [] for name in NAMES}
-    for line in gzip.decompress((TESTDATA / "vectors-1.36.jsonl.gz").read_bytes()).splitlines():
+def by_family(version: str) -> dict[str, list[Manifest]]:
+    families: dict[str, list[Manifest]] = {name: [] for name in names_of(version)}
+    for line in gzip.decompress(vectors_of(version).read_bytes()).splitlines():
         vector = json.loads(line)
         families[vector["scenario"]["id"].split("/")[0]].append(vector)
     return families
@@ -30,16 +31,28 @@ def cases() -> list[Manifest]:
     return [json.loads(line) for line in (TESTDATA / "cases-1.36.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("family", NAMES)
-def test_recorded_scenarios(family: str) -> None:
-    vectors = by_family()[family]
-    assert len(vectors) >= 50
+@pytest.mark.parametrize(
+    ("version", "family"),
+    [
+        pytest.param(version, name, id=f"{version}-{name}")
+        for version in VERSIONS
+        for name in names_of(version)
+    ],
+)
+def test_recorded_scenarios(version: str, family: str) -> None:
+    vectors = by_family(version)[family]
+    assert version != NEWEST or len(vectors) >= 50
     wrong = {
         vector["scenario"]["id"]: found
         for vector in vectors
-        if (found := differences(explained(vector["scenario"]), vector["document"]))
+        if (found := differences(explained(vector["scenario"], version), vector["document"]))
     }
     assert not wrong
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_release_has_its_vectors(version: str) -> None:
+    assert sum(map(len, by_family(version).values())) >= 1000
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["scenario"]["id"]) for case in cases()])

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from mooring.framework import Gates, KubeVersion
 from mooring.framework.resources import (
     HostPort,
     ResourceError,
+    ResourceRules,
     allocatable,
     is_extended_resource,
     is_scalar_resource,
@@ -125,6 +127,36 @@ def test_usage(
     usage = pod_usage(make_pod(spec=spec, status=status))
     assert dict(usage.requests) == requests
     assert (usage.non_zero_cpu, usage.non_zero_memory) == non_zero
+
+
+@pytest.mark.parametrize(
+    ("version", "gates", "cpu"),
+    [
+        pytest.param("1.33", {}, 1000, id="1.33: what the containers ask"),
+        pytest.param("1.33", {"PodLevelResources": True}, 5000, id="1.33, gate on: what the pod asks"),
+        pytest.param("1.34", {}, 5000, id="1.34: what the pod asks"),
+        pytest.param("1.34", {"InPlacePodLevelResourcesVerticalScaling": True}, 5000, id="a gate to come"),
+        pytest.param("1.36", {}, 7000, id="1.36: what a resize gave"),
+    ],
+)
+def test_releases_count_pod_level_requests_each_in_its_way(
+    version: str, gates: dict[str, bool], cpu: int
+) -> None:
+    own = {"requests": {"cpu": "5"}}
+    pod = make_pod(
+        spec={"containers": [container(cpu="1")], "resources": own},
+        status={"resources": {"requests": {"cpu": "7"}}},
+    )
+    rules = ResourceRules.of(Gates(KubeVersion.parse(version), gates))
+    assert pod_usage(pod, rules).request("cpu") == cpu
+
+
+@pytest.mark.parametrize(("resizing", "cpu"), [(True, 3000), (False, 1000)])
+def test_a_resize_counts_unless_its_gate_is_off(resizing: bool, cpu: int) -> None:
+    gates = Gates(KubeVersion.parse("1.33"), {"InPlacePodVerticalScaling": resizing})
+    status = {"containerStatuses": [resized("c", {"cpu": "2"}, {"cpu": "3"})]}
+    pod = make_pod(spec={"containers": [container(cpu="1")]}, status=status)
+    assert pod_usage(pod, ResourceRules.of(gates)).request("cpu") == cpu
 
 
 def test_equal_pods_take_equally() -> None:
