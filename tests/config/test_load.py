@@ -15,6 +15,7 @@ from mooring.framework.releases import FEATURE_GATES
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs, ScoringStrategyType
 from mooring.plugins.pod_topology_spread.args import PodTopologySpreadArgs
+from mooring.plugins.pod_topology_spread.plugin import MATCH_LABEL_KEYS_GATE
 from mooring.plugins.taint_toleration.plugin import COMPARISON_GATE
 from tests.config.catalogs import HelloWorldPluginArgs, in_tree, plugin, seeds, with_plugins
 from tests.config.documents import Document, document, enabled, profile
@@ -224,7 +225,7 @@ def test_every_gate_of_arguments_and_plugins_is_listed() -> None:
         for field in fields(description.args)
         for gate in field.metadata.get("gates", ())
     }
-    assert of_arguments | {COMPARISON_GATE} <= FEATURE_GATES.keys()
+    assert of_arguments | {COMPARISON_GATE, MATCH_LABEL_KEYS_GATE} <= FEATURE_GATES.keys()
 
 
 def test_names_that_do_nothing_are_told() -> None:

@@ -65,6 +65,7 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     "StorageCapacityScoring": FeatureGate(KubeVersion(1, 33)),
     "TaintTolerationComparisonOperators": FeatureGate(KubeVersion(1, 35)),
     "PodLevelResources": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 34)),
+    "MatchLabelKeysInPodTopologySpread": FeatureGate(KubeVersion(1, 25), KubeVersion(1, 27)),
     "InPlacePodVerticalScaling": FeatureGate(KubeVersion(1, 27), KubeVersion(1, 33)),
     "InPlacePodLevelResourcesVerticalScaling": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
 }

@@ -55,7 +55,7 @@ class PodTopologySpread(
         super().__init__(args, handle)
         self._system = args.defaulting_type is Defaulting.SYSTEM
         self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
-        self._reads_keys = handle.feature_gates.get(MATCH_LABEL_KEYS_GATE, True)
+        self._reads_keys = handle.gates.enabled(MATCH_LABEL_KEYS_GATE)
         self._comparing = handle.gates.enabled(COMPARISON_GATE)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
