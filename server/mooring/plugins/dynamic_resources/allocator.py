@@ -16,6 +16,7 @@ from mooring.plugins.dynamic_resources.cel import compile_selector
 from mooring.plugins.dynamic_resources.constraints import Constraint, constraint_of
 from mooring.plugins.dynamic_resources.inventory import Candidate
 from mooring.plugins.dynamic_resources.ledger import Ledger
+from mooring.plugins.dynamic_resources.outlook import Demand, demands_of, is_hopeless
 from mooring.plugins.dynamic_resources.pools import Pool
 from mooring.plugins.dynamic_resources.requests import Choice, Request
 
@@ -71,6 +72,7 @@ class Search:
     _usable: list[Found] = field(init=False)
     _matches: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
     _all_devices: dict[int, list[Found]] = field(init=False, default_factory=dict)
+    _demands: list[Demand] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.chosen = [[] for _ in self.claims]
@@ -94,11 +96,27 @@ class Search:
                 raise TooManyDevicesError(
                     f"claim {claim.key} asks for {least} devices, more than {MAX_DEVICES}"
                 )
+        self._demands = self._foreseen()
         if self._claim(0):
             return True
         if any(pool.invalid for pool in self.pools):
             raise InvalidPoolsError
         return False
+
+    def _foreseen(self) -> list[Demand]:
+        """The demands to look at; none when a claim may run into an error on the way."""
+        for claim in self.claims:
+            choices = [choice for request in claim.requests for choice in request.choices]
+            most = sum(len(self._all_devices.get(id(choice), ())) or choice.count for choice in choices)
+            if most > MAX_DEVICES or (claim.constraints and any(choice.everything for choice in choices)):
+                return []
+        candidates = [candidate for candidate, _ in self._usable]
+        return demands_of([claim.requests for claim in self.claims], candidates, self._could_get)
+
+    def _could_get(self, choice: Choice, candidate: Candidate) -> bool:
+        """Whether the device does for ``choice`` as long as nobody takes it."""
+        fulfils = self._fulfils(choice, candidate)
+        return fulfils and not _is_kept_away(candidate.device, choice)
 
     def _prepared(self, choice: Choice) -> int:
         """How many devices ``choice`` needs; what "all" means is settled here."""
@@ -124,6 +142,8 @@ class Search:
                 return self._claim(claim + 1)
             except TooManyDevicesError:
                 return False
+        if is_hopeless(self._demands, (claim, number), self.ledger.in_use):
+            return False
         request = requests[number]
         if not request.listed:
             return self._devices(claim, number, request.choices[0], 0, 0)

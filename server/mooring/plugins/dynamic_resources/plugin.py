@@ -156,7 +156,9 @@ class DynamicResources(
 
     def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
         """Names the claim that kube-scheduler would deallocate; deallocating is left to it."""
-        note = state.read(self.name, Note)
+        note = state.get(self.name, Note)
+        if note is None:
+            return Status.error("not found")
         if not note.claims:
             return Status.unschedulable("no new claims to deallocate")
         for index in sorted(note.unavailable):
