@@ -105,6 +105,13 @@ def test_a_reused_name_is_another_pod() -> None:
     assert len(state.snapshot.pods) == 0
 
 
+def test_a_finished_namesake_in_the_same_load_displaces_nobody() -> None:
+    running = make_pod("p", node="n", metadata={"uid": "2"})
+    finished = make_pod("p", node="n", metadata={"uid": "1"}, status={"phase": "Succeeded"})
+    assert pods_on(loaded(make_node("n"), running, finished), "n") == {"p"}
+    assert set(State().fork(pods=[running, finished]).snapshot.pods.records) == {"2"}
+
+
 def test_sources_own_disjoint_objects_and_a_refused_batch_changes_nothing() -> None:
     state = loaded(make_node("n"), make_pod("p"))
     version = state.version

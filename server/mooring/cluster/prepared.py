@@ -60,10 +60,11 @@ def prepare(objects: Iterable[ClusterObject], known: PodTable, rules: ResourceRu
     for item in objects:
         try:
             if isinstance(item, Pod):
-                same_name = uids.get(item.key, item.metadata.uid)
-                if same_name != item.metadata.uid:
-                    batch.pods.pop(same_name, None)
-                uids[item.key] = item.metadata.uid
+                if not item.finished:
+                    same_name = uids.get(item.key, item.metadata.uid)
+                    if same_name != item.metadata.uid:
+                        batch.pods.pop(same_name, None)
+                    uids[item.key] = item.metadata.uid
                 record = known.get(item.metadata.uid)
                 if record is None or record.pod != item:
                     batch.pods[item.metadata.uid] = item, pod_usage(item, rules)
