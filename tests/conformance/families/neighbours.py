@@ -27,6 +27,8 @@ def neighbourhood(draft: Draft) -> None:
             extra["status"] = {"phase": "Running"}
             draft.assigned.append(extra)
     for pod in draft.pods():
+        if "labels" in pod["metadata"]:
+            continue  # Terms that were merged with the pod's labels before stay true.
         pod["metadata"]["labels"] = labels_of(draft)
         pod["metadata"]["namespace"] = draft.rng.choice(["default", "default", "default", "team-a", "team-b"])
     for pod in draft.assigned:
