@@ -51,10 +51,10 @@ def test_in_tree_plugins_and_those_that_are_not_built(capsys: pytest.CaptureFixt
         "supported": True,
         "loadError": None,
     }
-    assert known["VolumeBinding"]["supported"] is False
+    assert known["TopologyPlacementGenerator"]["supported"] is False
     lines = {line.split()[0]: line for line in call(capsys, "plugins").out.splitlines()}
     assert lines["NodeAffinity"].split()[-2:] == ["in-tree", "available"]
-    assert lines["VolumeBinding"].split()[-1] == "unsupported"
+    assert lines["TopologyPlacementGenerator"].split()[-1] == "unsupported"
 
 
 def test_words_stay_in_one_piece_on_a_narrow_terminal(capsys: pytest.CaptureFixture[str]) -> None:

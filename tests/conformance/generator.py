@@ -7,6 +7,7 @@ from random import Random
 
 from tests.conformance.families import (
     affinity,
+    declared_features,
     images,
     nominations,
     pod_affinity,
@@ -14,6 +15,8 @@ from tests.conformance.families import (
     resources,
     spread,
     taints,
+    volume_binding,
+    volumes,
 )
 from tests.conformance.families.draft import Draft, Family, Manifest, base
 from tests.conformance.families.profile import configuration
@@ -42,12 +45,22 @@ FAMILIES: dict[str, Family] = {
     "spread-defaults": spread.defaults,
     "pod-affinity": pod_affinity.own_terms,
     "pod-affinity-others": pod_affinity.others_terms,
+    "volume-restrictions": volumes.volume_restrictions,
+    "node-volume-limits": volumes.node_volume_limits,
+    "volume-binding-bound": volume_binding.bound_claims,
+    "volume-binding-waiting": volume_binding.waiting_claims,
+    "volume-zone": volumes.volume_zone,
+    "declared-features": declared_features.declared_features,
     "nominations": nominations.nominations,
     "nominations-own": nominations.own,
 }
 MIXED = "mixed"
 NAMES = [*FAMILIES, MIXED]
-SINCE = {"taint-toleration-comparisons": "1.35", "resources-pod-level-resize": "1.35"}
+SINCE = {
+    "taint-toleration-comparisons": "1.35",
+    "resources-pod-level-resize": "1.35",
+    "declared-features": "1.36",
+}
 """Families whose fields or feature gates older releases do not know."""
 
 

@@ -12,11 +12,7 @@ from mooring.testing.builders import make_pod
 
 BUILT = {kind.name: kind for kind in IN_TREE}
 OF_OTHER_SYSTEMS = {"nodeFilter", "HelloWorldPlugin"}
-CLAIM = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
-STORAGE = {"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}
-DISKS = {"VolumeRestrictions", "NodeVolumeLimits"}
 GROUPS = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
-RESTART_ALL = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
 
 
 def test_every_plugin_of_kube_scheduler_is_built_or_listed() -> None:
@@ -45,34 +41,9 @@ def test_every_plugin_has_a_readme_that_says_what_it_mirrors(name: str) -> None:
     [
         pytest.param({}, set(), id="plain"),
         pytest.param({"volumes": [{"name": "v", "emptyDir": {}}]}, set(), id="a volume of no kind"),
-        pytest.param({"volumes": [CLAIM]}, STORAGE, id="claim"),
-        pytest.param({"volumes": [{"name": "v", "ephemeral": {}}]}, STORAGE, id="ephemeral"),
-        pytest.param({"volumes": [{"name": "v", "gcePersistentDisk": {"pdName": "d"}}]}, DISKS, id="disk"),
-        pytest.param({"volumes": [{"name": "v", "rbd": {"image": "i"}}]}, DISKS, id="image of Ceph"),
         pytest.param({"affinity": {"nodeAffinity": {}}}, set(), id="node affinity"),
         pytest.param({"resourceClaims": [{"name": "gpu"}]}, {"DynamicResources"}, id="devices"),
         pytest.param({"schedulingGroup": {"podGroupName": "g"}}, GROUPS, id="group"),
-        pytest.param(
-            {"containers": [{"restartPolicyRules": [{"action": "Restart"}, RESTART_ALL]}]},
-            {"NodeDeclaredFeatures"},
-            id="restarts all containers",
-        ),
-        pytest.param(
-            {"initContainers": [{"restartPolicyRules": [RESTART_ALL]}]},
-            {"NodeDeclaredFeatures"},
-            id="an init container restarts all",
-        ),
-        pytest.param(
-            {"containers": [{"restartPolicyRules": [{"action": "Restart"}]}]}, set(), id="restarts itself"
-        ),
-        pytest.param(
-            {"hostNetwork": True, "hostUsers": False},
-            {"NodeDeclaredFeatures"},
-            id="users of its own in the host's network",
-        ),
-        pytest.param({"hostNetwork": True}, set(), id="host's network"),
-        pytest.param({"hostNetwork": True, "hostUsers": True}, set(), id="host's network and users"),
-        pytest.param({"hostUsers": False}, set(), id="users of its own"),
     ],
 )
 def test_which_pods_need_a_plugin_that_is_not_built(spec: Mapping[str, Any], needed: set[str]) -> None:

@@ -10,16 +10,21 @@ from mooring.plugins.hello_world_plugin.plugin import HelloWorldPlugin
 from mooring.plugins.image_locality.plugin import ImageLocality
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from mooring.plugins.node_affinity.plugin import NodeAffinity
+from mooring.plugins.node_declared_features.plugin import NodeDeclaredFeatures
 from mooring.plugins.node_filter.plugin import NodeFilter
 from mooring.plugins.node_name.plugin import NodeName
 from mooring.plugins.node_ports.plugin import NodePorts
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.plugins.node_unschedulable.plugin import NodeUnschedulable
+from mooring.plugins.node_volume_limits.plugin import NodeVolumeLimits
 from mooring.plugins.pod_topology_spread.plugin import PodTopologySpread
 from mooring.plugins.priority_sort.plugin import PrioritySort
 from mooring.plugins.scheduling_gates.plugin import SchedulingGates
 from mooring.plugins.taint_toleration.plugin import TaintToleration
+from mooring.plugins.volume_binding.plugin import VolumeBinding
+from mooring.plugins.volume_restrictions.plugin import VolumeRestrictions
+from mooring.plugins.volume_zone.plugin import VolumeZone
 
 IN_TREE: tuple[type[Plugin[Any]], ...] = (
     SchedulingGates,
@@ -30,11 +35,16 @@ IN_TREE: tuple[type[Plugin[Any]], ...] = (
     NodeAffinity,
     NodePorts,
     NodeResourcesFit,
+    VolumeRestrictions,
+    NodeVolumeLimits,
+    VolumeBinding,
+    VolumeZone,
     PodTopologySpread,
     InterPodAffinity,
     NodeResourcesBalancedAllocation,
     ImageLocality,
     DefaultBinder,
+    NodeDeclaredFeatures,
     NodeFilter,
     HelloWorldPlugin,
 )

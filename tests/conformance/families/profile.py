@@ -7,18 +7,13 @@ from random import Random
 from tests.conformance.families.draft import Draft, Manifest
 
 BOTH = ["TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity"]
-SCORING = [*BOTH, "NodeResourcesBalancedAllocation", "ImageLocality"]
-FILTERING = ["NodeUnschedulable", "NodeName", "NodePorts", *BOTH]
+SCORING = [*BOTH, "VolumeBinding", "NodeResourcesBalancedAllocation", "ImageLocality"]
+VOLUMES = ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"]
+FILTERING = ["NodeUnschedulable", "NodeName", "NodePorts", *VOLUMES, *BOTH, "NodeDeclaredFeatures"]
+SINCE = {"NodeDeclaredFeatures": "1.36"}
+"""Plugins that older releases do not have, or do not run by default."""
 COVERED = ["SchedulingGates", "PrioritySort", *dict.fromkeys([*FILTERING, *SCORING]), "DefaultBinder"]
-UNCOVERED = [
-    "VolumeRestrictions",
-    "NodeVolumeLimits",
-    "VolumeBinding",
-    "VolumeZone",
-    "DynamicResources",
-    "DefaultPreemption",
-    "NodeDeclaredFeatures",
-]
+UNCOVERED = ["DynamicResources", "DefaultPreemption"]
 WEIGHTS = [1, 2, 3, 5, 17, 100]
 
 
@@ -41,6 +36,10 @@ def configuration(draft: Draft) -> Manifest | None:
 def _profile(draft: Draft, name: str) -> Manifest:
     styles = {_default_order: 5, _own_order: 4, _point_by_point: 3, _no_score: 0.3}
     plugins = draft.rng.choices(list(styles), list(styles.values()))[0](draft.rng)
+    enabled = plugins["multiPoint"]["enabled"]
+    plugins["multiPoint"]["enabled"] = [
+        entry for entry in enabled if draft.version >= SINCE.get(entry["name"], draft.version)
+    ]
     profile: Manifest = {"schedulerName": name, "plugins": plugins}
     if draft.args:
         profile["pluginConfig"] = [{"name": name, "args": args} for name, args in sorted(draft.args.items())]
