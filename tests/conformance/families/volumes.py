@@ -34,17 +34,21 @@ def volume_restrictions(draft: Draft) -> None:
         for _ in range(draft.rng.choice([0, 1, 1, 2])):
             mount(pod, _disk(draft))
     if draft.chance(0.5):
-        own = [
-            claim(draft, namespace, accessModes=["ReadWriteOncePod"])["metadata"]["name"]
-            for namespace in ("default", "team-a")
-        ]
-        shared = claim(draft, "default")["metadata"]["name"]
+        own = {
+            namespace: claim(draft, namespace, accessModes=["ReadWriteOncePod"])["metadata"]["name"]
+            for namespace in _namespaces(draft)
+        }
+        shared = {namespace: claim(draft, namespace)["metadata"]["name"] for namespace in own}
         for pod in draft.pods():
             if draft.chance(0.4):
-                in_default = pod["metadata"]["namespace"] == "default"
-                use(pod, draft.rng.choice([own[0], shared] if in_default else own[1:]))
+                namespace = pod["metadata"]["namespace"]
+                use(pod, draft.rng.choice([own[namespace], shared[namespace]]))
     if draft.chance(0.05):
         use(draft.pod, "claim-that-is-gone")
+
+
+def _namespaces(draft: Draft) -> list[str]:
+    return sorted({pod["metadata"]["namespace"] for pod in draft.pods()})
 
 
 def _disk(draft: Draft) -> Manifest:
@@ -86,7 +90,7 @@ def node_volume_limits(draft: Draft) -> None:
         if draft.chance(0.9):
             drivers = [_limited(draft, name) for name in draft.some(CSI_DRIVERS, 0, len(CSI_DRIVERS))]
             csi_node(draft, node, drivers)
-    shared = {name: [_limited_claim(draft, name) for _ in range(4)] for name in ("default", "team-a")}
+    shared = {name: [_limited_claim(draft, name) for _ in range(4)] for name in _namespaces(draft)}
     for pod in [draft.pod, *draft.rng.sample(draft.assigned, len(draft.assigned) // 2), *draft.nominated]:
         for _ in range(draft.rng.choice([1, 1, 2, 3])):
             _attach(draft, pod, shared[pod["metadata"]["namespace"]])
