@@ -1,0 +1,203 @@
+from typing import Any
+
+import pytest
+
+from mooring.framework import Code, CycleState, Status
+from mooring.plugins.volume_binding.plugin import (
+    REASON_BIND,
+    REASON_GONE,
+    REASON_NODE,
+    REASON_SPACE,
+    REASON_UNBOUND,
+    VolumeBinding,
+)
+from tests.plugins.harness import make, pre_filter, reasons
+from tests.plugins.storage import (
+    DRIVER,
+    NODES,
+    ZONE,
+    claim,
+    csi_driver,
+    csi_node,
+    pod_using,
+    storage_class,
+    view,
+    volume,
+)
+
+LOCAL = storage_class(provisioner="kubernetes.io/no-provisioner")
+GCE: dict[str, Any] = {"csi": None, "gcePersistentDisk": {"pdName": "disk"}}
+KEPT = {"namespace": "default", "name": "c"}
+SELECTED = {"annotations": {"volume.kubernetes.io/selected-node": "a"}}
+IN_X = [{"matchLabelExpressions": [{"key": ZONE, "values": ["x"]}]}]
+
+
+def room(size: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSIStorageCapacity",
+        "metadata": {"name": f"room-{size.lower()}", "namespace": "default"},
+        "storageClassName": "wait",
+        "capacity": size,
+        "nodeTopology": {"matchLabels": {ZONE: "x"}},
+        **fields,
+    }
+
+
+# What is said of node a in zone x and of node b in zone y.
+@pytest.mark.parametrize(
+    ("objects", "on_a", "on_b"),
+    [
+        pytest.param([claim(volume="pv"), volume(zone="x")], "", REASON_NODE, id="bound, reached from x"),
+        pytest.param([claim(volume="pv"), volume()], "", "", id="bound, reached from everywhere"),
+        pytest.param([claim(volume="gone")], REASON_GONE, REASON_GONE, id="bound, the volume is gone"),
+        pytest.param([claim(), LOCAL, volume(zone="y")], REASON_BIND, "", id="matched in y"),
+        pytest.param([claim(), LOCAL, volume(size="1Mi")], REASON_BIND, REASON_BIND, id="too small"),
+        pytest.param([claim(), LOCAL, volume(phase="Released")], REASON_BIND, REASON_BIND, id="released"),
+        pytest.param(
+            [claim(accessModes=["ReadWriteMany"]), LOCAL, volume()],
+            REASON_BIND,
+            REASON_BIND,
+            id="access modes",
+        ),
+        pytest.param([claim(volumeMode="Block"), LOCAL, volume()], REASON_BIND, REASON_BIND, id="mode"),
+        pytest.param(
+            [claim(selector={"matchLabels": {"a": "b"}}), LOCAL, volume()],
+            REASON_BIND,
+            REASON_BIND,
+            id="selector",
+        ),
+        pytest.param(
+            [claim(), LOCAL, volume(zone="x", claimRef=KEPT), volume("free", size="2Gi")],
+            "",
+            REASON_BIND,
+            id="the volume kept for the claim is the only one",
+        ),
+        pytest.param(
+            [claim(), LOCAL, volume(claimRef={**KEPT, "uid": "old"})],
+            REASON_BIND,
+            REASON_BIND,
+            id="kept for one of old",
+        ),
+        pytest.param([claim(), storage_class()], "", "", id="made"),
+        pytest.param([claim(), storage_class(allowedTopologies=IN_X)], "", REASON_BIND, id="made in x alone"),
+        pytest.param([claim(metadata=SELECTED), storage_class()], "", REASON_BIND, id="selected"),
+        pytest.param(
+            [claim(), storage_class(), csi_driver(storageCapacity=True), room("1Gi")],
+            "",
+            REASON_SPACE,
+            id="room in x",
+        ),
+        pytest.param(
+            [claim(), storage_class(), csi_driver(storageCapacity=True), room("1Mi")],
+            REASON_SPACE,
+            REASON_SPACE,
+            id="too little room",
+        ),
+        pytest.param(
+            [
+                claim(),
+                storage_class(),
+                csi_driver(storageCapacity=True),
+                room("9Gi", maximumVolumeSize="1Mi"),
+            ],
+            REASON_SPACE,
+            REASON_SPACE,
+            id="room for small volumes",
+        ),
+        pytest.param([claim(), storage_class(), csi_driver(), room("1Mi")], "", "", id="nobody reports room"),
+        pytest.param(
+            [
+                claim(volume="pv"),
+                volume(metadata={"labels": {ZONE: "y"}}, **GCE),
+                csi_node("a", "kubernetes.io/gce-pd"),
+            ],
+            REASON_NODE,
+            "",
+            id="a kind of old, on a node with its CSI driver",
+        ),
+    ],
+)
+def test_filter(objects: list[dict[str, Any]], on_a: str, on_b: str) -> None:
+    said = reasons(make(VolumeBinding), pod_using("c"), view(*NODES, *objects))
+    assert {name: ", ".join(texts) for name, texts in said.items()} == {"a": on_a, "b": on_b}
+
+
+def test_a_volume_goes_to_one_claim_and_the_smallest_fits_first() -> None:
+    small, large = volume("small", size="1Gi"), volume("large", size="2Gi")
+    claims = [claim("c", size="2Gi"), claim("d", size="1Gi")]
+    both = reasons(make(VolumeBinding), pod_using("c", "d"), view(*NODES, LOCAL, *claims, small, large))
+    assert set(both.values()) == {()}
+    one = reasons(make(VolumeBinding), pod_using("c", "d"), view(*NODES, LOCAL, *claims, large))
+    assert set(one.values()) == {(REASON_BIND,)}
+
+
+def test_several_reasons_are_told_in_order() -> None:
+    objects = [claim("b", volume="pv"), volume(zone="x", phase="Bound"), claim("c"), LOCAL]
+    said = reasons(make(VolumeBinding), pod_using("b", "c"), view(*NODES, *objects))
+    assert said == {"a": (REASON_BIND,), "b": (REASON_NODE, REASON_BIND)}
+
+
+@pytest.mark.parametrize(
+    ("objects", "reason"),
+    [
+        pytest.param([], 'persistentvolumeclaim "c" not found', id="no claim"),
+        pytest.param([claim(), storage_class(mode="Immediate")], REASON_UNBOUND, id="should have been bound"),
+        pytest.param([claim(), storage_class(mode=None)], REASON_UNBOUND, id="binds at once unless it says"),
+        pytest.param([claim()], REASON_UNBOUND, id="no such class"),
+        pytest.param([claim(volumeName="pv"), storage_class()], REASON_UNBOUND, id="not bound to the end"),
+        pytest.param(
+            [claim(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})],
+            'persistentvolumeclaim "c" is being deleted',
+            id="deleted",
+        ),
+        pytest.param(
+            [claim(volume="pv") | {"status": {"phase": "Lost"}}],
+            'persistentvolumeclaim "c" bound to non-existent persistentvolume "pv"',
+            id="lost",
+        ),
+    ],
+)
+def test_pre_filter(objects: list[dict[str, Any]], reason: str) -> None:
+    early = pre_filter(make(VolumeBinding), pod_using("c"), view(*NODES, *objects))
+    assert early == Status.unresolvable(reason)
+
+
+@pytest.mark.parametrize(
+    ("objects", "reason"),
+    [
+        pytest.param(
+            [],
+            'waiting for ephemeral volume controller to create the persistentvolumeclaim "pod-v0"',
+            id="not made yet",
+        ),
+        pytest.param(
+            [claim("pod-v0")],
+            "PVC default/pod-v0 was not created for pod default/pod (pod is not owner)",
+            id="another's",
+        ),
+    ],
+)
+def test_ephemeral_volumes(objects: list[dict[str, Any]], reason: str) -> None:
+    early = pre_filter(make(VolumeBinding), pod_using({"ephemeral": {}}), view(*NODES, *objects))
+    assert early == Status.unresolvable(reason)
+
+
+def test_without_claims_it_skips_and_scores_are_never_given() -> None:
+    plugin, nodes = make(VolumeBinding), view(*NODES)
+    assert pre_filter(plugin, pod_using({"emptyDir": {}}), nodes) == Status.skip()
+    assert plugin.pre_score(CycleState(), pod_using(), nodes).code is Code.SKIP
+
+
+@pytest.mark.parametrize(
+    ("objects", "placed"),
+    [
+        pytest.param([claim(volume="pv"), volume()], True, id="all bound"),
+        pytest.param([claim(), storage_class(provisioner=DRIVER)], False, id="one waits"),
+    ],
+)
+def test_only_pods_whose_claims_are_bound_are_placed(objects: list[dict[str, Any]], placed: bool) -> None:
+    plugin, state, pod = make(VolumeBinding), CycleState(), pod_using("c")
+    plugin.pre_filter(state, pod, view(*NODES, *objects))
+    assert plugin.reserve(state, pod, "a").ok is placed
+    assert plugin.pre_bind(state, pod, "a").ok
