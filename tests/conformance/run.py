@@ -26,6 +26,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.conformance import generator
 from tests.conformance.compare import differences, shrink
 from tests.conformance.families.draft import Manifest
+from tests.conformance.preempting import preempted
 from tests.conformance.program import NEWEST, VERSIONS, Oracle, answers, build
 
 Answered = tuple[Manifest, Manifest]
@@ -95,9 +96,10 @@ def _vector(scenario: Manifest, answer: Manifest) -> str:
 
 
 def explained(scenario: Manifest, version: str = NEWEST) -> Manifest:
+    """mooring's document; for a pod that no node takes with what could be done for it."""
     from mooring.testing import explain
 
-    return explain(
+    document = explain(
         scenario["objects"],
         scenario["pod"],
         scenario.get("config"),
@@ -106,6 +108,9 @@ def explained(scenario: Manifest, version: str = NEWEST) -> Manifest:
         feature_gates=scenario.get("feature_gates"),
         version=version,
     )
+    if document["nodes"] and not document["feasible"]:
+        document["preemption"] = preempted(scenario, version)
+    return document
 
 
 def disagreement(scenario: Manifest, answer: Manifest, version: str = NEWEST) -> list[str]:

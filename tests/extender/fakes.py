@@ -147,7 +147,7 @@ def _answer(answer: Callable[[Any], Any], request: Any, _context: object) -> Any
 
 @contextmanager
 def grpc_server(rules: Rules, address: str = "127.0.0.1:0") -> Iterator[str]:
-    """A mooring on an address of its own, without Preempt; yields where it listens."""
+    """A mooring on an address of its own; yields where it listens."""
     server = grpc.server(ThreadPoolExecutor(4), options=[("grpc.max_receive_message_length", -1)])
     server.add_generic_rpc_handlers(
         (
@@ -156,6 +156,7 @@ def grpc_server(rules: Rules, address: str = "127.0.0.1:0") -> Iterator[str]:
                 Filter=(rules.filter, scheduling.FilterRequest),
                 Score=(rules.score, scheduling.ScoreRequest),
                 Bind=(rules.bind, scheduling.BindRequest),
+                Preempt=(rules.preempt, scheduling.PreemptRequest),
             ),
             _service(
                 "PluginService",

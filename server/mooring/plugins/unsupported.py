@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mooring.framework import Pod
-from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 
 
@@ -30,11 +29,6 @@ class Unsupported:
     points: frozenset[str]
     args: type[Any] | None
     uses: Callable[[Pod], bool]
-
-
-def _never(_: Pod) -> bool:
-    """For plugins that no field of a pod, as far as it is decoded, asks for."""
-    return False
 
 
 def _has_device_claims(pod: Pod) -> bool:
@@ -56,7 +50,6 @@ _ENTRIES = (
         DynamicResourcesArgs,
         _has_device_claims,
     ),
-    _entry("DefaultPreemption", "preEnqueue postFilter", DefaultPreemptionArgs, _never),
     _entry("GangScheduling", "preEnqueue permit", None, _is_in_group),
     _entry("TopologyPlacementGenerator", "placementGenerate", None, _is_in_group),
     _entry("PodGroupPodsCount", "placementScore", None, _is_in_group),

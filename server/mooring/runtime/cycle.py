@@ -5,6 +5,7 @@ Mirrors ``schedule_one.go`` and ``framework/runtime/framework.go``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,15 +18,17 @@ from mooring.framework import (
     Int32s,
     Pod,
 )
+from mooring.framework.preemption import Candidate
 from mooring.runtime.evaluation import NO_NODES, NOT_LOOKED_AT, Evaluation, begin
 from mooring.runtime.filtering import run_filters
 from mooring.runtime.nominated import refuse_for_nominated
 from mooring.runtime.pre_filtering import run_pre_filter
-from mooring.runtime.preemption import run_post_filter
+from mooring.runtime.preemption import preempt, run_post_filter
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
 from mooring.runtime.sampling import nodes_to_find
 from mooring.runtime.scoring import score
+from mooring.runtime.tie_break import mix64
 
 NO_ROW = -1
 """No node's row."""
@@ -95,6 +98,27 @@ def evaluate_filters(
             _filter(evaluation, positions, calls)
             point.status = Code.SUCCESS if (evaluation.codes == 0).any() else Code.UNSCHEDULABLE
         evaluation.evaluated = len(positions)
+    return evaluation
+
+
+def evaluate_preemption(
+    profile: Profile,
+    cluster: ClusterState,
+    pod: Pod,
+    rows: Int32s,
+    calls: PluginCalls,
+    *,
+    given: Sequence[Candidate] | None,
+    seed: int,
+) -> Evaluation:
+    """What could be done so that one of ``rows`` takes ``pod``, or which of the ``given`` candidates do.
+
+    Raises:
+        NotFoundError: The profile has no plugin that makes room (PLUGIN_NOT_FOUND).
+    """
+    evaluation = evaluate_filters(profile, cluster, pod, rows, calls)
+    if len(rows):
+        evaluation.preemption = preempt(evaluation, calls, given, mix64(seed, pod.metadata.uid))
     return evaluation
 
 

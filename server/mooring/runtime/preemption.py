@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from mooring.framework import ClusterState, Code, Int32s, Status
+from mooring.framework.errors import NotFoundError
 from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.preemption import Candidate, Preemption
 from mooring.runtime.evaluation import Evaluation
-from mooring.runtime.profile import Enabled
+from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls, plugin_failure
 from mooring.runtime.what_if import NodeWhatIf, what_if
 
@@ -81,30 +84,29 @@ def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> S
     return Status(Code.UNSCHEDULABLE, tuple(reasons)) if plugins else Status()
 
 
-def preempting(evaluation: Evaluation) -> Enabled[PreemptingPlugin[object]] | None:
-    """The profile's first plugin that looks for pods that could go."""
-    for enabled in evaluation.profile.post_filter:
-        if isinstance(enabled.plugin, PreemptingPlugin):
-            return Enabled(enabled.name, enabled.plugin)
-    return None
-
-
 def preempt(
     evaluation: Evaluation, calls: PluginCalls, given: Sequence[Candidate] | None, start: int
-) -> Preemption | None:
-    """The candidates of the profile's preempting plugin; None when it has none.
+) -> Preemption:
+    """What the profile's first preempting plugin says; ``evaluation`` has what Filter said of the nodes.
 
-    ``evaluation`` has what Filter said of the nodes.
+    Raises:
+        NotFoundError: It has none (PLUGIN_NOT_FOUND).
     """
-    enabled = preempting(evaluation)
-    if enabled is None:
-        return None
+    name, plugin = _preempting(evaluation.profile)
     nodes = Refusals(evaluation, calls, start)
-    preemption = calls.call(
-        enabled.name, "PostFilter", enabled.plugin.preempt, evaluation.state, evaluation.pod, nodes, given
+    found = calls.call(name, "PostFilter", plugin.preempt, evaluation.state, evaluation.pod, nodes, given)
+    if not isinstance(found, Preemption):
+        raise plugin_failure(name, "PostFilter", f"returned {type(found).__name__}, not Preemption")
+    return replace(found, status=found.status.by(name))
+
+
+def _preempting(profile: Profile) -> tuple[str, PreemptingPlugin[Any]]:
+    for enabled in profile.post_filter:
+        if isinstance(enabled.plugin, PreemptingPlugin):
+            return enabled.name, enabled.plugin
+    raise NotFoundError(
+        f"profile {profile.name!r} has no plugin that makes room for a pod; enable DefaultPreemption",
+        reason="PLUGIN_NOT_FOUND",
+        plugin="DefaultPreemption",
+        profile=profile.name,
     )
-    if not isinstance(preemption, Preemption):
-        raise plugin_failure(
-            enabled.name, "PostFilter", f"returned {type(preemption).__name__}, not Preemption"
-        )
-    return preemption

@@ -35,6 +35,7 @@ IMPLEMENTED = (
     "mooring.v1.SchedulingService/NormalizeScore",
     "mooring.v1.SchedulingService/Bind",
     "mooring.v1.SchedulingService/Schedule",
+    "mooring.v1.SchedulingService/Preempt",
     "mooring.v1.SchedulingService/Explain",
     "mooring.v1.ClusterService/GetClusterInfo",
     "mooring.v1.ClusterService/ListNodes",

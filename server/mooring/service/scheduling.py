@@ -34,6 +34,7 @@ from mooring.service.interceptors import time_limit
 from mooring.service.node_names import NO_ROW
 from mooring.service.objects import referenced_pod, status_message, subject, verdicts
 from mooring.service.outcomes import OUTCOMES
+from mooring.service.preempt import preempt
 from mooring.service.schedule import Schedule
 from mooring.service.selection import Listing, Selection
 from mooring.service.slots import Progress
@@ -100,7 +101,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         raise UnimplementedError("Unreserve is not offered by this server; see GetCapabilities")
 
     def Preempt(self, request: pb.PreemptRequest, context: grpc.ServicerContext) -> pb.PreemptResponse:
-        raise UnimplementedError("Preempt is not offered by this server; see GetCapabilities")
+        return self._run(context, lambda progress: preempt(self._backend, request, progress))
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[Progress], Response]) -> Response:
         if not self._backend.synced():

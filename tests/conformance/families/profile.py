@@ -12,8 +12,9 @@ VOLUMES = ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZon
 FILTERING = ["NodeUnschedulable", "NodeName", "NodePorts", *VOLUMES, *BOTH, "NodeDeclaredFeatures"]
 SINCE = {"NodeDeclaredFeatures": "1.36"}
 """Plugins that older releases do not have, or do not run by default."""
-COVERED = ["SchedulingGates", "PrioritySort", *dict.fromkeys([*FILTERING, *SCORING]), "DefaultBinder"]
-UNCOVERED = ["DynamicResources", "DefaultPreemption"]
+COVERED = ["SchedulingGates", "PrioritySort", *dict.fromkeys([*FILTERING, *SCORING])]
+COVERED += ["DefaultPreemption", "DefaultBinder"]
+UNCOVERED = ["DynamicResources"]
 WEIGHTS = [1, 2, 3, 5, 17, 100]
 
 

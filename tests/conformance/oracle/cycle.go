@@ -93,7 +93,9 @@ func (d *decision) reject(s *fwk.Status, message string) {
 	d.doc.Status = topStatus{status: toStatus(s), Message: message}
 }
 
+// fitError is the sentence about a pod that no node takes, to which PostFilter adds.
 func (d *decision) fitError(diagnosis framework.Diagnosis) string {
+	diagnosis.PostFilterMsg = d.postFilter(&diagnosis)
 	return (&framework.FitError{Pod: d.pod, NumAllNodes: len(d.nodes), Diagnosis: diagnosis}).Error()
 }
 
@@ -118,6 +120,7 @@ func (d *decision) preFilter(diagnosis *framework.Diagnosis) (*fwk.PreFilterResu
 		message := s.Message()
 		if s.IsRejected() {
 			diagnosis.PreFilterMsg = message
+			diagnosis.NodeToStatus.SetAbsentNodesStatus(s)
 			message = d.fitError(*diagnosis)
 		}
 		d.reject(s, message)

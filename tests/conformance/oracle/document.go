@@ -17,6 +17,8 @@ type document struct {
 	Ties      []string                `json:"ties"`
 	Evaluated int                     `json:"evaluated"`
 	Feasible  int                     `json:"feasible"`
+	// Preemption is not part of the public JSON: the harness asks mooring for it by itself.
+	Preemption *preempted `json:"preemption"`
 }
 
 type status struct {

@@ -21,6 +21,7 @@ type (
 	NodeScore        = fwk.NodeScore
 	NodeScoreList    = fwk.NodeScoreList
 	Plugin           = fwk.Plugin
+	PostFilterPlugin = fwk.PostFilterPlugin
 	PreFilterPlugin  = fwk.PreFilterPlugin
 	PreFilterResult  = fwk.PreFilterResult
 	ScorePlugin      = fwk.ScorePlugin

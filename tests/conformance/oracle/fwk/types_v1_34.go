@@ -17,6 +17,7 @@ type (
 	NodeScore        = framework.NodeScore
 	NodeScoreList    = framework.NodeScoreList
 	Plugin           = framework.Plugin
+	PostFilterPlugin = framework.PostFilterPlugin
 	PreFilterPlugin  = framework.PreFilterPlugin
 	PreFilterResult  = framework.PreFilterResult
 	ScorePlugin      = framework.ScorePlugin

@@ -1,0 +1,120 @@
+"""Preempt: which pods would have to go, worked out or checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from mooring.framework import Pod
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.objects import ObjectMeta
+from mooring.framework.preemption import Candidate, Preemption
+from mooring.runtime.cycle import evaluate_preemption
+from mooring.runtime.tie_break import choose
+from mooring.service.backend import Backend, ObjectDecoder
+from mooring.service.objects import decode_pod, status_message, subject
+from mooring.service.selection import Listing, Selection
+from mooring.service.slots import Progress
+from mooring.v1 import nodes_pb2, objects_pb2
+from mooring.v1 import scheduling_service_pb2 as pb
+
+SEED = 0
+"""What decides between equally good candidates besides the pod."""
+
+
+def preempt(backend: Backend, request: pb.PreemptRequest, progress: Progress) -> pb.PreemptResponse:
+    """Answer ``request``.
+
+    Raises:
+        InvalidArgumentError: A candidate is malformed.
+        NotFoundError: The profile has no plugin that makes room (PLUGIN_NOT_FOUND).
+    """
+    engine = backend.engine
+    pod = subject(backend.decoder, engine.state, request.pod)
+    profile = engine.profile(request.profile)
+    given = _given(request.candidates, backend.decoder) if request.HasField("candidates") else None
+    selection = Selection(
+        request.nodes if given is None else _named(given),
+        engine.state,
+        backend.decoder,
+        backend.limits,
+        Listing.NEVER,
+    )
+    selection.leave_out(pod)
+    evaluation, version = engine.look(
+        pod,
+        profile,
+        selection.candidates,
+        state=selection.state,
+        progress=progress,
+        run=partial(evaluate_preemption, given=given, seed=SEED),
+    )
+    found = evaluation.preemption or Preemption(evaluation.status)
+    best = found.best
+    return pb.PreemptResponse(
+        provenance=backend.provenance(selection.version(version), selection.epoch, profile.name),
+        candidates=[_message(candidate) for candidate in found.candidates],
+        node=best[choose(SEED, pod.metadata.uid, len(best))] if best else "",
+        status=status_message(found.status, found.status.message),
+        warnings=evaluation.warnings,
+    )
+
+
+def _given(message: pb.PreemptionCandidates, decoder: ObjectDecoder) -> list[Candidate]:
+    """The candidates of a request, with victims that have a UID at least."""
+    faults: list[FieldError] = []
+    seen: set[str] = set()
+    for at, candidate in enumerate(message.candidates):
+        path = f"candidates.candidates[{at}]"
+        if not candidate.node:
+            faults.append(FieldError(f"{path}.node", "is missing"))
+        elif candidate.node in seen:
+            faults.append(FieldError(f"{path}.node", f"node {candidate.node!r} is given twice"))
+        if candidate.pdb_violation_count < 0:
+            faults.append(FieldError(f"{path}.pdb_violation_count", "must be 0 or more"))
+        seen.add(candidate.node)
+    if faults:
+        raise InvalidArgumentError(faults)
+    return [
+        Candidate(
+            candidate.node,
+            tuple(
+                _victim(victim, decoder, f"candidates.candidates[{at}].victims[{number}]")
+                for number, victim in enumerate(candidate.victims)
+            ),
+            candidate.pdb_violation_count,
+        )
+        for at, candidate in enumerate(message.candidates)
+    ]
+
+
+def _victim(source: objects_pb2.PodSource, decoder: ObjectDecoder, path: str) -> Pod:
+    """A victim as far as it is told; what counts is its UID, by which the state knows it."""
+    kind = source.WhichOneof("source")
+    if kind is None:
+        raise InvalidArgumentError.at(path, "is missing; set object or reference")
+    if kind == "object":
+        return decode_pod(decoder, source.object, f"{path}.object")
+    reference = source.reference
+    if not reference.uid:
+        raise InvalidArgumentError.at(f"{path}.reference.uid", "is missing")
+    return Pod(ObjectMeta(reference.name, reference.namespace, reference.uid))
+
+
+def _named(candidates: Sequence[Candidate]) -> nodes_pb2.NodeSelection:
+    names = [candidate.node_name for candidate in candidates]
+    return nodes_pb2.NodeSelection(names=nodes_pb2.NodeNames(names=names))
+
+
+def _message(candidate: Candidate) -> pb.PreemptionCandidate:
+    return pb.PreemptionCandidate(
+        node=candidate.node_name,
+        victims=[objects_pb2.PodSource(reference=_reference(victim)) for victim in candidate.victims],
+        pdb_violation_count=candidate.violations,
+    )
+
+
+def _reference(pod: Pod) -> objects_pb2.PodReference:
+    metadata = pod.metadata
+    return objects_pb2.PodReference(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
