@@ -9,6 +9,7 @@ from mooring.plugins.volume_binding.plugin import (
     REASON_NODE,
     REASON_SPACE,
     REASON_UNBOUND,
+    SCORING_GATE,
     VolumeBinding,
 )
 from tests.plugins.harness import make, pre_filter, reasons
@@ -187,6 +188,22 @@ def test_without_claims_it_skips_and_scores_are_never_given() -> None:
     plugin, nodes = make(VolumeBinding), view(*NODES)
     assert pre_filter(plugin, pod_using({"emptyDir": {}}), nodes) == Status.skip()
     assert plugin.pre_score(CycleState(), pod_using(), nodes).code is Code.SKIP
+
+
+@pytest.mark.parametrize(
+    ("objects", "code"),
+    [
+        pytest.param([claim(volume="pv"), volume()], Code.SUCCESS, id="all bound"),
+        pytest.param([claim(), storage_class()], Code.ERROR, id="one waits"),
+    ],
+)
+def test_scores_by_room_are_refused_by_name(objects: list[dict[str, Any]], code: Code) -> None:
+    plugin, state, pod = make(VolumeBinding, gates={SCORING_GATE: True}), CycleState(), pod_using("c")
+    nodes = view(*NODES, *objects)
+    plugin.pre_filter(state, pod, nodes)
+    said = plugin.pre_score(state, pod, nodes)
+    assert said.code is code
+    assert code is not Code.ERROR or SCORING_GATE in said.message
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     "GangScheduling": FeatureGate(KubeVersion(1, 35)),
     "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36)),
     "StorageCapacityScoring": FeatureGate(KubeVersion(1, 33)),
+    "VolumeLimitScaling": FeatureGate(KubeVersion(1, 35)),
     "TaintTolerationComparisonOperators": FeatureGate(KubeVersion(1, 35)),
     "PodLevelResources": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 34)),
     "MatchLabelKeysInPodTopologySpread": FeatureGate(KubeVersion(1, 25), KubeVersion(1, 27)),

@@ -36,6 +36,9 @@ REASON_BIND = "node(s) didn't find available persistent volumes to bind"
 REASON_SPACE = "node(s) did not have enough free storage"
 REASON_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
+SCORING_GATE = "StorageCapacityScoring"
+"""The feature gate, off by default, with which nodes are scored by the room that they have for volumes."""
+
 _PRE_FILTER = "PreFilterVolumeBinding"
 _REASONS = (REASON_NODE, REASON_BIND, REASON_SPACE, REASON_GONE)
 
@@ -90,7 +93,12 @@ class VolumeBinding(
         return Verdicts(codes, _STATUSES)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        return Status.skip()
+        if not self.handle.gates.enabled(SCORING_GATE):
+            return Status.skip()
+        claims = state.get(_PRE_FILTER, PodClaims)
+        if claims is not None and claims.waiting:
+            return Status.error(f"scores of claims that wait, by the gate {SCORING_GATE}, are not supported")
+        return SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         return np.zeros(len(nodes), np.int64)
