@@ -388,6 +388,12 @@ def test_importance_reads_times_as_moments() -> None:
     assert by_importance([ranked(None), ranked(1)], NOW)[0].spec.priority == 1
 
 
+def test_of_those_that_wait_to_start_the_last_counts_most() -> None:
+    first, started, last = ranked(1), ranked(1, "2026-01-01T00:00:00Z"), ranked(1)
+    found = by_importance([first, started, last], NOW)
+    assert [id(pod) for pod in found] == [id(started), id(last), id(first)]
+
+
 def test_a_selector_that_cannot_be_used_guards_nobody() -> None:
     from mooring.framework.objects import (
         LabelSelector,

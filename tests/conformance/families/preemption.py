@@ -82,8 +82,9 @@ def _rank(draft: Draft) -> None:
         if draft.chance(0.9):
             pod["spec"]["priority"] = draft.rng.choice(PRIORITIES)
         seconds = draft.rng.choice(moments[:2]) if common else moment
-        started = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-        pod["status"]["startTime"] = f"{started:%Y-%m-%dT%H:%M:%SZ}"
+        if len(draft.assigned) > 12 or draft.chance(0.8):
+            started = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+            pod["status"]["startTime"] = f"{started:%Y-%m-%dT%H:%M:%SZ}"
         if draft.chance(0.85):
             labels = {"app": draft.rng.choice(["web", "db", "cache"]), "tier": draft.rng.choice(["a", "b"])}
             given = {key: labels[key] for key in draft.some(list(labels), 1, 2)}

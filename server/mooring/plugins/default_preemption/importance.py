@@ -24,9 +24,16 @@ def priority_of(pod: Pod) -> int:
 def by_importance(pods: Sequence[Pod], now: float) -> list[Pod]:
     """``pods``, the most important first: by priority, then who started earlier.
 
-    ``now``, in seconds since the epoch, is when a pod that hasn't started counts as started.
+    ``now``, in seconds since the epoch, is when a pod that hasn't started counts as started. The last of
+    those goes first: kube-scheduler reads the clock in each comparison, and for the later pod before.
     """
-    return sorted(pods, key=lambda pod: (-priority_of(pod), _started(pod, now)))
+
+    def rank(position: int) -> tuple[int, float, int]:
+        pod = pods[position]
+        waits = pod.status.start_time is None
+        return -priority_of(pod), _started(pod, now), -position if waits else position
+
+    return [pods[position] for position in sorted(range(len(pods)), key=rank)]
 
 
 def cheapest(candidates: Sequence[Candidate], now: float) -> tuple[str, ...]:

@@ -79,7 +79,9 @@ class Search:
             gone = [pod for pod in others if pod.metadata.uid in going or not _reprieved(node, pod)]
         if not broken and not gone:
             return Status.error(f'expected at least one victim pod on node "{node_name}"')
-        return Candidate(node_name, tuple(by_importance([*broken, *gone], self.now)), len(broken))
+        victims = [*broken, *gone]
+        ordered = by_importance(victims, self.now) if violating and others else victims
+        return Candidate(node_name, tuple(ordered), len(broken))
 
 
 def lower_pods(pod: Pod, nodes: RefusedNodes, node_name: str) -> list[Pod]:
