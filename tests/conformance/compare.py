@@ -9,7 +9,6 @@ from typing import Any
 
 from mooring.runtime.evaluation import NOT_LOOKED_AT
 from tests.conformance.families.draft import Manifest
-from tests.conformance.families.profile import UNCOVERED
 
 Differs = Callable[[Manifest], bool]
 
@@ -18,8 +17,6 @@ def differences(ours: Manifest, theirs: Manifest) -> list[str]:
     """Say per field what ours is and what theirs is; an empty list means that they agree.
 
     Nodes that nobody looked at, as the pod's nominated node did, are in mooring's document alone.
-    The scores of plugins that mooring does not cover yet are left out. They may only be zeros: whatever else
-    they add would change the total, which is compared.
     """
     if ours["status"]["code"] == "Error" and "from cycleState: not found" in theirs["status"]["message"]:
         # A Filter plugin without its PreFilter fails: here the decision, there only the making of room.
@@ -27,8 +24,6 @@ def differences(ours: Manifest, theirs: Manifest) -> list[str]:
     left, right = _comparable(ours), _comparable(theirs)
     if "preemption" not in theirs:
         _forget_post_filter(left, right)
-    if "DynamicResources" in UNCOVERED:
-        _forget_dynamic_resources(left["status"], right["status"])
     return list(_walk("", left, right))
 
 
@@ -39,7 +34,7 @@ def _comparable(document: Manifest) -> Manifest:
     # A pod that no node takes has its reasons in the message, counted.
     status = {key: document["status"][key] for key in ("code", "plugin", "message")}
     nodes = {
-        name: _comparable_node(node)
+        name: {key: node[key] for key in ("status", "scores", "total")}
         for name, node in document["nodes"].items()
         if node["status"]["reasons"] != list(NOT_LOOKED_AT.reasons)
     }
@@ -54,25 +49,6 @@ def _forget_post_filter(ours: Manifest, theirs: Manifest) -> None:
     recorded = str(theirs["status"].get("message", ""))
     if recorded and str(ours["status"].get("message", "")).startswith(f"{recorded} "):
         ours["status"]["message"] = recorded
-
-
-def _forget_dynamic_resources(ours: Manifest, theirs: Manifest) -> None:
-    """Take out of their sentence what that plugin's PostFilter says of each pod: there are no claims.
-
-    If its PreFilter did not run it fails, and no PostFilter plugin after it is asked.
-    """
-    message = str(theirs.get("message", ""))
-    words = " no new claims to deallocate"
-    if "message" in theirs:
-        theirs["message"] = message.replace(f"{words}, ", " ").removesuffix(words)
-    before, failed, _ = message.partition(". not found")
-    if failed and str(ours.get("message", "")).startswith(f"{before}. "):
-        ours["message"] = message
-
-
-def _comparable_node(node: Manifest) -> Manifest:
-    scores = {plugin: score for plugin, score in node["scores"].items() if plugin not in UNCOVERED}
-    return {"status": node["status"], "scores": scores, "total": node["total"]}
 
 
 def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:

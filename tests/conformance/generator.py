@@ -8,6 +8,7 @@ from random import Random
 from tests.conformance.families import (
     affinity,
     declared_features,
+    dynamic_resources,
     images,
     nominations,
     pod_affinity,
@@ -52,6 +53,16 @@ FAMILIES: dict[str, Family] = {
     "volume-binding-waiting": volume_binding.waiting_claims,
     "volume-zone": volumes.volume_zone,
     "declared-features": declared_features.declared_features,
+    "devices": dynamic_resources.exact,
+    "devices-alternatives": dynamic_resources.alternatives,
+    "devices-constrained": dynamic_resources.constrained,
+    "devices-shared": dynamic_resources.shared,
+    "devices-partitioned": dynamic_resources.partitioned,
+    "devices-tainted": dynamic_resources.tainted,
+    "devices-allocated": dynamic_resources.allocated,
+    "devices-broken": dynamic_resources.broken,
+    "devices-selectors": dynamic_resources.selectors,
+    "devices-everything": dynamic_resources.everything,
     "nominations": nominations.nominations,
     "nominations-own": nominations.own,
     "preemption": preemption.preemption,
@@ -62,6 +73,7 @@ SINCE = {
     "taint-toleration-comparisons": "1.35",
     "resources-pod-level-resize": "1.35",
     "declared-features": "1.36",
+    **{name: "1.36" for name in FAMILIES if name.startswith("devices")},
 }
 """Families whose fields or feature gates older releases do not know."""
 

@@ -83,7 +83,6 @@ def test_differs(path: tuple[str, ...], value: Any) -> None:
         pytest.param(("ties",), ["c", "a"], id="order of ties"),
         pytest.param(("nodes", "c"), NOT_LOOKED_AT_NODE, id="a node that nobody looked at"),
         pytest.param(("warnings",), ["something"], id="fields of mooring alone"),
-        pytest.param((*NODE, "scores", "DynamicResources"), FIT, id="score of a plugin not covered"),
     ],
 )
 def test_agrees(path: tuple[str, ...], value: Any) -> None:

@@ -42,7 +42,6 @@ def test_every_plugin_has_a_readme_that_says_what_it_mirrors(name: str) -> None:
         pytest.param({}, set(), id="plain"),
         pytest.param({"volumes": [{"name": "v", "emptyDir": {}}]}, set(), id="a volume of no kind"),
         pytest.param({"affinity": {"nodeAffinity": {}}}, set(), id="node affinity"),
-        pytest.param({"resourceClaims": [{"name": "gpu"}]}, {"DynamicResources"}, id="devices"),
         pytest.param({"schedulingGroup": {"podGroupName": "g"}}, GROUPS, id="group"),
     ],
 )

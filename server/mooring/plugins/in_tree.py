@@ -7,6 +7,7 @@ from typing import Any
 from mooring.framework import Plugin
 from mooring.plugins.default_binder.plugin import DefaultBinder
 from mooring.plugins.default_preemption.plugin import DefaultPreemption
+from mooring.plugins.dynamic_resources.plugin import DynamicResources
 from mooring.plugins.hello_world_plugin.plugin import HelloWorldPlugin
 from mooring.plugins.image_locality.plugin import ImageLocality
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
@@ -42,6 +43,7 @@ IN_TREE: tuple[type[Plugin[Any]], ...] = (
     VolumeZone,
     PodTopologySpread,
     InterPodAffinity,
+    DynamicResources,
     DefaultPreemption,
     NodeResourcesBalancedAllocation,
     ImageLocality,

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mooring.framework import Pod
-from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +30,6 @@ class Unsupported:
     uses: Callable[[Pod], bool]
 
 
-def _has_device_claims(pod: Pod) -> bool:
-    return bool(pod.spec.resource_claims)
-
-
 def _is_in_group(pod: Pod) -> bool:
     return pod.spec.scheduling_group is not None
 
@@ -44,12 +39,6 @@ def _entry(name: str, points: str, args: type[Any] | None, uses: Callable[[Pod],
 
 
 _ENTRIES = (
-    _entry(
-        "DynamicResources",
-        "preEnqueue preFilter filter postFilter score reserve preBind",
-        DynamicResourcesArgs,
-        _has_device_claims,
-    ),
     _entry("GangScheduling", "preEnqueue permit", None, _is_in_group),
     _entry("TopologyPlacementGenerator", "placementGenerate", None, _is_in_group),
     _entry("PodGroupPodsCount", "placementScore", None, _is_in_group),

@@ -25,7 +25,7 @@ TO_COME = "2090-01-01T00:00:00Z"
 def claims(draft: Draft, **odds: float) -> None:
     namespace = draft.pod["metadata"]["namespace"]
     entries: list[Manifest] = []
-    for i in range(draft.rng.choice([1, 1, 1, 1, 2, 3])):
+    for i in range(draft.rng.choice([1, 1, 1, 1, 2])):
         entry, claim = _entry(draft, f"claim-{i}", odds)
         entries.append(entry)
         if not draft.chance(odds.get("faulty", 0.0) / 3):
@@ -54,7 +54,7 @@ def _entry(draft: Draft, name: str, odds: dict[str, float]) -> tuple[Manifest, M
 
 
 def _claim(draft: Draft, name: str, namespace: str, odds: dict[str, float]) -> Manifest:
-    requests = [_request(draft, f"r{i}", odds) for i in range(draft.rng.choice([1, 1, 1, 2, 2, 3]))]
+    requests = [_request(draft, f"r{i}", odds) for i in range(draft.rng.choice([1, 1, 1, 2, 2]))]
     devices: Manifest = {"requests": requests}
     if draft.chance(odds.get("constrained", 0.0)):
         devices["constraints"] = [_constraint(draft, requests) for _ in range(draft.rng.choice([1, 1, 2]))]

@@ -7,19 +7,18 @@ from random import Random
 from tests.conformance.families.draft import Draft, Manifest
 
 BOTH = ["TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity"]
-SCORING = [*BOTH, "VolumeBinding", "NodeResourcesBalancedAllocation", "ImageLocality"]
+SCORING = [*BOTH, "VolumeBinding", "DynamicResources", "NodeResourcesBalancedAllocation", "ImageLocality"]
 VOLUMES = ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"]
 FILTERING = ["NodeUnschedulable", "NodeName", "NodePorts", *VOLUMES, *BOTH, "NodeDeclaredFeatures"]
-SINCE = {"NodeDeclaredFeatures": "1.36"}
+SINCE = {"DynamicResources": "1.35", "NodeDeclaredFeatures": "1.36"}
 """Plugins that older releases do not have, or do not run by default."""
 COVERED = ["SchedulingGates", "PrioritySort", *dict.fromkeys([*FILTERING, *SCORING])]
 COVERED += ["DefaultPreemption", "DefaultBinder"]
-UNCOVERED = ["DynamicResources"]
 WEIGHTS = [1, 2, 3, 5, 17, 100]
 
 
 def configuration(draft: Draft) -> Manifest | None:
-    """None is the default configuration, of which an uncovered plugin may be part but has nothing to say."""
+    """None is the default configuration."""
     if not draft.args and draft.chance(0.15):
         return None
     profiles = [_profile(draft, "default-scheduler")]
@@ -56,9 +55,9 @@ def _weighted(rng: Random, names: list[str]) -> list[Manifest]:
 
 
 def _default_order(rng: Random) -> Manifest:
-    """The default list without what is not covered; some weights changed in place."""
+    """The default list; some weights changed in place."""
     changed = rng.sample(SCORING, rng.randint(0, len(SCORING)))
-    return {"multiPoint": {"enabled": _weighted(rng, changed), "disabled": _names(UNCOVERED)}}
+    return {"multiPoint": {"enabled": _weighted(rng, changed)}}
 
 
 def _own_order(rng: Random) -> Manifest:
