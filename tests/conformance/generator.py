@@ -114,8 +114,12 @@ def mix(draft: Draft) -> None:
     rarely = {"node-name", "scheduling-gates", "resources-huge", "nominations-own"}
     known = [name for name in names_of(draft.version) if name != MIXED]
     names = [name for name in known if name not in rarely or draft.chance(0.05)]
-    for name in draft.some(names, 2, 5):
-        FAMILIES[name](draft)
+    chosen = draft.some(names, 2, 5)
+    # Two families of devices would name their claims and classes alike.
+    devices = [name for name in chosen if name.startswith("devices")]
+    for name in chosen:
+        if name not in devices[1:]:
+            FAMILIES[name](draft)
 
 
 def scenarios(seed: int, count: int, only: str | None = None, version: str = NEWEST) -> Iterator[Manifest]:
