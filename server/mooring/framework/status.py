@@ -5,7 +5,6 @@ Mirrors ``k8s.io/kube-scheduler/framework`` (interface.go).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -95,8 +94,3 @@ class Status:
 
 
 SUCCESS = Status()
-
-
-def merge_reasons(statuses: Iterable[Status]) -> tuple[str, ...]:
-    """All reasons of ``statuses``, in order."""
-    return tuple(reason for status in statuses for reason in status.reasons)

@@ -42,13 +42,11 @@ class CycleOptions:
         start: Where the search begins when only some nodes are looked at; any int >= 0.
         always_score: Score a single feasible node too.
         all_rejections: Ask every Filter plugin about every node and keep what each said.
-        pre_enqueue: Refuse pods that may not be scheduled yet (gates).
     """
 
     start: int = 0
     always_score: bool = False
     all_rejections: bool = False
-    pre_enqueue: bool = True
 
 
 def evaluate(
@@ -68,7 +66,7 @@ def evaluate(
         NodesChangedError: A candidate was deleted meanwhile.
     """
     evaluation = begin(profile, cluster, pod, rows)
-    if options.pre_enqueue and not _enqueued(evaluation, calls):
+    if not _enqueued(evaluation, calls):
         return evaluation
     if not len(rows):
         evaluation.rejection = NO_NODES
