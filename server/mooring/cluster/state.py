@@ -16,6 +16,7 @@ from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.prepared import Batch, prepare
 from mooring.cluster.table_writer import TableWriter
+from mooring.framework.cluster_events import Listener
 from mooring.framework.columns import Int32s
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.node_table import NodeTable
@@ -54,6 +55,7 @@ class State:
         self.lock = self.snapshot.nodes.lock
         self._holdings = Holdings()
         self._delivered: dict[str, Pod | None] = {}
+        self._listeners: list[Listener] = []
 
     def rows_changed_since(self, version: int) -> Int32s | None:
         with self.lock:
@@ -159,6 +161,10 @@ class State:
                 else:
                     self._remove(source, step)
             self._publish()
+
+    def subscribe(self, listener: Listener) -> None:
+        with self.lock:
+            self._listeners.append(listener)
 
     def find_pod(self, namespace: str, name: str) -> Pod | None:
         """The pod of that name as it is now; only pods that a source delivered have a name here."""

@@ -6,10 +6,20 @@ are in ``interface``, the objects in ``objects``, the columns that vectorised pl
 """
 
 from mooring.framework.args import FieldError
+from mooring.framework.cluster_api import ClusterApi, ObjectReference
+from mooring.framework.cluster_events import (
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    HintedEvent,
+    ObjectChange,
+    QueueingHint,
+)
 from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.handle import Binder, BindOutcome, Clock, Handle
 from mooring.framework.interface import (
+    EVERY_EVENT,
     POINTS,
     BindPlugin,
     FilterPlugin,
@@ -20,6 +30,7 @@ from mooring.framework.interface import (
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
+    PreemptingPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreFilterResult,
@@ -36,6 +47,7 @@ from mooring.framework.normalize import MAX_NODE_SCORE, MIN_NODE_SCORE, Normaliz
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint, Toleration
 from mooring.framework.pod_table import PodTable
+from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.framework.releases import Gates, KubeVersion
 from mooring.framework.state import ClusterState
 from mooring.framework.status import SUCCESS, Code, Status
@@ -43,22 +55,29 @@ from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView, Snapshot
 
 __all__ = [
+    "EVERY_EVENT",
     "MAX_NODE_SCORE",
     "MIN_NODE_SCORE",
     "POINTS",
     "SUCCESS",
+    "ActionType",
     "BindOutcome",
     "BindPlugin",
     "Binder",
     "Bools",
+    "Candidate",
     "Clock",
+    "ClusterApi",
+    "ClusterEvent",
     "ClusterState",
     "Code",
     "CycleState",
+    "EventResource",
     "FieldError",
     "FilterPlugin",
     "Gates",
     "Handle",
+    "HintedEvent",
     "Int32s",
     "Int64s",
     "InvalidScoreError",
@@ -69,6 +88,8 @@ __all__ = [
     "NodeTable",
     "NodeView",
     "Normalizer",
+    "ObjectChange",
+    "ObjectReference",
     "ObjectTable",
     "PermitPlugin",
     "Plugin",
@@ -82,7 +103,11 @@ __all__ = [
     "PreFilterPlugin",
     "PreFilterResult",
     "PreScorePlugin",
+    "PreemptingPlugin",
+    "Preemption",
     "QueueSortPlugin",
+    "QueueingHint",
+    "RefusedNodes",
     "ReservePlugin",
     "Scope",
     "ScorePlugin",

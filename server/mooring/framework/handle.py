@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from mooring.framework.cluster_api import ClusterApi
 from mooring.framework.objects import Pod
 from mooring.framework.releases import NEWEST, Gates, KubeVersion
 from mooring.framework.view import Snapshot
@@ -62,6 +63,7 @@ class Handle:
         logger: A logger named after the plugin.
         kube_version: The release whose behaviour is wanted.
         feature_gates: Gates set by the operator; absent = the release's default.
+        cluster: Reads and writes at the API server; None without one.
     """
 
     snapshot: Callable[[], Snapshot]
@@ -70,6 +72,7 @@ class Handle:
     logger: logging.Logger
     kube_version: KubeVersion = NEWEST
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    cluster: ClusterApi | None = None
 
     @property
     def gates(self) -> Gates:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, HintedEvent
 from mooring.framework.columns import Int64s
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.handle import Handle
@@ -39,6 +40,10 @@ class Scope(Enum):
 
     CLUSTER = "cluster"
     """Anything: every change needs new answers everywhere."""
+
+
+EVERY_EVENT = HintedEvent(ClusterEvent(EventResource.ANY, ActionType.ALL))
+"""Any change of anything may help."""
 
 
 class InvalidScoreError(Exception):
@@ -66,6 +71,10 @@ class Plugin(ABC, Generic[ArgsT]):
     def sign(self, pod: Pod) -> Hashable | None:
         """What of ``pod`` the answers depend on: equal values, equal answers. None = never reuse."""
         return None
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        """The events after which a pod that this plugin refused may be tried again; by default, all."""
+        return (EVERY_EVENT,)
 
 
 class PreEnqueuePlugin(Plugin[ArgsT]):

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable
 from typing import Protocol
 
+from mooring.framework.cluster_events import Listener
 from mooring.framework.columns import Int32s
 from mooring.framework.objects import Node, Pod
 from mooring.framework.view import Snapshot
@@ -48,6 +49,10 @@ class ClusterState(Protocol):
         """Count the pod nowhere any more. For private copies: a question about a pod that has a node
         already must not find the pod's own use of it.
         """
+        ...
+
+    def subscribe(self, listener: Listener) -> None:
+        """Tell ``listener`` of every change that a source delivers from now on."""
         ...
 
     def fork(self, nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> ClusterState:

@@ -1,0 +1,65 @@
+"""What mooring writes to the cluster besides bindings, as plugins and the scheduler see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mooring.framework.objects import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectReference:
+    """Which object of the API server is meant.
+
+    Attributes:
+        kind: Its kind, ``PersistentVolumeClaim``, ``ResourceClaim``, ...
+        namespace: "" for objects without one.
+        name: Its name.
+        uid: When not "", an object that was made anew under the same name is left alone.
+        resource_version: When not "", an object that changed since is left alone.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+    resource_version: str = ""
+
+
+class ClusterApi(Protocol):
+    """Reads and writes past the state, straight at the API server; safe from any thread.
+
+    Each call blocks until the API server answered, or its time is over.
+
+    Every method raises MooringErrors: NotFoundError (gone), AbortedError (it is another object now, or it
+    changed meanwhile), PermissionDeniedError, InvalidArgumentError (refused as it is), UnavailableError (no
+    answer: it may have happened).
+    """
+
+    def read_pod(self, namespace: str, name: str) -> Pod | None:
+        """The pod as the API server has it; None when there is none."""
+        ...
+
+    def delete_pod(self, pod: Pod) -> None:
+        """Begin to delete exactly this pod (by UID), with its own grace period; gone already is fine."""
+        ...
+
+    def patch_pod_status(self, pod: Pod, patch: Mapping[str, Any]) -> None:
+        """Strategic-merge ``patch``, the value of ``status``, into the pod's status (by UID)."""
+        ...
+
+    def read(self, target: ObjectReference) -> dict[str, Any] | None:
+        """The whole object as JSON values; None when there is none."""
+        ...
+
+    def patch(
+        self, target: ObjectReference, patch: Mapping[str, Any], *, subresource: str = ""
+    ) -> dict[str, Any]:
+        """JSON-merge ``patch`` into the object; returns it as it is then."""
+        ...
+
+    def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Make an object, an Event for example; returns it as it is then."""
+        ...

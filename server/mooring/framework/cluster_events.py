@@ -1,0 +1,132 @@
+"""What happens in the cluster, in the words of the scheduling queue: which event may help which pod.
+
+A plugin that refused a pod says here which changes could make it change its mind, so that the pod is
+tried again then and not before. Mirrors ``ClusterEvent`` and ``EnqueueExtensions`` of
+``k8s.io/kube-scheduler/framework`` (types.go, interface.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, Flag, StrEnum, auto
+from typing import Any
+
+from mooring.framework.objects import Pod
+
+
+class EventResource(StrEnum):
+    """What changed."""
+
+    ANY = "*"
+    POD = "Pod"
+    """Any pod, with a node or without."""
+    ASSIGNED_POD = "AssignedPod"
+    """A pod that has a node."""
+    UNSCHEDULED_POD = "UnscheduledPod"
+    """A pod that has none."""
+    TARGET_POD = "TargetPod"
+    """The waiting pod itself."""
+    NODE = "Node"
+    PERSISTENT_VOLUME = "PersistentVolume"
+    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    CSI_NODE = "storage.k8s.io/CSINode"
+    CSI_DRIVER = "storage.k8s.io/CSIDriver"
+    VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+    CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
+    STORAGE_CLASS = "storage.k8s.io/StorageClass"
+    RESOURCE_CLAIM = "ResourceClaim"
+    RESOURCE_SLICE = "ResourceSlice"
+    DEVICE_CLASS = "DeviceClass"
+    POD_GROUP = "PodGroup"
+
+
+class ActionType(Flag):
+    """How it changed."""
+
+    ADD = auto()
+    DELETE = auto()
+    UPDATE_NODE_ALLOCATABLE = auto()
+    UPDATE_NODE_LABEL = auto()
+    UPDATE_NODE_TAINT = auto()
+    UPDATE_NODE_CONDITION = auto()
+    UPDATE_NODE_ANNOTATION = auto()
+    UPDATE_NODE_DECLARED_FEATURE = auto()
+    UPDATE_POD_LABEL = auto()
+    UPDATE_POD_SCALE_DOWN = auto()
+    UPDATE_POD_TOLERATION = auto()
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = auto()
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = auto()
+    UPDATE_OTHER = auto()
+    """A change of something that has no name here."""
+
+    UPDATE = (
+        UPDATE_NODE_ALLOCATABLE
+        | UPDATE_NODE_LABEL
+        | UPDATE_NODE_TAINT
+        | UPDATE_NODE_CONDITION
+        | UPDATE_NODE_ANNOTATION
+        | UPDATE_NODE_DECLARED_FEATURE
+        | UPDATE_POD_LABEL
+        | UPDATE_POD_SCALE_DOWN
+        | UPDATE_POD_TOLERATION
+        | UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        | UPDATE_POD_GENERATED_RESOURCE_CLAIM
+        | UPDATE_OTHER
+    )
+    ALL = ADD | DELETE | UPDATE
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """A kind of change: of what, and how."""
+
+    resource: EventResource
+    action: ActionType
+
+
+class QueueingHint(Enum):
+    """What an event means for a pod that waits."""
+
+    SKIP = "skip"
+    """Nothing."""
+
+    QUEUE = "queue"
+    """The pod may fit now."""
+
+
+HintFunction = Callable[[Pod, Any, Any], QueueingHint]
+"""``(pod, old, new)``: the waiting pod, the object before (None: added) and after (None: deleted)."""
+
+
+@dataclass(frozen=True, slots=True)
+class HintedEvent:
+    """An event that a plugin wants to hear of, and what tells which pods it may help.
+
+    Attributes:
+        event: The event; its action may combine several.
+        hint: Tells for one pod; None = it may help every pod that the plugin refused. A hint that raises
+            counts as ``QUEUE``.
+    """
+
+    event: ClusterEvent
+    hint: HintFunction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """One change of one object, as the state's listeners hear of it.
+
+    Attributes:
+        kind: The object's kind, ``Pod``, ``Node``, ...
+        old: It before; None: it is new.
+        new: It after; None: it is gone.
+    """
+
+    kind: str
+    old: Any
+    new: Any
+
+
+Listener = Callable[[ObjectChange], None]
+"""Hears of every change, in order, under the state's lock: it may only note it down."""
