@@ -63,7 +63,7 @@ _PRIORITY = ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1", "scheduling.k8
 _GROUPS = ("scheduling.k8s.io/v1alpha2",)
 _DEVICES = ("resource.k8s.io/v1", "resource.k8s.io/v1beta2")
 
-_PLACES: dict[type[ClusterObject], tuple[str, ...]] = {
+API_VERSIONS: dict[type[ClusterObject], tuple[str, ...]] = {
     CSIDriver: _STORAGE,
     CSINode: _STORAGE,
     CSIStorageCapacity: _STORAGE,
@@ -87,9 +87,9 @@ _PLACES: dict[type[ClusterObject], tuple[str, ...]] = {
     VolumeAttachment: _STORAGE,
     Workload: _GROUPS,
 }
-"""The API versions in which each kind has the fields that are read here."""
+"""The API versions in which each kind has the fields that are read here, the newest first."""
 
-KINDS: dict[str, type[ClusterObject]] = {kind.__name__: kind for kind in _PLACES}
+KINDS: dict[str, type[ClusterObject]] = {kind.__name__: kind for kind in API_VERSIONS}
 """The kinds by their API name."""
 
 NAMESPACED: frozenset[type[ClusterObject]] = frozenset(
@@ -138,7 +138,7 @@ def kept_kind(kind: str, api_version: str = "") -> type[ClusterObject] | None:
     Groups use the same words for kinds: only the API's own are meant. "" = the kind's newest version.
     """
     struct = KINDS.get(kind)
-    if struct is None or (api_version and api_version not in _PLACES[struct]):
+    if struct is None or (api_version and api_version not in API_VERSIONS[struct]):
         return None
     return struct
 

@@ -78,6 +78,14 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """UNIMPLEMENTED. The server does not offer this call or option; GetCapabilities lists what it does. Do without."""
     ERROR_REASON_FORBIDDEN: _ErrorReason.ValueType  # 23
     """PERMISSION_DENIED. The Kubernetes API server refused the server's own credentials. Correct its role."""
+    ERROR_REASON_STATE_STALE: _ErrorReason.ValueType  # 24
+    """UNAVAILABLE. The source of the cluster's state has been silent for too long to commit a decision. Retry with
+    backoff.
+    """
+    ERROR_REASON_OBJECT_NOT_FOUND: _ErrorReason.ValueType  # 25
+    """NOT_FOUND. An object that a plugin or a binding needs is gone from the API server."""
+    ERROR_REASON_OBJECT_CHANGED: _ErrorReason.ValueType  # 26
+    """ABORTED. An object changed while it was being written. Repeat the call."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Every failed call carries google.rpc.ErrorInfo with domain "mooring.dev" and, as its reason, the name of one of these
@@ -141,4 +149,12 @@ ERROR_REASON_NOT_IMPLEMENTED: ErrorReason.ValueType  # 22
 """UNIMPLEMENTED. The server does not offer this call or option; GetCapabilities lists what it does. Do without."""
 ERROR_REASON_FORBIDDEN: ErrorReason.ValueType  # 23
 """PERMISSION_DENIED. The Kubernetes API server refused the server's own credentials. Correct its role."""
+ERROR_REASON_STATE_STALE: ErrorReason.ValueType  # 24
+"""UNAVAILABLE. The source of the cluster's state has been silent for too long to commit a decision. Retry with
+backoff.
+"""
+ERROR_REASON_OBJECT_NOT_FOUND: ErrorReason.ValueType  # 25
+"""NOT_FOUND. An object that a plugin or a binding needs is gone from the API server."""
+ERROR_REASON_OBJECT_CHANGED: ErrorReason.ValueType  # 26
+"""ABORTED. An object changed while it was being written. Repeat the call."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -1,0 +1,141 @@
+"""What the API server answers: whole responses, streams of lines, and what its refusals mean."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import msgspec
+
+from mooring.framework.args import FieldError
+from mooring.framework.errors import (
+    AbortedError,
+    InvalidArgumentError,
+    MooringError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnavailableError,
+)
+
+LONGEST_LINE = 16 * 1024 * 1024
+"""Bytes of one watch event; etcd stores objects of 1.5 MiB at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A whole answer.
+
+    Attributes:
+        status: The HTTP status, 100 to 599.
+        headers: Its headers; the names are found in any casing.
+        body: Its body, as it came.
+    """
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    @property
+    def ok(self) -> bool:
+        """True for 2xx."""
+        return 200 <= self.status < 300
+
+    @property
+    def message(self) -> str:
+        """What the ``Status`` in the body says, or the beginning of whatever else came."""
+        try:
+            answer = msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            answer = None
+        message = answer.get("message") if isinstance(answer, dict) else None
+        return str(message or self.body[:200].decode(errors="replace"))
+
+
+class Stream:
+    """An answer that goes on: its lines, as they come. One thread reads; any thread may interrupt.
+
+    Attributes:
+        status: The HTTP status.
+        headers: Its headers.
+    """
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+        self.status = int(response.status)
+        self.headers: Mapping[str, str] = response.headers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The lines without their ends; the last one need not have any.
+
+        Raises:
+            UnavailableError: The connection broke, nothing came for too long, or a line is too long.
+        """
+        pending = bytearray()
+        for chunk in self._chunks():
+            pending += chunk
+            if len(pending) > LONGEST_LINE:
+                raise unanswered(f"a line of the stream has more than {LONGEST_LINE} bytes")
+            if b"\n" in chunk:
+                *lines, rest = pending.split(b"\n")
+                yield from map(bytes, lines)
+                pending = rest
+        if pending:
+            yield bytes(pending)
+
+    def read(self) -> Response:
+        """The rest as a whole answer: for one that turned out to be a refusal."""
+        body = b"".join(self._chunks())
+        return Response(self.status, self.headers, body)
+
+    def interrupt(self) -> None:
+        """Ends the stream for its reader, who may be waiting for the next line."""
+        # It can be over already, or just now.
+        with contextlib.suppress(ValueError, RuntimeError, OSError):
+            self._response.shutdown()
+
+    def close(self) -> None:
+        """Gives the connection up. For the thread that reads."""
+        self._response.close()
+
+    def _chunks(self) -> Iterator[bytes]:
+        from urllib3.exceptions import HTTPError
+
+        try:
+            yield from self._response.stream()
+        except (HTTPError, OSError) as error:
+            raise unanswered(f"{type(error).__name__}: {error}") from error
+
+
+def unanswered(why: str) -> UnavailableError:
+    """The error for a request without an answer; it may have been carried out."""
+    return UnavailableError(
+        f"the API server did not answer: {why}; repeat the call", reason="API_SERVER_UNAVAILABLE"
+    )
+
+
+def failure(response: Response, subject: str) -> MooringError:
+    """What a refusal means for the caller, by its HTTP status.
+
+    Args:
+        response: The refusal.
+        subject: What was asked for, such as ``bind default/p``; the message begins with it.
+    """
+    said = f"{subject}: HTTP {response.status}, {response.message}"
+    match response.status:
+        case 401 | 403:
+            return PermissionDeniedError(f"the API server refused to {said}")
+        case 404:
+            return NotFoundError(f"{said}", reason="OBJECT_NOT_FOUND")
+        case 409 | 410:
+            return AbortedError(f"{said}; read it again", reason="OBJECT_CHANGED")
+        case 429 | 500 | 502 | 503 | 504:
+            return UnavailableError(f"{said}; repeat the call", reason="API_SERVER_UNAVAILABLE")
+    return InvalidArgumentError([FieldError("request", said)])

@@ -1,0 +1,188 @@
+"""The one client of the API server: every request of mooring goes through it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mooring import __version__
+from mooring.cluster.api import configuration
+from mooring.cluster.api.answers import Response, Stream, unanswered
+from mooring.cluster.api.connection import Connection, Request
+from mooring.cluster.api.rate import TokenBucket
+from mooring.framework.errors import InvalidArgumentError
+
+log = logging.getLogger(__name__)
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+
+DEFAULT_TIMEOUT_SECONDS = 10.0
+DEFAULT_PAUSE_SECONDS = 1.0
+"""Before a request that was put off is repeated, when the server names no time."""
+
+CONNECT_SECONDS = 5.0
+"""For the connection of a stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """How to talk to the API server.
+
+    Attributes:
+        user_agent: What requests call themselves.
+        timeout_seconds: For a request that names no time of its own, waits and repeats included.
+        qps: Requests per second, on average; 0 = no limit.
+        burst: Requests that may go at once under that limit.
+    """
+
+    user_agent: str = f"mooring/{__version__}"
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    qps: float = 0.0
+    burst: int = 10
+
+
+class ApiServer:
+    """Requests to one API server. Safe from any thread.
+
+    Args:
+        load: Reads the connection's configuration; called again when the server refuses the credentials.
+        options: How to talk to it.
+
+    Raises:
+        InvalidArgumentError: The configuration can't be used.
+    """
+
+    def __init__(self, load: configuration.Load, options: ClientOptions | None = None) -> None:
+        self.options = options or ClientOptions()
+        self._load = load
+        self._lock = threading.Lock()
+        self._bucket = TokenBucket(self.options.qps, self.options.burst) if self.options.qps else None
+        self._connection = Connection(load(), self.options.user_agent)
+
+    @classmethod
+    def from_kubeconfig(
+        cls, path: str | Path, options: ClientOptions | None = None, *, server: str = ""
+    ) -> ApiServer:
+        """A client for the current context of a kubeconfig file; ``server`` replaces the address in it.
+
+        Raises:
+            InvalidArgumentError: The file can't be used.
+        """
+        return cls(configuration.from_kubeconfig(path, server), options)
+
+    @classmethod
+    def in_cluster(cls, options: ClientOptions | None = None) -> ApiServer:
+        """A client with the service account of the pod that this process runs in.
+
+        Raises:
+            InvalidArgumentError: There is no service account.
+        """
+        return cls(configuration.in_cluster, options)
+
+    @property
+    def address(self) -> str:
+        """The server's URL."""
+        return self._connection.address
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        content_type: str = JSON,
+        timeout: float | None = None,
+    ) -> Response:
+        """One request; the answer whatever its status. ``failure`` says what a refusal means.
+
+        Repeated, while time is left: what was put off (429), after the time that the server names; a GET that
+        met an error with such a time, or whose connection broke; once, with credentials read anew, what was
+        refused for its credentials (401).
+
+        Args:
+            method: GET, POST, PUT, PATCH or DELETE.
+            path: From the root, such as ``/api/v1/nodes``.
+            query: Parameters of the URL.
+            body: JSON values; None = no body.
+            content_type: Of the body.
+            timeout: Seconds for the whole call; None = ``options.timeout_seconds``.
+
+        Raises:
+            UnavailableError: There was no answer; the request may have been carried out.
+        """
+        end = time.monotonic() + (timeout or self.options.timeout_seconds)
+        data = None if body is None else msgspec.json.encode(body)
+        request = Request(method, path, query or {}, data, content_type)
+        while True:
+            response = self._answer(request, end)
+            pause = _pause(request, response)
+            if pause is None or time.monotonic() + pause >= end:
+                return response
+            time.sleep(pause)
+
+    def stream(self, path: str, *, query: Mapping[str, str] | None = None, read_timeout: float) -> Stream:
+        """A GET whose answer goes on, such as a watch, whatever its status. The thread that reads closes it.
+
+        Args:
+            path: From the root.
+            query: Parameters of the URL.
+            read_timeout: Seconds without a byte after which the connection counts as dead.
+
+        Raises:
+            UnavailableError: There was no answer.
+        """
+        self._wait_for_turn(read_timeout)
+        connection = self._connection
+        stream = connection.open(Request("GET", path, query or {}), CONNECT_SECONDS, read_timeout)
+        if stream.status == 401:
+            self._reload(connection)
+        return stream
+
+    def close(self) -> None:
+        """Close the connections that nobody uses."""
+        self._connection.close()
+
+    def _answer(self, request: Request, end: float) -> Response:
+        self._wait_for_turn(end - time.monotonic())
+        connection = self._connection
+        response = connection.exchange(request, end - time.monotonic())
+        if response.status == 401:
+            response = self._reload(connection).exchange(request, end - time.monotonic())
+        return response
+
+    def _wait_for_turn(self, longest: float) -> None:
+        if self._bucket is not None and not self._bucket.take(longest):
+            raise unanswered(f"it would be sent too late at {self.options.qps:g} requests per second")
+
+    def _reload(self, refused: Connection) -> Connection:
+        """A connection with the credentials of now: tokens rotate, and kubeconfig files are rewritten."""
+        with self._lock:
+            if self._connection is refused:
+                try:
+                    self._connection = Connection(self._load(), self.options.user_agent)
+                except InvalidArgumentError as error:
+                    log.warning(
+                        "the API server refuses the credentials, and they can't be renewed: %s", error
+                    )
+                else:
+                    refused.close()
+            return self._connection
+
+
+def _pause(request: Request, response: Response) -> float | None:
+    """Seconds to wait before the request is repeated; None = the answer is final."""
+    named = response.headers.get("Retry-After", "")
+    after = float(named) if named.isascii() and named.isdecimal() else None
+    if response.status == 429:
+        return DEFAULT_PAUSE_SECONDS if after is None else after
+    return after if response.status >= 500 and request.method == "GET" else None

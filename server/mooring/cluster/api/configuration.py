@@ -1,0 +1,66 @@
+"""Where the API server is and who we are there: from a kubeconfig file or from the pod's service account."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+
+CONNECTIONS = 64
+"""Connections that are kept for further requests."""
+
+Load = Callable[[], Any]
+"""Reads a ``kubernetes.client.Configuration`` anew: files may have changed since."""
+
+
+def from_kubeconfig(path: str | Path, server: str = "") -> Load:
+    """Reads the current context of a kubeconfig file; ``server`` replaces the address in it.
+
+    What it returns raises InvalidArgumentError when the file can't be used.
+    """
+
+    def load() -> Any:
+        from kubernetes.client import Configuration
+        from kubernetes.config import ConfigException, load_kube_config
+        from yaml import YAMLError
+
+        configuration = Configuration()
+        try:
+            load_kube_config(  # type: ignore[no-untyped-call] # the package types its models only
+                config_file=str(path), client_configuration=configuration, persist_config=False
+            )
+        except (ConfigException, YAMLError, OSError, ValueError, TypeError) as error:
+            raise InvalidArgumentError(
+                [FieldError("kubeconfig", f"{path} can't be used: {error}")]
+            ) from error
+        if server:
+            configuration.host = server.rstrip("/")
+        return _settled(configuration)
+
+    return load
+
+
+def in_cluster() -> Any:
+    """Reads the service account of the pod that this process runs in.
+
+    Raises:
+        InvalidArgumentError: There is no service account.
+    """
+    from kubernetes.client import Configuration
+    from kubernetes.config import ConfigException, load_incluster_config
+
+    configuration = Configuration()
+    try:
+        load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call] # as above
+    except ConfigException as error:
+        raise InvalidArgumentError([FieldError("in-cluster", f"no service account: {error}")]) from error
+    return _settled(configuration)
+
+
+def _settled(configuration: Any) -> Any:
+    configuration.keep_alive = True
+    configuration.connection_pool_maxsize = CONNECTIONS
+    return configuration

@@ -1,0 +1,112 @@
+"""The kubernetes package's connection pool, used without the calls that it generates.
+
+Those decode a binding's answer wrongly, repeat no 429 and lose what a refusal said; here answers stay bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from mooring.cluster.api.answers import Response, Stream, unanswered
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request, ready to be sent any number of times.
+
+    Attributes:
+        method: GET, POST, PUT, PATCH or DELETE.
+        path: From the server's root.
+        query: Parameters of the URL.
+        data: The body; None = none.
+        content_type: Of the body.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    data: bytes | None = None
+    content_type: str = ""
+
+
+class Connection:
+    """The connections of one configuration. Safe from any thread.
+
+    Args:
+        configuration: A ``kubernetes.client.Configuration``.
+        user_agent: What requests call themselves.
+
+    Attributes:
+        address: The server's URL.
+    """
+
+    def __init__(self, configuration: Any, user_agent: str) -> None:
+        from kubernetes.client.rest import RESTClientObject
+
+        self._configuration = configuration
+        self._user_agent = user_agent
+        self._pool: Any = RESTClientObject(configuration).pool_manager
+        self.address = str(configuration.host)
+
+    def exchange(self, request: Request, seconds: float) -> Response:
+        """The whole answer, whatever its status. A GET whose connection broke is sent once more.
+
+        Raises:
+            UnavailableError: There was none within ``seconds``; the request may have been carried out.
+        """
+        from urllib3.exceptions import HTTPError
+
+        end = time.monotonic() + seconds
+        # The server may close an idle connection just as it is used again; only reads are harmless to repeat.
+        sendings = 2 if request.method == "GET" else 1
+        while True:
+            left = max(end - time.monotonic(), 0.001)
+            try:
+                answer = self._send(request, connect=left / 2, read=left)
+                return Response(int(answer.status), answer.headers, bytes(answer.data))
+            except (HTTPError, OSError) as error:
+                sendings -= 1
+                if not sendings or time.monotonic() >= end:
+                    raise unanswered(f"{type(error).__name__}: {error}") from error
+
+    def open(self, request: Request, connect: float, read: float) -> Stream:
+        """An answer that goes on; ``connect`` and ``read`` are the longest waits, in seconds.
+
+        Raises:
+            UnavailableError: There was none.
+        """
+        from urllib3.exceptions import HTTPError
+
+        try:
+            return Stream(self._send(request, connect, read))
+        except (HTTPError, OSError) as error:
+            raise unanswered(f"{type(error).__name__}: {error}") from error
+
+    def close(self) -> None:
+        """Closes the connections that nobody uses."""
+        self._pool.clear()
+
+    def _send(self, request: Request, connect: float, read: float) -> Any:
+        from urllib3 import Timeout
+
+        headers = {"Accept": "application/json", "User-Agent": self._user_agent}
+        if request.data is not None:
+            headers["Content-Type"] = request.content_type
+        # Asked for at each request: tokens are renewed behind it.
+        for setting in self._configuration.auth_settings().values():
+            headers[setting["key"]] = setting["value"].strip()
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        return self._pool.urlopen(
+            request.method,
+            f"{self.address}{request.path}{query}",
+            body=request.data,
+            headers=headers,
+            timeout=Timeout(connect=connect, read=read),
+            retries=False,
+            redirect=False,
+            preload_content=False,
+        )

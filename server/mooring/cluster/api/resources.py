@@ -1,0 +1,95 @@
+"""Where the API server has each kind: API versions, plural, with or without namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import msgspec
+
+from mooring.cluster.api.answers import failure
+from mooring.cluster.api.client import ApiServer
+from mooring.cluster.kinds import API_VERSIONS, KINDS, NAMESPACED
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """How the API spells a kind.
+
+    Attributes:
+        kind: ``PersistentVolumeClaim``.
+        versions: The API versions that can be used, the newest first: ``v1``, ``resource.k8s.io/v1``.
+        plural: ``persistentvolumeclaims``.
+        namespaced: Its names are unique in a namespace only.
+    """
+
+    kind: str
+    versions: tuple[str, ...]
+    plural: str
+    namespaced: bool
+
+    def collection(self, namespace: str = "", version: str = "") -> str:
+        """The path of all objects of the kind, or of those in ``namespace``; "" = the newest version."""
+        within = f"namespaces/{quote(namespace, safe='')}/" if namespace and self.namespaced else ""
+        return f"{_root(version or self.versions[0])}/{within}{self.plural}"
+
+    def item(self, namespace: str, name: str, subresource: str = "", version: str = "") -> str:
+        """The path of one object, or of its subresource; "" = the newest version."""
+        path = f"{self.collection(namespace, version)}/{quote(name, safe='')}"
+        return f"{path}/{subresource}" if subresource else path
+
+
+def _plural(kind: str) -> str:
+    word = kind.lower()
+    if word.endswith("s"):
+        return f"{word}es"
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+
+
+def _resource(kind: str, versions: tuple[str, ...], *, namespaced: bool) -> Resource:
+    return Resource(kind, versions, _plural(kind), namespaced)
+
+
+RESOURCES: Mapping[str, Resource] = {
+    **{
+        kind: _resource(kind, API_VERSIONS[struct], namespaced=struct in NAMESPACED)
+        for kind, struct in KINDS.items()
+    },
+    "Event": _resource("Event", ("events.k8s.io/v1",), namespaced=True),
+    "Lease": _resource("Lease", ("coordination.k8s.io/v1",), namespaced=True),
+}
+"""By kind: what the state keeps, and what is only written."""
+
+
+class _Served(msgspec.Struct):
+    name: str
+
+
+class _ServedList(msgspec.Struct):
+    resources: list[_Served] = []
+
+
+def served_version(api: ApiServer, resource: Resource) -> str:
+    """The newest version of ``resource`` that the server has; "" = none.
+
+    Raises:
+        MooringError: The server does not say: UnavailableError, PermissionDeniedError.
+    """
+    for version in resource.versions:
+        if version == "v1":
+            return version
+        path = _root(version)
+        response = api.request("GET", path)
+        if response.status == 404:
+            continue
+        if not response.ok:
+            raise failure(response, f"read {path}")
+        served = msgspec.json.decode(response.body, type=_ServedList)
+        if any(entry.name == resource.plural for entry in served.resources):
+            return version
+    return ""
+
+
+def _root(version: str) -> str:
+    return f"/apis/{version}" if "/" in version else f"/api/{version}"
