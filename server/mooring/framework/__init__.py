@@ -17,7 +17,7 @@ from mooring.framework.cluster_events import (
 )
 from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
 from mooring.framework.cycle_state import CycleState
-from mooring.framework.handle import Binder, BindOutcome, Clock, Handle
+from mooring.framework.handle import Binder, BindOutcome, Clock, Handle, Leadership
 from mooring.framework.interface import (
     EVERY_EVENT,
     POINTS,
@@ -53,6 +53,7 @@ from mooring.framework.state import ClusterState
 from mooring.framework.status import SUCCESS, Code, Status
 from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView, Snapshot
+from mooring.framework.waiting import WaitingPod, WaitingPods
 
 __all__ = [
     "EVERY_EVENT",
@@ -83,6 +84,7 @@ __all__ = [
     "InvalidScoreError",
     "KubeVersion",
     "LabelColumn",
+    "Leadership",
     "Node",
     "NodeInfo",
     "NodeTable",
@@ -116,5 +118,7 @@ __all__ = [
     "Taint",
     "Toleration",
     "Verdicts",
+    "WaitingPod",
+    "WaitingPods",
     "points_of",
 ]

@@ -12,6 +12,7 @@ from mooring.framework.cluster_api import ClusterApi
 from mooring.framework.objects import Pod
 from mooring.framework.releases import NEWEST, Gates, KubeVersion
 from mooring.framework.view import Snapshot
+from mooring.framework.waiting import NOBODY_WAITS, WaitingPods
 
 
 class BindOutcome(Enum):
@@ -39,6 +40,30 @@ class Binder(Protocol):
         ...
 
 
+class Leadership(Protocol):
+    """Whether this process may commit: with several replicas, only the one that holds the lease."""
+
+    def is_leader(self) -> bool:
+        """Whether it may, now, by its own clock; never blocks. Safe from any thread."""
+        ...
+
+    def leader(self) -> str:
+        """Who may, as far as is known; "" when it isn't."""
+        ...
+
+
+class Unchallenged:
+    """The leadership of a process without election: it always leads."""
+
+    def is_leader(self) -> bool:
+        """True."""
+        return True
+
+    def leader(self) -> str:
+        """Nobody needs to be told."""
+        return ""
+
+
 class Clock(Protocol):
     """Time, so that tests can set it."""
 
@@ -49,6 +74,10 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds that never go back."""
         ...
+
+
+def _uncounted(plugin: str, event: str) -> None:
+    """For handles of tests and offline commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +93,9 @@ class Handle:
         kube_version: The release whose behaviour is wanted.
         feature_gates: Gates set by the operator; absent = the release's default.
         cluster: Reads and writes at the API server; None without one.
+        waiting: The pods that a Permit plugin makes wait.
+        count: ``(plugin, event)``: counts one event of the plugin, a word of its own such as
+            ``refresh_failed``, in the metric ``mooring_plugin_events_total``.
     """
 
     snapshot: Callable[[], Snapshot]
@@ -73,6 +105,8 @@ class Handle:
     kube_version: KubeVersion = NEWEST
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     cluster: ClusterApi | None = None
+    waiting: WaitingPods = NOBODY_WAITS
+    count: Callable[[str, str], None] = _uncounted
 
     @property
     def gates(self) -> Gates:

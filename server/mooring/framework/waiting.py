@@ -1,0 +1,61 @@
+"""Pods that wait for a Permit plugin's word, as plugins see them.
+
+Mirrors ``WaitingPod`` of ``k8s.io/kube-scheduler/framework`` (interface.go) and ``waiting_pods_map.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from mooring.framework.objects import Pod
+
+
+class WaitingPod(Protocol):
+    """A pod that has a node and may not be bound yet. Safe from any thread; no method blocks."""
+
+    @property
+    def pod(self) -> Pod:
+        """The pod; it is assumed on its node."""
+        ...
+
+    @property
+    def node_name(self) -> str:
+        """The node that was chosen for it."""
+        ...
+
+    def pending_plugins(self) -> Sequence[str]:
+        """The plugins that have not allowed it yet."""
+        ...
+
+    def allow(self, plugin: str) -> None:
+        """``plugin`` needs it to wait no longer; it goes on once no plugin does."""
+        ...
+
+    def reject(self, plugin: str, message: str) -> bool:
+        """It is not bound: Unschedulable, by ``plugin``, for ``message``. False when it had gone on before."""
+        ...
+
+
+class WaitingPods(Protocol):
+    """All pods that wait, in the order in which they came. Safe from any thread."""
+
+    def get(self, uid: str) -> WaitingPod | None:
+        """The waiting pod of that UID; None when it doesn't wait."""
+        ...
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        """Those that wait now."""
+        ...
+
+
+class _NobodyWaits:
+    def get(self, uid: str) -> WaitingPod | None:
+        return None
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        return iter(())
+
+
+NOBODY_WAITS: WaitingPods = _NobodyWaits()
+"""For where nothing is committed."""
