@@ -16,7 +16,7 @@ from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.prepared import Batch, prepare
 from mooring.cluster.table_writer import TableWriter
-from mooring.framework.cluster_events import Listener
+from mooring.framework.cluster_events import Listener, ObjectChange
 from mooring.framework.columns import Int32s
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.node_table import NodeTable
@@ -202,25 +202,51 @@ class State:
         return item.metadata.uid if item else ""
 
     def _drop(self, source: str, kind: str, name: str) -> None:
+        old: ClusterObject | None
         if kind == "Pod":
+            old = self._delivered_pod(name)
             self._remove_pod(name)
         elif kind == "Node":
+            old = self.snapshot.nodes.nodes[self.snapshot.nodes.index[name]]
             self._writer.remove_node(name)
         else:
+            old = self._writer.objects.find(KINDS[kind], _key(name))
             self._writer.remove_object(KINDS[kind], _key(name))
         self._holdings.discard(source, kind, name)
+        self._tell(kind, old, None)
 
     def _write(self, batch: Batch) -> None:
         table = self.snapshot.nodes
         for name in sorted(batch.nodes):
             node, amounts = batch.nodes[name]
             row = table.index.get(name)
-            if row is None or table.nodes[row] != node:
+            old = None if row is None else table.nodes[row]
+            if old != node:
                 self._writer.put_node(node, amounts)
+                self._tell("Node", old, node)
         for pod, usage in batch.pods.values():
+            before = self._delivered_pod(pod.metadata.uid)
             self._write_pod(pod, usage)
+            if before != pod:
+                self._tell("Pod", before, pod)
         for item in batch.objects.values():
-            self._writer.put_object(item)
+            known = self._writer.objects.find(type(item), (item.metadata.namespace, item.metadata.name))
+            if known != item:
+                self._writer.put_object(item)
+                self._tell(type(item).__name__, known, item)
+
+    def _tell(self, kind: str, old: ClusterObject | None, new: ClusterObject | None) -> None:
+        if self._listeners:
+            change = ObjectChange(kind, old, new)
+            for listener in self._listeners:
+                listener(change)
+
+    def _delivered_pod(self, uid: str) -> Pod | None:
+        """The pod as its source delivered it, without what was decided since."""
+        if uid in self._delivered:
+            return self._delivered[uid]
+        record = self.snapshot.pods.records.get(uid)
+        return record.pod if record else None
 
     def _write_pod(self, pod: Pod, usage: PodUsage) -> None:
         uid = pod.metadata.uid

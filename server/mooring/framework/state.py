@@ -52,7 +52,11 @@ class ClusterState(Protocol):
         ...
 
     def subscribe(self, listener: Listener) -> None:
-        """Tell ``listener`` of every change that a source delivers from now on."""
+        """Tell ``listener`` of every change that a source delivers from now on.
+
+        Who needs the objects that are there already takes the lock around this and reads them. A pod is told
+        of as its source has it, whatever was decided about it; a finished one is still told of.
+        """
         ...
 
     def fork(self, nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> ClusterState:
