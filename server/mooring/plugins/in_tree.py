@@ -11,6 +11,7 @@ from mooring.plugins.dynamic_resources.plugin import DynamicResources
 from mooring.plugins.hello_world_plugin.plugin import HelloWorldPlugin
 from mooring.plugins.image_locality.plugin import ImageLocality
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from mooring.plugins.network_traffic.plugin import NetworkTraffic
 from mooring.plugins.node_affinity.plugin import NodeAffinity
 from mooring.plugins.node_declared_features.plugin import NodeDeclaredFeatures
 from mooring.plugins.node_filter.plugin import NodeFilter
@@ -50,6 +51,7 @@ IN_TREE: tuple[type[Plugin[Any]], ...] = (
     DefaultBinder,
     NodeDeclaredFeatures,
     NodeFilter,
+    NetworkTraffic,
     HelloWorldPlugin,
 )
 """kube-scheduler's own first, in its order; then those of other systems."""

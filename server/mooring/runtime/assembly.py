@@ -10,7 +10,7 @@ from mooring.framework import Binder, ClusterState, Handle, KubeVersion
 from mooring.runtime.clock import SystemClock
 from mooring.runtime.engine import Engine
 from mooring.runtime.profile import build_profile
-from mooring.runtime.progress import Observer
+from mooring.runtime.progress import NullObserver, Observer
 from mooring.runtime.registry import Registry
 
 
@@ -29,6 +29,7 @@ def build_engine(
     Raises:
         RegistryError: A plugin can't be loaded or made.
     """
+    observer = observer or NullObserver()
     handle = Handle(
         snapshot=lambda: state.snapshot,
         binder=binder,
@@ -36,6 +37,7 @@ def build_engine(
         logger=logging.getLogger("mooring.plugins"),
         kube_version=KubeVersion.parse(kube_version),
         feature_gates=dict(feature_gates or {}),
+        count=observer.plugin_event,
     )
     profiles = {
         effective.scheduler_name: build_profile(effective, registry, handle)

@@ -37,6 +37,10 @@ class Observer(Protocol):
         """A pod was filtered and scored."""
         ...
 
+    def plugin_event(self, plugin: str, event: str) -> None:
+        """A plugin tells of an event of its own."""
+        ...
+
 
 class NullObserver:
     """Measures nothing."""
@@ -51,6 +55,9 @@ class NullObserver:
         """Drop it."""
 
     def algorithm_duration(self, seconds: float) -> None:
+        """Drop it."""
+
+    def plugin_event(self, plugin: str, event: str) -> None:
         """Drop it."""
 
 

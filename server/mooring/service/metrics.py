@@ -83,6 +83,9 @@ class Metrics:
             "Evaluations of a plugin.",
             ("plugin", "extension_point", "profile"),
         )
+        self.plugin_events = self._counters(
+            "mooring_plugin_events", "Events that a plugin counts by names of its own.", ("plugin", "event")
+        )
         self.cache_size = Labelled(
             Gauge("mooring_cache_size", "Objects in the state.", ("type",), registry=self.registry)
         )

@@ -24,6 +24,9 @@ class MetricsObserver:
     def algorithm_duration(self, seconds: float) -> None:
         self._metrics.algorithm_duration.observe(seconds)
 
+    def plugin_event(self, plugin: str, event: str) -> None:
+        self._metrics.plugin_events(plugin, event).inc()
+
 
 def measure_state(metrics: Metrics, state: ClusterState) -> None:
     """Let every scrape count what the state holds."""

@@ -1,1 +1,1 @@
-"""HelloWorldPlugin: prefers nodes whose network is quiet."""
+"""HelloWorldPlugin: NetworkTraffic under the name of the published example."""

@@ -1,0 +1,1 @@
+"""NetworkTraffic: prefers nodes whose network is quiet."""

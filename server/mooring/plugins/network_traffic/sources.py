@@ -1,0 +1,152 @@
+"""Where measurements of the nodes' network come from: Prometheus, or a file."""
+
+from __future__ import annotations
+
+import json
+import math
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Protocol
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+MAX_BYTES = 2**63 - 1
+"""The largest measurement; a larger one counts as this."""
+
+Bytes = Annotated[int, msgspec.Meta(ge=0, le=MAX_BYTES)]
+
+
+class BandwidthSource(Protocol):
+    """Where measurements come from."""
+
+    def measure(self) -> Mapping[str, int]:
+        """Bytes per second by node name or node address, for the nodes that have a measurement.
+
+        Raises:
+            Exception: They can't be had now; the text says why.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BandwidthFile:
+    """A YAML or JSON file of node name to bytes per second, 0 or more."""
+
+    path: Path
+
+    def measure(self) -> Mapping[str, int]:
+        return msgspec.yaml.decode(self.path.read_bytes(), type=dict[str, Bytes])
+
+
+@dataclass(frozen=True, slots=True)
+class NoBandwidth:
+    """No source: no node has a measurement."""
+
+    def measure(self) -> Mapping[str, int]:
+        return {}
+
+
+class QueryError(Exception):
+    """Prometheus did not answer, or refused the query; the text says why."""
+
+
+class _Sample(msgspec.Struct, frozen=True):
+    metric: dict[str, str]
+    value: tuple[float, str]
+
+
+class _Data(msgspec.Struct, frozen=True, rename="camel"):
+    result_type: str
+    result: list[_Sample]
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    data: _Data
+
+
+class _Refusal(msgspec.Struct, frozen=True):
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prometheus:
+    """What node exporters counted, as rates: one query for all nodes.
+
+    Attributes:
+        address: The server's URL.
+        interface: The interface; "" = all but the loopback.
+        minutes: The time over which is averaged.
+        transmit: Whether sent bytes count, too.
+        label: The label that tells the node.
+        seconds: How long an answer may take.
+    """
+
+    address: str
+    interface: str
+    minutes: int
+    transmit: bool
+    label: str
+    seconds: float
+
+    @property
+    def query(self) -> str:
+        """The query in PromQL. Counter resets are ``rate``'s business."""
+        device = f"device={json.dumps(self.interface)}" if self.interface else 'device!="lo"'
+        directions = ("receive", "transmit") if self.transmit else ("receive",)
+        return " + ".join(
+            f"sum by ({self.label}) (rate(node_network_{way}_bytes_total{{{device}}}[{self.minutes}m]))"
+            for way in directions
+        )
+
+    def measure(self) -> Mapping[str, int]:
+        """Bytes per second; of two series of one host the larger counts.
+
+        Raises:
+            QueryError: There is no answer that can be used.
+        """
+        found: dict[str, int] = {}
+        for sample in self._ask().data.result:
+            value = float(sample.value[1])
+            host = host_of(sample.metric.get(self.label, ""))
+            if host and value >= 0:
+                found[host] = max(found.get(host, 0), _whole(value))
+        return found
+
+    def _ask(self) -> _Answer:
+        url = f"{self.address.rstrip('/')}/api/v1/query?query={quote(self.query)}"
+        try:
+            with urllib.request.urlopen(url, timeout=self.seconds) as response:  # noqa: S310 - http(s) by Args
+                body = response.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                raise QueryError(f"{self.address}: HTTP {error.code}: {_refusal(error.read())}") from None
+        except OSError as error:
+            raise QueryError(f"{self.address}: {getattr(error, 'reason', error)}") from None
+        try:
+            return msgspec.json.decode(body, type=_Answer)
+        except msgspec.DecodeError as error:
+            raise QueryError(f"{self.address}: no answer to a query: {error}") from None
+
+
+def host_of(value: str) -> str:
+    """The host of ``host:port``; anything else is a host already."""
+    try:
+        parts = urlsplit(f"//{value}")
+        return value if parts.port is None else value.rpartition(":")[0].strip("[]")
+    except ValueError:
+        return value
+
+
+def _whole(value: float) -> int:
+    return min(int(value), MAX_BYTES) if math.isfinite(value) else MAX_BYTES
+
+
+def _refusal(body: bytes) -> str:
+    try:
+        return msgspec.json.decode(body, type=_Refusal).error
+    except msgspec.DecodeError:
+        return "no reason given"

@@ -1,0 +1,66 @@
+"""An HTTP server in Prometheus' place: it answers what a test says and keeps the queries."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+
+@dataclass
+class StubPrometheus:
+    """Its answer may be changed at any time.
+
+    Attributes:
+        values: Bytes per second by the value of the label that tells the node.
+        label: That label.
+        status: The HTTP status of the next answers.
+        body: Sent in place of an answer that is made of ``values``.
+        queries: What was asked so far.
+    """
+
+    values: Mapping[str, object] = field(default_factory=dict)
+    label: str = "instance"
+    status: int = 200
+    body: bytes = b""
+    queries: list[str] = field(default_factory=list)
+    address: str = ""
+
+    def answer(self) -> bytes:
+        result = [
+            {"metric": {self.label: host}, "value": [1700000000.5, str(value)]}
+            for host, value in self.values.items()
+        ]
+        document = {"status": "success", "data": {"resultType": "vector", "result": result}}
+        return self.body or json.dumps(document).encode()
+
+
+@contextmanager
+def stub_prometheus(stub: StubPrometheus) -> Iterator[StubPrometheus]:
+    """`stub` on a free port of 127.0.0.1; `address` is set."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked = urlsplit(self.path)
+            assert asked.path == "/api/v1/query"
+            stub.queries.append(parse_qs(asked.query)["query"][0])
+            body = stub.answer()
+            self.send_response(stub.status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *said: object) -> None:
+            """A test's output stays its own."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        stub.address = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield stub
+        finally:
+            server.shutdown()
+            thread.join()
