@@ -18,6 +18,7 @@ from mooring.framework import (
     Int32s,
     Pod,
 )
+from mooring.framework.errors import PluginFailureError
 from mooring.framework.preemption import Candidate
 from mooring.runtime.evaluation import NO_NODES, NOT_LOOKED_AT, Evaluation, begin
 from mooring.runtime.filtering import run_filters
@@ -26,12 +27,9 @@ from mooring.runtime.pre_filtering import run_pre_filter
 from mooring.runtime.preemption import preempt, run_post_filter
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
-from mooring.runtime.sampling import nodes_to_find
+from mooring.runtime.sampling import nodes_to_find, search_order
 from mooring.runtime.scoring import score
 from mooring.runtime.tie_break import mix64
-
-NO_ROW = -1
-"""No node's row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,47 +156,65 @@ def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, o
     """
     positions = np.flatnonzero(allowed).astype(np.int32)
     with calls.point("Filter") as point:
-        nominated = _nominated_fits(evaluation, calls, options)
-        if not nominated:
-            _search(evaluation, positions, calls, options)
+        nominated = _nominated(evaluation, options)
+        fits = len(nominated) > 0 and _fits(evaluation, nominated, calls)
+        if not fits:
+            _search(evaluation, positions, nominated, calls, options)
         point.status = Code.SUCCESS if (evaluation.codes == 0).any() else Code.UNSCHEDULABLE
-    return nominated
+    return fits
 
 
-def _nominated_fits(evaluation: Evaluation, calls: PluginCalls, options: CycleOptions) -> bool:
+def _nominated(evaluation: Evaluation, options: CycleOptions) -> Int32s:
+    """The position of the node that is nominated for the pod, if it is a candidate."""
     row = evaluation.snapshot.nodes.index.get(evaluation.pod.status.nominated_node_name)
-    found = np.flatnonzero(evaluation.rows == (NO_ROW if row is None else row)).astype(np.int32)
-    if not len(found) or options.all_rejections:
-        return False
+    if row is None or options.all_rejections:
+        return np.zeros(0, np.int32)
+    return np.flatnonzero(evaluation.rows == row).astype(np.int32)
+
+
+def _fits(evaluation: Evaluation, nominated: Int32s, calls: PluginCalls) -> bool:
+    """Whether the nominated node does; then no other one is looked at."""
     # As there, what PreFilter said of this node doesn't count, and a refusal by Filter stays.
-    evaluation.codes[found] = 0
-    _filter(evaluation, found, calls)
-    if evaluation.codes[found[0]] != 0:
+    evaluation.codes[nominated] = 0
+    _filter(evaluation, nominated, calls)
+    if evaluation.codes[nominated[0]] != 0:
         return False
-    evaluation.statuses.append(NOT_LOOKED_AT)
-    others = np.arange(len(evaluation.rows)) != found[0]
-    evaluation.codes[others] = len(evaluation.statuses) - 1
+    others = np.arange(len(evaluation.rows), dtype=np.int32) != nominated[0]
+    _leave_out(evaluation, np.flatnonzero(others))
     evaluation.evaluated = 1
     return True
 
 
-def _search(evaluation: Evaluation, positions: Int32s, calls: PluginCalls, options: CycleOptions) -> None:
+def _search(
+    evaluation: Evaluation, positions: Int32s, refused: Int32s, calls: PluginCalls, options: CycleOptions
+) -> None:
+    """Look for enough feasible nodes; ``refused`` (int32[0 or 1]) has been looked at before."""
     profile = evaluation.profile
     wanted = nodes_to_find(profile.percentage_of_nodes_to_score, len(positions), profile.has_scoring)
     _filter(evaluation, positions, calls, all_rejections=options.all_rejections)
-    evaluation.evaluated = len(positions)
-    if wanted >= len(positions):
-        return
-    order = np.roll(positions, -(options.start % len(positions)))
-    passed = np.flatnonzero(evaluation.codes[order] == 0)
-    if len(passed) > wanted:
-        evaluation.evaluated = int(passed[wanted - 1]) + 1
-        evaluation.statuses.append(NOT_LOOKED_AT)
-        evaluation.codes[order[evaluation.evaluated :]] = len(evaluation.statuses) - 1
+    looked_at = np.union1d(positions, refused)
+    if wanted < len(positions):
+        order = search_order(evaluation.snapshot.nodes, evaluation.rows)
+        order = np.roll(order[np.isin(order, positions)], -(options.start % len(positions)))
+        passed = np.flatnonzero(evaluation.codes[order] == 0)
+        if len(passed) > wanted:
+            # One feasible node too many is found, then the search ends.
+            looked_at = np.union1d(order[: passed[wanted]], refused)
+            _leave_out(evaluation, np.setdiff1d(positions, looked_at))
+    evaluation.evaluated = evaluation.advance = len(looked_at)
+
+
+def _leave_out(evaluation: Evaluation, positions: Int32s) -> None:
+    evaluation.statuses.append(NOT_LOOKED_AT)
+    evaluation.codes[positions] = len(evaluation.statuses) - 1
 
 
 def _filter(
     evaluation: Evaluation, positions: Int32s, calls: PluginCalls, *, all_rejections: bool = False
 ) -> None:
-    run_filters(evaluation, positions, calls, all_rejections=all_rejections)
+    if all_rejections:
+        evaluation.rejections = [[] for _ in evaluation.rows]
     refuse_for_nominated(evaluation, positions, calls)
+    if not all_rejections:
+        positions = positions[evaluation.codes[positions] == 0]
+    run_filters(evaluation, positions, calls)

@@ -14,13 +14,9 @@ from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.progress import PluginCalls, plugin_failure
 
 
-def run_filters(
-    evaluation: Evaluation, positions: Int32s, calls: PluginCalls, *, all_rejections: bool = False
-) -> None:
+def run_filters(evaluation: Evaluation, positions: Int32s, calls: PluginCalls) -> None:
     """Run the Filter plugins on the candidates at ``positions``; the first failure of a node stands."""
     numbers = {status: number for number, status in enumerate(evaluation.statuses)}
-    if all_rejections:
-        evaluation.rejections = [[] for _ in evaluation.rows]
     remaining = positions
     view = NodeView(evaluation.snapshot, evaluation.rows[remaining])
     for enabled in evaluation.profile.filter:
@@ -43,7 +39,8 @@ def run_filters(
             first = evaluation.codes[where] == 0
             evaluation.codes[where[first]] = lookup[verdicts.codes[refused]][first]
             for position, code in zip(where.tolist(), verdicts.codes[refused].tolist(), strict=True):
-                evaluation.rejections[position].append(statuses[code])
+                if statuses[code] not in evaluation.rejections[position]:
+                    evaluation.rejections[position].append(statuses[code])
     evaluation.statuses = list(numbers)
 
 

@@ -15,8 +15,8 @@ def refuse_for_nominated(evaluation: Evaluation, positions: Int32s, calls: Plugi
     """Refuse the candidates at ``positions`` that don't do once the pods nominated for them have come.
 
     Only pods of the same or a higher priority count. For each node they are placed on a private copy of
-    the state, where the filters look at that node again; such a refusal wins over what was said without
-    the other pods.
+    the state, where the filters look at that node. This comes first: a node that is refused so is not
+    looked at without the other pods.
     """
     crowded = _with_guests(evaluation, positions)
     if not crowded:
@@ -28,7 +28,7 @@ def refuse_for_nominated(evaluation: Evaluation, positions: Int32s, calls: Plugi
         if status.ok:
             continue
         evaluation.codes[position] = numbers.setdefault(status, len(numbers))
-        if evaluation.rejections is not None and status not in evaluation.rejections[position]:
+        if evaluation.rejections is not None:
             evaluation.rejections[position].append(status)
     evaluation.statuses = list(numbers)
 

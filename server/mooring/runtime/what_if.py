@@ -14,6 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from mooring.framework import SUCCESS, ClusterState, NodeView, Pod, Snapshot, Status
+from mooring.framework.errors import PluginFailureError
 from mooring.runtime.evaluation import Evaluation, begin
 from mooring.runtime.filtering import run_filters
 from mooring.runtime.progress import PluginCalls, plugin_failure
@@ -52,8 +53,12 @@ class NodeWhatIf:
         self._tell("remove_pod", pod)
 
     def status(self) -> Status:
-        crowded = self.crowded()
-        return self._filtered() if crowded.ok else crowded
+        try:
+            crowded = self.crowded()
+            return self._filtered() if crowded.ok else crowded
+        except PluginFailureError as failure:
+            # As there, it is this node that can't be helped; the other ones can.
+            return Status.error(failure.message)
 
     def crowded(self) -> Status:
         """What is said of the node once the pods nominated for it have come; Success without any."""

@@ -40,7 +40,13 @@ from mooring.plugins.dynamic_resources.cel import EvaluationError
 from mooring.plugins.dynamic_resources.inventory import Inventory, take_stock
 from mooring.plugins.dynamic_resources.ledger import Allocated, CounterBoard, allocated_by
 from mooring.plugins.dynamic_resources.note import Note
-from mooring.plugins.dynamic_resources.pod_claims import ClaimError, claims_of, is_stuck, to_be_allocated
+from mooring.plugins.dynamic_resources.pod_claims import (
+    ClaimError,
+    claims_of,
+    is_full,
+    is_stuck,
+    to_be_allocated,
+)
 from mooring.plugins.dynamic_resources.reach import Reach, SelectorError, parsed
 from mooring.plugins.dynamic_resources.support import (
     extended_resources,
@@ -117,6 +123,8 @@ class DynamicResources(
         for claim in claims:
             if claim.status.allocation is None:
                 to_allocate.append(to_be_allocated(claim, objects))
+            elif is_full(claim, pod):
+                raise ClaimError("resourceclaim in use")
             elif claim.status.allocation.node_selector is not None:
                 parsed(claim.status.allocation.node_selector, "status.allocation.nodeSelector")
         refusal = unsupported_claims(pod, to_allocate, snapshot)

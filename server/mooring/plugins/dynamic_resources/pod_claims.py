@@ -16,6 +16,9 @@ from mooring.framework.objects.pod import PodResourceClaim
 from mooring.plugins.dynamic_resources.allocator import ClaimToAllocate
 from mooring.plugins.dynamic_resources.requests import class_names, requests_of
 
+MOST_USERS = 256
+"""So many pods can use a claim at once (``ResourceClaimReservedForMaxSize``)."""
+
 
 class ClaimError(Exception):
     """A claim of the pod can't be used now; the pod has to wait. The message is kube-scheduler's."""
@@ -69,19 +72,30 @@ def to_be_allocated(claim: ResourceClaim, objects: ObjectTable) -> ClaimToAlloca
     """``claim``, which has no devices, with the device classes that it names.
 
     Raises:
-        ClaimError: There is no such class.
+        ClaimError: A request asks for nothing that is known, or there is no such class.
     """
+    key = f"{claim.metadata.namespace}/{claim.metadata.name}"
     classes: dict[str, DeviceClass] = {}
-    for name, class_name in (each for asked in claim.spec.devices.requests for each in class_names(asked)):
-        found = objects.get(DeviceClass, class_name)
-        if found is None:
-            raise ClaimError(f"request {name}: device class {class_name} does not exist")
-        classes[class_name] = found
+    for asked in claim.spec.devices.requests:
+        choices = class_names(asked)
+        if not choices:
+            raise ClaimError(f"resource claim {key}, request {asked.name}: unknown request type")
+        for name, class_name in choices:
+            found = objects.get(DeviceClass, class_name)
+            if found is None:
+                raise ClaimError(f"request {name}: device class {class_name} does not exist")
+            classes[class_name] = found
     return ClaimToAllocate(
-        key=f"{claim.metadata.namespace}/{claim.metadata.name}",
+        key=key,
         requests=requests_of(claim, classes),
         constraints=claim.spec.devices.constraints,
     )
+
+
+def is_full(claim: ResourceClaim, pod: Pod) -> bool:
+    """Whether as many others use the allocated claim as may, and ``pod`` is not among them."""
+    users = claim.status.reserved_for
+    return len(users) >= MOST_USERS and all(user.uid != pod.metadata.uid for user in users)
 
 
 def is_stuck(claim: ResourceClaim, now: float, timeout: timedelta) -> bool:
