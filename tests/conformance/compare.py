@@ -12,8 +12,8 @@ from mooring.runtime.evaluation import NOT_LOOKED_AT
 from tests.conformance.families.draft import Manifest
 
 Differs = Callable[[Manifest], bool]
-FAILED_FILTER = re.compile(r"""preemption: \[?(running ".*" filter plugin: |plugin '.*' failed at Filter: ).*""")
-"""What preemption says when a Filter plugin failed as it tried a node; an error's words are each side's own."""
+FAILED_FILTER = re.compile(r"preemption: \[?(running .* filter plugin: |plugin .* failed at Filter: ).*")
+"""What preemption says when a plugin failed as it tried a node: an error's words are each side's own."""
 
 
 def differences(ours: Manifest, theirs: Manifest) -> list[str]:

@@ -5,6 +5,7 @@ Mirrors ``schedule_one.go`` and ``framework/runtime/framework.go``.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,8 @@ from mooring.runtime.progress import PluginCalls
 from mooring.runtime.sampling import nodes_to_find, search_order
 from mooring.runtime.scoring import score
 from mooring.runtime.tie_break import mix64
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +177,18 @@ def _nominated(evaluation: Evaluation, options: CycleOptions) -> Int32s:
 
 def _fits(evaluation: Evaluation, nominated: Int32s, calls: PluginCalls) -> bool:
     """Whether the nominated node does; then no other one is looked at."""
-    # As there, what PreFilter said of this node doesn't count, and a refusal by Filter stays.
+    before = evaluation.codes[nominated]
+    # As there, what PreFilter said of this node does not count, and neither does a failure; a refusal stays.
     evaluation.codes[nominated] = 0
-    _filter(evaluation, nominated, calls)
+    try:
+        _filter(evaluation, nominated, calls)
+    except PluginFailureError as failure:
+        log.warning("nominated node of pod %s: %s", evaluation.pod.key, failure)
+        evaluation.codes[nominated] = before
+        return False
     if evaluation.codes[nominated[0]] != 0:
         return False
-    others = np.arange(len(evaluation.rows), dtype=np.int32) != nominated[0]
-    _leave_out(evaluation, np.flatnonzero(others))
+    _leave_out(evaluation, np.setdiff1d(np.arange(len(evaluation.rows), dtype=np.int32), nominated))
     evaluation.evaluated = 1
     return True
 
