@@ -37,7 +37,7 @@ func decide(s *scenario) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := newPluginHost(ctx, c, profile, s)
+	host, err := newPluginHost(ctx, c, profile, s.pods)
 	if err != nil {
 		return nil, fmt.Errorf("profile %s: %w", profile.SchedulerName, err)
 	}
@@ -195,7 +195,6 @@ func (d *decision) filter(candidates []fwk.NodeInfo, diagnosis *framework.Diagno
 		name := node.Node().Name
 		s := d.host.RunFilterPluginsWithNominatedPods(d.ctx, d.state, d.pod, node)
 		d.doc.Nodes[name] = &nodeVerdict{Status: toStatus(s), Scores: map[string]pluginScore{}}
-		d.doc.Evaluated++
 		switch {
 		case s.IsSuccess():
 			feasible = append(feasible, node)
@@ -205,6 +204,8 @@ func (d *decision) filter(candidates []fwk.NodeInfo, diagnosis *framework.Diagno
 			failure = s
 		}
 	}
+	// As SchedulePod counts them: a nominated node that PreFilter left out, and that Filter refused, among them.
+	d.doc.Evaluated = len(feasible) + diagnosis.NodeToStatus.Len()
 	if failure != nil {
 		d.reject(failure, failure.Message())
 	}

@@ -75,30 +75,34 @@ func pickProfile(cfg *config.KubeSchedulerConfiguration, asked string, pod *v1.P
 	return &cfg.Profiles[i], nil
 }
 
-// gatesMutex guards the process's feature gates while one scenario's are set.
-var gatesMutex sync.Mutex
+// gatesMutex guards the process's feature gates: scenarios of the release's own gates share them, one with others has
+// the process for itself, as kube-scheduler's code reads some of them in the midst of a decision.
+var gatesMutex sync.RWMutex
 
-// newRegistry is the in-tree plugins as they are under feature gates, which the registry reads once, when it is made.
-func newRegistry(gates map[string]bool) (frameworkruntime.Registry, error) {
+// withGates calls decide under a scenario's feature gates.
+func withGates(gates map[string]bool, decide func() (*document, error)) (*document, error) {
+	if len(gates) == 0 {
+		gatesMutex.RLock()
+		defer gatesMutex.RUnlock()
+		return decide()
+	}
 	gatesMutex.Lock()
 	defer gatesMutex.Unlock()
 	defaults := map[string]bool{}
 	for name := range gates {
 		defaults[name] = utilfeature.DefaultFeatureGate.Enabled(featuregate.Feature(name))
 	}
+	// Also when it fails, as then some of them are set.
+	defer func() { _ = utilfeature.DefaultMutableFeatureGate.SetFromMap(defaults) }()
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {
 		return nil, err
 	}
-	registry := plugins.NewInTreeRegistry()
-	return registry, utilfeature.DefaultMutableFeatureGate.SetFromMap(defaults)
+	return decide()
 }
 
-func newPluginHost(ctx context.Context, c *cluster, profile *config.KubeSchedulerProfile, s *scenario) (*pluginHost, error) {
+func newPluginHost(ctx context.Context, c *cluster, profile *config.KubeSchedulerProfile, pods []*v1.Pod) (*pluginHost, error) {
 	host := &pluginHost{plugins: map[string]fwk.Plugin{}}
-	registry, err := newRegistry(s.Gates)
-	if err != nil {
-		return nil, err
-	}
+	registry := plugins.NewInTreeRegistry()
 	for name, factory := range registry {
 		registry[name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 			plugin, err := factory(ctx, args, handle)
@@ -125,7 +129,7 @@ func newPluginHost(ctx context.Context, c *cluster, profile *config.KubeSchedule
 		return nil, err
 	}
 	host.enabled = host.ListPlugins()
-	return host, host.nominate(ctx, c, s.pods)
+	return host, host.nominate(ctx, c, pods)
 }
 
 func newDRAManager(ctx context.Context, c *cluster) (fwk.SharedDRAManager, error) {
