@@ -173,7 +173,7 @@ class Engine:
                     continue
                 if choice.node_name is not None and self._touched(choice.row, version):
                     continue
-                self._start += evaluation.evaluated
+                self._start = (self._start + evaluation.advance) % max(len(evaluation.rows), 1)
                 if choice.node_name is not None:
                     state.assume(pod, choice.node_name)
                 return choice

@@ -66,6 +66,7 @@ class Evaluation:
         skipped: The PreFilter plugins that skipped, whose Filter is left out.
         rejections: With all rejections asked for: per candidate, what every rejecting plugin said.
         evaluated: How many candidates the Filter plugins looked at.
+        advance: By how many nodes the next search begins later; none when the nominated node did.
         rejection: Why the pod as a whole was refused before Filter, else Success.
         post_filter: What PostFilter said of a pod that no node takes; Success when it wasn't asked.
         scores: None when scoring was not needed or not possible.
@@ -84,6 +85,7 @@ class Evaluation:
     skipped: set[str] = field(default_factory=set)
     rejections: list[list[Status]] | None = None
     evaluated: int = 0
+    advance: int = 0
     rejection: Status = SUCCESS
     post_filter: Status = SUCCESS
     scores: Scores | None = None
@@ -122,6 +124,7 @@ class Evaluation:
     def message(self) -> str:
         """kube-scheduler's sentence for an unschedulable pod; "" when it has a node.
 
+        It is the whole message of the condition PodScheduled; ``runtime/failure.py`` cuts it for the event.
         Mirrors ``FitError.Error`` in ``framework/types.go``.
         """
         if self.status.ok:

@@ -1,12 +1,27 @@
-"""How many feasible nodes are enough. Mirrors ``numFeasibleNodesToFind`` in ``schedule_one.go``."""
+"""How many feasible nodes are enough, and in which order they are looked for.
+
+Mirrors ``numFeasibleNodesToFind`` in ``schedule_one.go`` and ``backend/cache/node_tree.go``.
+"""
 
 from __future__ import annotations
+
+import numpy as np
+
+from mooring.framework import Int32s, Int64s
+from mooring.framework.node_table import NodeTable
 
 MIN_FEASIBLE_NODES = 100
 """So many feasible nodes are always looked for."""
 
 MIN_PERCENTAGE = 5
 """The least that the adaptive rule asks for, in percent."""
+
+_ZONE_LABELS = (
+    "failure-domain.beta.kubernetes.io/zone",
+    "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+    "topology.kubernetes.io/region",
+)
 
 
 def nodes_to_find(percentage: int | None, count: int, has_scoring: bool) -> int:
@@ -27,3 +42,40 @@ def nodes_to_find(percentage: int | None, count: int, has_scoring: bool) -> int:
     if percentage == 0:
         percentage = max(50 - count // 125, MIN_PERCENTAGE)
     return max(count * percentage // 100, MIN_FEASIBLE_NODES)
+
+
+def search_order(nodes: NodeTable, rows: Int32s) -> Int32s:
+    """int32[N]: the positions in ``rows`` (int32[N]) in the order in which they are looked at.
+
+    The zones take turns, the one with the oldest node first, and so do the nodes of each zone.
+    """
+    oldest_first = np.argsort(nodes.row_epoch[rows], kind="stable")
+    _, first, zones = np.unique(_zones(nodes, rows[oldest_first]), return_index=True, return_inverse=True)
+    by_zone = np.argsort(zones, kind="stable")
+    sizes = np.bincount(zones)
+    turn = np.empty(len(rows), np.int64)
+    turn[by_zone] = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return oldest_first[np.lexsort((first[zones], turn))].astype(np.int32)
+
+
+def _zones(nodes: NodeTable, rows: Int32s) -> Int64s:
+    """int64[N]: a number per row, equal for nodes of the same zone of the same region.
+
+    Mirrors ``GetZoneKey`` of ``k8s.io/component-helpers/node/topology``.
+    """
+    columns = [nodes.label(key) for key in _ZONE_LABELS]
+    codes = np.zeros(len(rows), np.int64)
+    for column in columns:
+        codes = codes * len(column.values) + column.ids[rows]
+    _, example, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    numbers: dict[tuple[str, str], int] = {}
+    found = []
+    for row in rows[example].tolist():
+        ids = [int(column.ids[row]) for column in columns]
+        zone_beta, zone, region_beta, region = (
+            column.values[number] for column, number in zip(columns, ids, strict=True)
+        )
+        place = (region_beta if ids[2] else region, zone_beta if ids[0] else zone)
+        found.append(numbers.setdefault(place, len(numbers)))
+    zones: Int64s = np.array(found, np.int64)[inverse]
+    return zones

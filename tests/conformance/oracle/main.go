@@ -2,7 +2,8 @@
 //
 // It reads one scenario as JSON per line on stdin and writes one JSON line per scenario, in the same order:
 // {"id": ..., "document": {...}}, or {"id": ..., "error": "..."} for a scenario that cannot be decided.
-// The document is the one that `mooring explain -o json` prints.
+// The document is the one that `mooring explain -o json` prints. A sequence gets {"id": ..., "decisions": [...]}: what a
+// whole kube-scheduler makes of one pod after the other.
 package main
 
 import (
@@ -22,7 +23,9 @@ import (
 type answer struct {
 	ID       json.RawMessage `json:"id"`
 	Document *document       `json:"document,omitempty"`
-	Error    string          `json:"error,omitempty"`
+	// Decisions has an entry for each step, null for those that are no pod.
+	Decisions []*decided `json:"decisions,omitempty"`
+	Error     string     `json:"error,omitempty"`
 }
 
 func main() {
@@ -94,7 +97,7 @@ func serve(in io.Reader, out io.Writer, workers int) error {
 func decideLine(line []byte) (result answer) {
 	defer func() {
 		if r := recover(); r != nil {
-			result.Document = nil
+			result.Document, result.Decisions = nil, nil
 			result.Error = fmt.Sprintf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
@@ -102,8 +105,12 @@ func decideLine(line []byte) (result answer) {
 	if scenario != nil {
 		result.ID = scenario.ID
 	}
-	if err == nil {
-		result.Document, err = decide(scenario)
+	switch {
+	case err != nil:
+	case len(scenario.Steps) > 0:
+		result.Decisions, err = runSequence(scenario)
+	default:
+		result.Document, err = withGates(scenario.Gates, func() (*document, error) { return decide(scenario) })
 	}
 	if err != nil {
 		result.Error = err.Error()

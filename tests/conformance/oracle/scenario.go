@@ -25,7 +25,7 @@ import (
 )
 
 // rawScenario is one input line. Config null is the default configuration; profile null follows the pod; feature gates
-// are those that differ from the release's defaults.
+// are those that differ from the release's defaults. With steps it is a sequence, and has no pod of its own.
 type rawScenario struct {
 	ID          json.RawMessage   `json:"id"`
 	Objects     []json.RawMessage `json:"objects"`
@@ -34,6 +34,7 @@ type rawScenario struct {
 	Profile     string            `json:"profile"`
 	AlwaysScore bool              `json:"always_score"`
 	Gates       map[string]bool   `json:"feature_gates"`
+	Steps       []rawStep         `json:"steps"`
 }
 
 type scenario struct {
@@ -52,15 +53,17 @@ func parseScenario(line []byte) (*scenario, error) {
 	if err := json.Unmarshal(line, &s.rawScenario); err != nil {
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
-	obj, err := parseObject(s.Pod)
-	if err != nil {
-		return s, fmt.Errorf("pod: %w", err)
+	if len(s.Steps) == 0 {
+		obj, err := parseObject(s.Pod)
+		if err != nil {
+			return s, fmt.Errorf("pod: %w", err)
+		}
+		pod, ok := obj.(*v1.Pod)
+		if !ok {
+			return s, fmt.Errorf("pod: want a Pod, got %T", obj)
+		}
+		s.pod = pod
 	}
-	pod, ok := obj.(*v1.Pod)
-	if !ok {
-		return s, fmt.Errorf("pod: want a Pod, got %T", obj)
-	}
-	s.pod = pod
 	for i, raw := range s.Objects {
 		obj, err := parseObject(raw)
 		if err != nil {

@@ -7,10 +7,16 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+type (
+	Subject       = *v1.Pod
+	EventRecorder = events.EventRecorder
 )
 
 func NewCache(ctx context.Context) internalcache.Cache {

@@ -7,10 +7,18 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/events"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+type (
+	// Subject is what the scheduler is asked to find a node for.
+	Subject       = *framework.QueuedPodInfo
+	EventRecorder = events.EventRecorderLogger
 )
 
 // NewCache makes an empty scheduler cache.

@@ -16,10 +16,12 @@ import (
 )
 
 type (
+	CycleState       = fwk.CycleState
 	Handle           = fwk.Handle
 	NodeInfo         = fwk.NodeInfo
 	NodeScore        = fwk.NodeScore
 	NodeScoreList    = fwk.NodeScoreList
+	NominatingInfo   = fwk.NominatingInfo
 	Plugin           = fwk.Plugin
 	PostFilterPlugin = fwk.PostFilterPlugin
 	PreFilterPlugin  = fwk.PreFilterPlugin
@@ -30,6 +32,7 @@ type (
 )
 
 const (
+	ModeOverride                 = fwk.ModeOverride
 	Success                      = fwk.Success
 	Unschedulable                = fwk.Unschedulable
 	UnschedulableAndUnresolvable = fwk.UnschedulableAndUnresolvable

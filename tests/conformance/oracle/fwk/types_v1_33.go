@@ -11,10 +11,12 @@ import (
 )
 
 type (
+	CycleState       = *framework.CycleState
 	Handle           = framework.Handle
 	NodeInfo         = *framework.NodeInfo
 	NodeScore        = framework.NodeScore
 	NodeScoreList    = framework.NodeScoreList
+	NominatingInfo   = framework.NominatingInfo
 	Plugin           = framework.Plugin
 	PostFilterPlugin = framework.PostFilterPlugin
 	PreFilterPlugin  = framework.PreFilterPlugin
@@ -25,6 +27,7 @@ type (
 )
 
 const (
+	ModeOverride                 = framework.ModeOverride
 	Success                      = framework.Success
 	Unschedulable                = framework.Unschedulable
 	UnschedulableAndUnresolvable = framework.UnschedulableAndUnresolvable

@@ -12,10 +12,12 @@ import (
 )
 
 type (
+	CycleState       = fwk.CycleState
 	Handle           = framework.Handle
 	NodeInfo         = fwk.NodeInfo
 	NodeScore        = framework.NodeScore
 	NodeScoreList    = framework.NodeScoreList
+	NominatingInfo   = framework.NominatingInfo
 	Plugin           = framework.Plugin
 	PostFilterPlugin = framework.PostFilterPlugin
 	PreFilterPlugin  = framework.PreFilterPlugin
@@ -26,6 +28,7 @@ type (
 )
 
 const (
+	ModeOverride                 = framework.ModeOverride
 	Success                      = fwk.Success
 	Unschedulable                = fwk.Unschedulable
 	UnschedulableAndUnresolvable = fwk.UnschedulableAndUnresolvable
