@@ -99,6 +99,16 @@ class State:
                 self._writer.put_pod(delivered, pod_usage(delivered, self.rules))
             self._publish()
 
+    def nominate(self, uid: str, node_name: str) -> None:
+        with self.lock:
+            record = self.snapshot.pods.records.get(uid)
+            if record is None or record.pod.spec.node_name:
+                return
+            if record.pod.status.nominated_node_name != node_name:
+                status = replace(record.pod.status, nominated_node_name=node_name)
+                self._writer.put_pod(replace(record.pod, status=status), record.usage)
+                self._publish()
+
     def discard(self, uid: str) -> None:
         with self.lock:
             self._remove_pod(uid)

@@ -81,8 +81,11 @@ class Preemption:
         status: Success when there is a candidate, else why not.
         candidates: In row order, or in the order of the given ones.
         best: The nodes of the best candidates, equally good, in the same order.
+        eligible: The pod may make room; else nothing was looked for, and a node that is being cleared for it
+            stays its own.
     """
 
     status: Status
     candidates: tuple[Candidate, ...] = ()
     best: tuple[str, ...] = ()
+    eligible: bool = True

@@ -45,6 +45,13 @@ class ClusterState(Protocol):
         """Take back ``assume``; nothing happens when the pod isn't assumed."""
         ...
 
+    def nominate(self, uid: str, node_name: str) -> None:
+        """Count a pod without a node as one that room is made for on the node, "" = on none.
+
+        It lasts until a source delivers the pod again: until the API server has it, too.
+        """
+        ...
+
     def discard(self, uid: str) -> None:
         """Count the pod nowhere any more. For private copies: a question about a pod that has a node
         already must not find the pod's own use of it.
