@@ -21,7 +21,7 @@ from .process import run
 pytestmark = pytest.mark.e2e
 
 SYSTEMS = sorted((ROOT / "tests" / "config" / "testdata" / "seeds").iterdir())
-OUT_OF_TREE = {"HelloWorldPlugin", "NetworkTraffic", "example", "nodeFilter"}
+OUT_OF_TREE = {"HelloWorldPlugin", "NetworkTraffic", "UnderlayIP", "example", "nodeFilter"}
 RANDOM_COUNT = 100
 
 

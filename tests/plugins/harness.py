@@ -62,11 +62,12 @@ def make(
     gates: Mapping[str, bool] | None = None,
     clock: SetClock | None = None,
     binder: RecordingBinder | None = None,
+    state: State | None = None,
 ) -> P:
-    """A plugin with its default arguments unless given."""
+    """A plugin with its default arguments unless given, over a state of its own unless given."""
     if args is None and kind.Args is not None:
         args = kind.Args()
-    state = State()
+    state = state or State()
     handle = Handle(
         snapshot=lambda: state.snapshot,
         binder=binder or RecordingBinder(),

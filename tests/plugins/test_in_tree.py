@@ -11,7 +11,7 @@ from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.testing.builders import make_pod
 
 BUILT = {kind.name: kind for kind in IN_TREE}
-OF_OTHER_SYSTEMS = {"nodeFilter", "NetworkTraffic", "HelloWorldPlugin"}
+OF_OTHER_SYSTEMS = {"nodeFilter", "NetworkTraffic", "HelloWorldPlugin", "UnderlayIP"}
 GROUPS = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
 
 

@@ -25,6 +25,7 @@ from mooring.plugins.pod_topology_spread.plugin import PodTopologySpread
 from mooring.plugins.priority_sort.plugin import PrioritySort
 from mooring.plugins.scheduling_gates.plugin import SchedulingGates
 from mooring.plugins.taint_toleration.plugin import TaintToleration
+from mooring.plugins.underlay_ip.plugin import UnderlayIP
 from mooring.plugins.volume_binding.plugin import VolumeBinding
 from mooring.plugins.volume_restrictions.plugin import VolumeRestrictions
 from mooring.plugins.volume_zone.plugin import VolumeZone
@@ -53,5 +54,6 @@ IN_TREE: tuple[type[Plugin[Any]], ...] = (
     NodeFilter,
     NetworkTraffic,
     HelloWorldPlugin,
+    UnderlayIP,
 )
 """kube-scheduler's own first, in its order; then those of other systems."""

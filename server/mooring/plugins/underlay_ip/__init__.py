@@ -1,0 +1,1 @@
+"""UnderlayIP: keeps pods to nodes that have an underlay IP left for them."""

@@ -1,0 +1,148 @@
+"""Keeps pods to nodes that have an underlay IP left for them, and prefers those with the most.
+
+Follows the rules of blueking-ip-scheduler. How many IPs a node has left is counted from its pods, by UID,
+each time: there is nothing to lose at a restart, to leak, or to give back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from mooring.framework import (
+    SUCCESS,
+    ActionType,
+    ClusterEvent,
+    CycleState,
+    EventResource,
+    FilterPlugin,
+    HintedEvent,
+    Int64s,
+    Node,
+    NodeView,
+    Normalizer,
+    Pod,
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueingHint,
+    ReservePlugin,
+    Scope,
+    ScorePlugin,
+    Snapshot,
+    Status,
+    Verdicts,
+)
+from mooring.plugins.underlay_ip.args import Consumers, UnderlayIPArgs
+
+REASON_NONE_FREE = "node(s) had no free underlay IP"
+REASON_MASTER = "node(s) were masters, which have no underlay IPs"
+
+MASTER_LABELS = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
+"""Nodes with one of these labels are out of scope."""
+
+
+class UnderlayIP(
+    PreFilterPlugin[UnderlayIPArgs],
+    FilterPlugin[UnderlayIPArgs],
+    PreScorePlugin[UnderlayIPArgs],
+    ScorePlugin[UnderlayIPArgs],
+    ReservePlugin[UnderlayIPArgs],
+):
+    """Lets a pod that uses an underlay IP only onto nodes with a free one; the most free ones win.
+
+    A pod uses its IP from the moment it is assumed on a node until it is finished or gone. Pods that use none
+    are left to the other plugins.
+    """
+
+    name = "UnderlayIP"
+    Args = UnderlayIPArgs
+    scope = Scope.NODE
+    normalizer = Normalizer.BY_MAX
+
+    def sign(self, pod: Pod) -> Hashable:
+        return uses_ip(pod, self.args.consumers)
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        pods = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE | ActionType.UPDATE_POD_LABEL)
+        nodes = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL)
+        return HintedEvent(pods, self._after_pod), HintedEvent(nodes, self._after_node)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        return self._skip_others(pod)
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        out_of_scope = np.zeros(len(nodes), np.bool_)
+        for key in MASTER_LABELS:
+            out_of_scope |= nodes.label(key).exists(nodes.rows)
+        codes = np.where(out_of_scope, 2, np.less_equal(self._free(nodes, pod), 0)).astype(np.int32)
+        return Verdicts(
+            codes, (SUCCESS, Status.unschedulable(REASON_NONE_FREE), Status.unresolvable(REASON_MASTER))
+        )
+
+    def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        return self._skip_others(pod)
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        return np.maximum(self._free(nodes, pod), 0)
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Check only: the pod is assumed on the node already, so it counts there."""
+        if not uses_ip(pod, self.args.consumers):
+            return SUCCESS
+        snapshot = self.handle.snapshot()
+        row = snapshot.nodes.index.get(node_name)
+        if row is None or self._used(snapshot, row, pod) >= self.args.ips_per_node:
+            return Status.unschedulable(REASON_NONE_FREE)
+        return SUCCESS
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Nothing was kept: once the pod isn't assumed any more, it doesn't count."""
+
+    def _skip_others(self, pod: Pod) -> Status:
+        return SUCCESS if uses_ip(pod, self.args.consumers) else Status.skip()
+
+    def _free(self, nodes: NodeView, pod: Pod) -> Int64s:
+        """int64[K]: the IPs that each node has left for ``pod``; below 0 when it has more pods than IPs."""
+        used = [self._used(nodes.snapshot, row, pod) for row in nodes.rows.tolist()]
+        return self.args.ips_per_node - np.array(used, np.int64)
+
+    def _used(self, snapshot: Snapshot, row: int, pod: Pod) -> int:
+        """How many pods on a row use an IP, ``pod`` itself left out."""
+        consumers, uid = self.args.consumers, pod.metadata.uid
+        return sum(
+            uses_ip(other, consumers) and other.metadata.uid != uid for other in snapshot.pods.on_row(row)
+        )
+
+    def _after_pod(self, pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
+        """A pod on a node that is gone, or lost its label, may leave an IP."""
+        consumers = self.args.consumers
+        left_one = uses_ip(old, consumers) and (new is None or not uses_ip(new, consumers))
+        return QueueingHint.QUEUE if left_one else QueueingHint.SKIP
+
+    def _after_node(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+        """A node that is new, or no master any more, may have a free IP."""
+        became_one = not is_master(new) and (old is None or is_master(old))
+        return QueueingHint.QUEUE if became_one else QueueingHint.SKIP
+
+
+def uses_ip(pod: Pod, consumers: Consumers) -> bool:
+    """Whether ``pod`` uses an underlay IP while it is on a node."""
+    if pod.spec.host_network or pod.finished:
+        return False
+    if consumers.scheduler_name:
+        return pod.spec.scheduler_name == consumers.scheduler_name
+    if consumers.label:
+        key, equals, value = consumers.label.partition("=")
+        labels = pod.metadata.labels
+        return key in labels and (not equals or labels[key] == value)
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    return any(
+        consumers.resource in container.resources.requests or consumers.resource in container.resources.limits
+        for container in containers
+    )
+
+
+def is_master(node: Node) -> bool:
+    """Whether a node is out of scope."""
+    return any(key in node.metadata.labels for key in MASTER_LABELS)
