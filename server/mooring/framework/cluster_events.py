@@ -94,6 +94,11 @@ class QueueingHint(Enum):
     QUEUE = "queue"
     """The pod may fit now."""
 
+    @classmethod
+    def when(cls, helps: bool) -> QueueingHint:
+        """``QUEUE`` when the event ``helps``, else ``SKIP``."""
+        return cls.QUEUE if helps else cls.SKIP
+
 
 HintFunction = Callable[[Pod, Any, Any], QueueingHint]
 """``(pod, old, new)``: the waiting pod, the object before (None: added) and after (None: deleted)."""
@@ -111,6 +116,11 @@ class HintedEvent:
 
     event: ClusterEvent
     hint: HintFunction | None = None
+
+    @classmethod
+    def of(cls, resource: EventResource, action: ActionType, hint: HintFunction | None = None) -> HintedEvent:
+        """The event that ``action`` happens to a ``resource``, with its hint."""
+        return cls(ClusterEvent(resource, action), hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,17 @@ import numpy as np
 from mooring.framework.args import FieldError
 from mooring.framework.columns import Bools, Int64s
 from mooring.framework.names import is_label_value, is_qualified_name
+from mooring.framework.node_table import NodeTable
 from mooring.framework.objects import (
+    Node,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
     Pod,
     PreferredSchedulingTerm,
 )
-from mooring.framework.view import NodeView
+from mooring.framework.pod_table import PodTable
+from mooring.framework.view import NodeView, Snapshot
 
 NAME_FIELD = "metadata.name"
 """The one field of a node that ``matchFields`` can name."""
@@ -44,6 +47,28 @@ def required_matches(pod: Pod, nodes: NodeView) -> Bools:
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
     return matched if required is None else matched & selector_matches(required, nodes)
+
+
+def required_match(pod: Pod, node: Node) -> bool:
+    """``required_matches`` of one node.
+
+    Raises:
+        ValueError: No term matches, and one of them is malformed.
+    """
+    alone = _alone(node)
+    if required_matches(pod, alone)[0]:
+        return True
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    if required is not None and labels_match(pod.spec.node_selector, alone)[0]:
+        for error in selector_errors(required, "requiredDuringSchedulingIgnoredDuringExecution"):
+            raise ValueError(str(error))
+    return False
+
+
+def selector_match(selector: NodeSelector, node: Node) -> bool:
+    """``selector_matches`` of one node."""
+    return bool(selector_matches(selector, _alone(node))[0])
 
 
 def selector_matches(selector: NodeSelector, nodes: NodeView) -> Bools:
@@ -99,6 +124,13 @@ def term_errors(term: NodeSelectorTerm, path: str) -> Iterator[FieldError]:
         yield from _label_errors(requirement, f"{path}.matchExpressions[{index}]")
     for index, requirement in enumerate(term.match_fields):
         yield from _field_errors(requirement, f"{path}.matchFields[{index}]")
+
+
+def _alone(node: Node) -> NodeView:
+    """A view of this node with its name and its labels alone: all that node selectors read."""
+    name = node.metadata.name
+    table = NodeTable(names=[name], index={name: 0}, nodes=[node], alive=np.ones(1, np.bool_))
+    return NodeView(Snapshot(table, PodTable()), np.zeros(1, np.int32))
 
 
 def _label_errors(requirement: NodeSelectorRequirement, path: str) -> Iterator[FieldError]:

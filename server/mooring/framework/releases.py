@@ -48,17 +48,22 @@ class FeatureGate:
     Attributes:
         known_since: The first release that has it; before, setting it changes nothing.
         on_since: The release in which it came to be on unless set otherwise; None = it is off.
+        locked_since: The release since which it can't be set otherwise; None = it can.
     """
 
     known_since: KubeVersion
     on_since: KubeVersion | None = None
+    locked_since: KubeVersion | None = None
 
 
 FEATURE_GATES: Mapping[str, FeatureGate] = {
-    "DynamicResourceAllocation": FeatureGate(KubeVersion(1, 26), KubeVersion(1, 34)),
+    "DynamicResourceAllocation": FeatureGate(KubeVersion(1, 26), KubeVersion(1, 34), KubeVersion(1, 35)),
+    "DRAAdminAccess": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 34), KubeVersion(1, 36)),
     "DRAResourceClaimDeviceStatus": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
     "DRASchedulerFilterTimeout": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 34)),
     "DRADeviceBindingConditions": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36)),
+    "DRAExtendedResource": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36)),
+    "SchedulerAsyncPreemption": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
     "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
     "GangScheduling": FeatureGate(KubeVersion(1, 35)),
     "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36)),
@@ -66,8 +71,14 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     "VolumeLimitScaling": FeatureGate(KubeVersion(1, 35)),
     "TaintTolerationComparisonOperators": FeatureGate(KubeVersion(1, 35)),
     "PodLevelResources": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 34)),
+    "VolumeAttributesClass": FeatureGate(KubeVersion(1, 29), KubeVersion(1, 34), KubeVersion(1, 36)),
+    "SidecarContainers": FeatureGate(KubeVersion(1, 28), KubeVersion(1, 29), KubeVersion(1, 33)),
+    "SchedulerQueueingHints": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 34), KubeVersion(1, 34)),
+    "NodeInclusionPolicyInPodTopologySpread": FeatureGate(
+        KubeVersion(1, 25), KubeVersion(1, 26), KubeVersion(1, 33)
+    ),
     "MatchLabelKeysInPodTopologySpread": FeatureGate(KubeVersion(1, 25), KubeVersion(1, 27)),
-    "InPlacePodVerticalScaling": FeatureGate(KubeVersion(1, 27), KubeVersion(1, 33)),
+    "InPlacePodVerticalScaling": FeatureGate(KubeVersion(1, 27), KubeVersion(1, 33), KubeVersion(1, 35)),
     "InPlacePodLevelResourcesVerticalScaling": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
 }
 """All gates that mooring acts on, in the configuration or in a plugin (pkg/features/kube_features.go)."""
@@ -87,6 +98,17 @@ class Gates:
             return False
         on_since = gate.on_since if gate is not None else None
         return self._explicit.get(name, on_since is not None and self.version >= on_since)
+
+    def locked(self) -> list[str]:
+        """The gates that were set although the release doesn't let them be set so."""
+        return sorted(
+            name
+            for name, value in self._explicit.items()
+            if (gate := FEATURE_GATES.get(name)) is not None
+            and gate.locked_since is not None
+            and self.version >= gate.locked_since
+            and not value
+        )
 
     def without_effect(self) -> list[str]:
         """The gates that were set although mooring, at this release, does not act on them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mooring.framework.objects import Taint, Toleration
 
@@ -34,6 +34,14 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparing: bool = False) 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration], *, comparing: bool = False) -> bool:
     """True when one of ``tolerations`` bears ``taint``; ``comparing`` as in ``tolerates``."""
     return any(tolerates(toleration, taint, comparing=comparing) for toleration in tolerations)
+
+
+def untolerated(
+    taints: Iterable[Taint], tolerations: Sequence[Toleration], *, comparing: bool = False
+) -> Taint | None:
+    """The first of ``taints`` that keeps a pod with ``tolerations`` off the node; None when none does."""
+    hard = (taint for taint in taints if taint.effect in ("NoSchedule", "NoExecute"))
+    return next((taint for taint in hard if not tolerated(taint, tolerations, comparing=comparing)), None)
 
 
 def _compares(toleration: Toleration, taint: Taint) -> bool:

@@ -23,6 +23,12 @@ def claim_name(pod: Pod, volume: Volume) -> str | None:
     return None
 
 
+def claim_names(pod: Pod) -> list[str]:
+    """The claims that the pod's volumes name, those of ephemeral volumes aside."""
+    claims = (volume.persistent_volume_claim for volume in pod.spec.volumes)
+    return [claim.claim_name for claim in claims if claim is not None]
+
+
 def owner_matters(pod: Pod) -> tuple[str, str] | None:
     """Name and UID of a pod that has ephemeral volumes, because its claims depend on them; else None."""
     ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)

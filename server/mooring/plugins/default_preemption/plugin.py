@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from mooring.framework import SUCCESS, Code, CycleState, Pod, Status
+from mooring.framework import SUCCESS, Code, CycleState, HintedEvent, Pod, Status
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
+from mooring.plugins.default_preemption.hints import events
 from mooring.plugins.default_preemption.importance import cheapest
 from mooring.plugins.default_preemption.victims import (
     NO_VICTIMS,
@@ -39,6 +40,9 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
 
     name = "DefaultPreemption"
     Args = DefaultPreemptionArgs
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return events(self.handle.gates)
 
     def pre_enqueue(self, pod: Pod) -> Status:
         return SUCCESS

@@ -14,6 +14,7 @@ from mooring.framework import (
     CycleState,
     FilterPlugin,
     Handle,
+    HintedEvent,
     Int64s,
     NodeView,
     Normalizer,
@@ -37,6 +38,7 @@ from mooring.framework.preemption import RefusedNodes
 from mooring.plugins.dynamic_resources.allocator import AllocationError, ClaimToAllocate
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import EvaluationError
+from mooring.plugins.dynamic_resources.hints import events
 from mooring.plugins.dynamic_resources.inventory import Inventory, take_stock
 from mooring.plugins.dynamic_resources.ledger import Allocated, CounterBoard, allocated_by
 from mooring.plugins.dynamic_resources.note import Note
@@ -85,6 +87,9 @@ class DynamicResources(
 
     def sign(self, pod: Pod) -> Hashable | None:
         return None if pod.spec.resource_claims else tuple(sorted(extended_resources(pod)))
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return events(self.handle)
 
     def pre_enqueue(self, pod: Pod) -> Status:
         if not pod.spec.resource_claims or self._unsupported is not None:

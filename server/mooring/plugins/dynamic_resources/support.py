@@ -10,12 +10,12 @@ from mooring.framework.objects.devices import DeviceClass
 from mooring.framework.resources import NEWEST_RULES, pod_amounts
 from mooring.plugins.dynamic_resources.allocator import ClaimToAllocate
 from mooring.plugins.dynamic_resources.cel import UnsupportedExpressionError, compile_selector
+from mooring.plugins.extended_resources import resource_names
 
 MAX_CLAIMS = 8
 """So many claims can be allocated at once; the search goes as deep as they have devices."""
 
 _PROVEN = KubeVersion(1, 36)
-_IMPLICIT_RESOURCE = "deviceclass.resource.kubernetes.io/"
 _GATES: Mapping[str, bool] = {
     "DRAAdminAccess": True,
     "DRAConsumableCapacity": True,
@@ -51,8 +51,7 @@ def unsupported_extended_resource(pod: Pod, classes: Iterable[DeviceClass]) -> s
     """The extended resource of ``pod`` that devices may stand for; None when there is none."""
     asked = extended_resources(pod)
     for device_class in classes if asked else ():
-        implicit = _IMPLICIT_RESOURCE + device_class.metadata.name
-        for name in (device_class.spec.extended_resource_name, implicit):
+        for name in resource_names(device_class):
             if name in asked:
                 return f"the extended resource {name} backed by devices"
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    HintedEvent,
     Int64s,
     NodeInfo,
     NodeView,
@@ -25,6 +26,7 @@ from mooring.framework import (
 from mooring.framework.pod_affinity import affinity_terms
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
 from mooring.plugins.inter_pod_affinity.filtering import FilterNotes, filter_notes
+from mooring.plugins.inter_pod_affinity.hints import events
 from mooring.plugins.inter_pod_affinity.scoring import worth_of_domains
 from mooring.plugins.inter_pod_affinity.terms import namespace_labels, own_terms
 from mooring.plugins.topology import DomainCounts
@@ -51,6 +53,9 @@ class InterPodAffinity(
         if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
             return None
         return pod.metadata.namespace, frozenset(pod.metadata.labels.items())
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return events(self.handle.kube_version)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         terms = affinity_terms(pod)

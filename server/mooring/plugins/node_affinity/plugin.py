@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from mooring.framework import (
     CycleState,
     FilterPlugin,
     Handle,
+    HintedEvent,
     Int32s,
     Int64s,
     NodeView,
@@ -34,6 +35,7 @@ from mooring.framework.node_selector import (
 from mooring.framework.objects import NodeAffinity as NodeAffinityTerms
 from mooring.framework.objects import NodeSelector, NodeSelectorTerm
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
+from mooring.plugins.node_affinity.hints import events
 
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
@@ -67,6 +69,9 @@ class NodeAffinity(
 
     def sign(self, pod: Pod) -> Hashable:
         return frozenset(pod.spec.node_selector.items()), _affinity(pod)
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return events(self._added_required)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
         required = _affinity(pod).required_during_scheduling_ignored_during_execution

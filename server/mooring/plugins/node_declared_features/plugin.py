@@ -6,7 +6,7 @@ Mirrors ``plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`` and the feature
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from mooring.framework import (
     CycleState,
     FilterPlugin,
     Handle,
+    HintedEvent,
     NodeView,
     Pod,
     PreFilterPlugin,
@@ -24,10 +25,10 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.view import NodesChangedError
+from mooring.plugins.node_declared_features.hints import EVENTS
+from mooring.plugins.node_declared_features.needs import needed_features
 
 REASON = "node(s) didn't match Pod's required features"
-RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
-USER_NAMESPACES_IN_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
 
 GATE = "NodeDeclaredFeatures"
 """The feature gate, on since 1.36."""
@@ -48,6 +49,9 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
     def sign(self, pod: Pod) -> Hashable:
         return needed_features(pod)
 
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS if self._enabled else ()
+
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         needed = needed_features(pod)
         if not self._enabled or not needed:
@@ -60,21 +64,6 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
             return Verdicts.passed(len(nodes))
         needed: frozenset[str] = state.read(_PRE_FILTER, frozenset)
         return Verdicts.reject_where(~_declares(needed, nodes), Status.unresolvable(REASON))
-
-
-def needed_features(pod: Pod) -> frozenset[str]:
-    """The features that the pod's node must declare."""
-    spec = pod.spec
-    needed = set()
-    if any(
-        rule.action == "RestartAllContainers"
-        for container in (*spec.init_containers, *spec.containers)
-        for rule in container.restart_policy_rules
-    ):
-        needed.add(RESTART_ALL_CONTAINERS)
-    if spec.host_network and spec.host_users is False:
-        needed.add(USER_NAMESPACES_IN_HOST_NETWORK)
-    return frozenset(needed)
 
 
 def _declares(needed: frozenset[str], nodes: NodeView) -> Bools:

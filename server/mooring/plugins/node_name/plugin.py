@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from mooring.framework import CycleState, FilterPlugin, NodeView, Pod, Scope, Status, Verdicts
+from mooring.framework import (
+    ActionType,
+    CycleState,
+    EventResource,
+    FilterPlugin,
+    HintedEvent,
+    NodeView,
+    Pod,
+    Scope,
+    Status,
+    Verdicts,
+)
 
 REASON = "node(s) didn't match the requested node name"
 
@@ -19,6 +30,9 @@ class NodeName(FilterPlugin[None]):
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.spec.node_name
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return (HintedEvent.of(EventResource.NODE, ActionType.ADD),)
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         wanted = pod.spec.node_name

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    HintedEvent,
+    NodeInfo,
     NodeTable,
     NodeView,
     Pod,
@@ -19,10 +22,19 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.resources import ANY_ADDRESS, HostPort, host_ports
+from mooring.plugins.node_ports.hints import EVENTS
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
 _PRE_FILTER = "PreFilterNodePorts"
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """The ports that the pod wants, and those that pods gave back on the one node of a what-if."""
+
+    wanted: tuple[HostPort, ...]
+    given_back: frozenset[HostPort] = frozenset()
 
 
 class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
@@ -34,25 +46,42 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
     def sign(self, pod: Pod) -> Hashable:
         return host_ports(pod)
 
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS
+
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         wanted = host_ports(pod)
         if not wanted:
             return Status.skip()
-        state.write(_PRE_FILTER, wanted)
+        state.write(_PRE_FILTER, _Note(wanted))
+        return SUCCESS
+
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        """Its ports are taken again."""
+        note = state.read(_PRE_FILTER, _Note)
+        state.write(_PRE_FILTER, replace(note, given_back=note.given_back.difference(host_ports(other))))
+        return SUCCESS
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        """Its ports are free, even those that a second pod of the node has: kube-scheduler doesn't count."""
+        note = state.read(_PRE_FILTER, _Note)
+        state.write(_PRE_FILTER, replace(note, given_back=note.given_back.union(host_ports(other))))
         return SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
-        wanted: tuple[HostPort, ...] = state.read(_PRE_FILTER, tuple)
+        note = state.read(_PRE_FILTER, _Note)
         taken = np.zeros(nodes.table.capacity, np.bool_)
-        for port in wanted:
-            taken[_rows_with(port, nodes.table)] = True
+        for port in note.wanted:
+            taken[_rows_with(port, nodes.table, note.given_back)] = True
         return Verdicts.reject_where(nodes.take(taken), Status.unschedulable(REASON))
 
 
-def _rows_with(port: HostPort, table: NodeTable) -> list[int]:
+def _rows_with(port: HostPort, table: NodeTable, given_back: frozenset[HostPort]) -> list[int]:
     """The rows where a pod has this port, on an address that collides with the wanted one."""
+    free = {each.host_ip for each in given_back if (each.protocol, each.port) == (port.protocol, port.port)}
     # Copied in one step, because the writer may add to it meanwhile.
     users = list(table.ports.get((port.protocol, port.port), {}).items())
     if port.host_ip == ANY_ADDRESS:
-        return [row for row, addresses in users if addresses]
-    return [row for row, addresses in users if ANY_ADDRESS in addresses or port.host_ip in addresses]
+        return [row for row, addresses in users if not free.issuperset(addresses)]
+    collide = {ANY_ADDRESS, port.host_ip} - free
+    return [row for row, addresses in users if not collide.isdisjoint(addresses)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from mooring.framework import (
@@ -10,6 +10,7 @@ from mooring.framework import (
     CycleState,
     FilterPlugin,
     Handle,
+    HintedEvent,
     Int64s,
     KubeVersion,
     NodeView,
@@ -24,6 +25,7 @@ from mooring.framework import (
 from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, pod_amounts
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import checked_requests, room
+from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.scoring import scorer_of
 from mooring.plugins.resource_uses import Requests, listed_requests
 
@@ -55,6 +57,9 @@ class NodeResourcesFit(
 
     def sign(self, pod: Pod) -> Hashable:
         return self._checked_requests(pod), self._scored_requests(pod)
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return events(self.handle)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         state.write(_PRE_FILTER, self._checked_requests(pod))

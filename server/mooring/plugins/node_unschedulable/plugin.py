@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
-from mooring.framework import CycleState, FilterPlugin, NodeView, Pod, Scope, Status, Taint, Verdicts
+from mooring.framework import CycleState, FilterPlugin, HintedEvent, NodeView, Pod, Scope, Status, Verdicts
 from mooring.framework.taints import tolerated
+from mooring.plugins.node_unschedulable.hints import CORDON, EVENTS
 
 REASON = "node(s) were unschedulable"
-
-_CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
 class NodeUnschedulable(FilterPlugin[None]):
@@ -19,9 +18,12 @@ class NodeUnschedulable(FilterPlugin[None]):
     scope = Scope.NODE
 
     def sign(self, pod: Pod) -> Hashable:
-        return tolerated(_CORDON, pod.spec.tolerations)
+        return tolerated(CORDON, pod.spec.tolerations)
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
-        if tolerated(_CORDON, pod.spec.tolerations):
+        if tolerated(CORDON, pod.spec.tolerations):
             return Verdicts.passed(len(nodes))
         return Verdicts.reject_where(nodes.take(nodes.table.unschedulable), Status.unresolvable(REASON))

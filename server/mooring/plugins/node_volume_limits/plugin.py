@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
     Handle,
+    HintedEvent,
     NodeView,
     Pod,
     PreFilterPlugin,
@@ -21,6 +22,7 @@ from mooring.plugins.claims import claim_name, owner_matters
 from mooring.plugins.csi_migration import kind_of
 from mooring.plugins.node_volume_limits.attachable import Attachable, VolumeError, Volumes
 from mooring.plugins.node_volume_limits.attached import AttachedVolumes, Attachments, attachments_of
+from mooring.plugins.node_volume_limits.hints import EVENTS
 
 REASON = "node(s) exceed max volume count"
 
@@ -43,6 +45,9 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.metadata.namespace, pod.spec.volumes, owner_matters(pod)
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         counted = any(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
     Handle,
+    HintedEvent,
     Int64s,
     NodeInfo,
     NodeView,
+    ObjectTable,
     Pod,
     PreFilterPlugin,
     PreScorePlugin,
@@ -29,6 +33,7 @@ from mooring.plugins.pod_topology_spread.constraints import (
 )
 from mooring.plugins.pod_topology_spread.eligibility import Cluster
 from mooring.plugins.pod_topology_spread.filtering import FilterNotes, filter_notes
+from mooring.plugins.pod_topology_spread.hints import events
 from mooring.plugins.pod_topology_spread.scoring import ScoreNotes, score_notes
 from mooring.plugins.taint_toleration.plugin import COMPARISON_GATE
 
@@ -58,9 +63,12 @@ class PodTopologySpread(
         self._reads_keys = handle.gates.enabled(MATCH_LABEL_KEYS_GATE)
         self._comparing = handle.gates.enabled(COMPARISON_GATE)
 
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return events(self._hard_constraints, self.handle.kube_version)
+
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         try:
-            constraints = self._constraints(pod, HARD, nodes)
+            constraints = self._constraints(pod, HARD, nodes.snapshot.objects)
         except SelectorError as error:
             return Status.error(str(error))
         if not constraints:
@@ -82,7 +90,7 @@ class PodTopologySpread(
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         try:
-            constraints = self._constraints(pod, SOFT, nodes)
+            constraints = self._constraints(pod, SOFT, nodes.snapshot.objects)
         except SelectorError as error:
             return Status.error(str(error))
         if not constraints:
@@ -98,10 +106,13 @@ class PodTopologySpread(
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
         return state.read(ScoreNotes, ScoreNotes).normalized(scores)
 
-    def _constraints(self, pod: Pod, action: str, nodes: NodeView) -> tuple[Constraint, ...]:
+    def _hard_constraints(self, pod: Pod) -> tuple[Constraint, ...]:
+        return self._constraints(pod, HARD, self.handle.snapshot().objects)
+
+    def _constraints(self, pod: Pod, action: str, objects: ObjectTable) -> tuple[Constraint, ...]:
         if pod.spec.topology_spread_constraints:
             return own_constraints(pod, action, reads_keys=self._reads_keys)
-        return default_constraints(self._defaults, action, pod, nodes.snapshot.objects)
+        return default_constraints(self._defaults, action, pod, objects)
 
     def _count(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo, amount: int) -> Status:
         if other.metadata.namespace == pod.metadata.namespace:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from mooring.framework import SUCCESS, Pod, PreEnqueuePlugin, Status
+from collections.abc import Sequence
+
+from mooring.framework import SUCCESS, HintedEvent, Pod, PreEnqueuePlugin, Status
+from mooring.plugins.scheduling_gates.hints import EVENTS
 
 
 class SchedulingGates(PreEnqueuePlugin[None]):
     """Holds a pod back until ``spec.schedulingGates`` is empty."""
 
     name = "SchedulingGates"
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS
 
     def pre_enqueue(self, pod: Pod) -> Status:
         gates = " ".join(gate.name for gate in pod.spec.scheduling_gates)

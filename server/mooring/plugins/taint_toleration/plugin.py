@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from mooring.framework import (
     CycleState,
     FilterPlugin,
     Handle,
+    HintedEvent,
     Int32s,
     Int64s,
     KubeVersion,
@@ -25,7 +26,8 @@ from mooring.framework import (
     Toleration,
     Verdicts,
 )
-from mooring.framework.taints import tolerated
+from mooring.framework.taints import tolerated, untolerated
+from mooring.plugins.taint_toleration.hints import events
 
 REASON = "node(s) had untolerated taint(s)"
 
@@ -57,6 +59,9 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
     def sign(self, pod: Pod) -> Hashable:
         return pod.spec.tolerations
 
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return events(comparing=self._comparing)
+
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         statuses = {SUCCESS: 0}
 
@@ -75,22 +80,22 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         tolerations: tuple[Toleration, ...] = state.read(_PRE_SCORE, tuple)
 
-        def untolerated(taints: tuple[Taint, ...]) -> int:
+        def soft_untolerated(taints: tuple[Taint, ...]) -> int:
             soft = (taint for taint in taints if taint.effect == _PREFER_NO_SCHEDULE)
             return sum(not self._tolerated(taint, tolerations) for taint in soft)
 
-        return _by_taint_set(nodes, untolerated).astype(np.int64)
+        return _by_taint_set(nodes, soft_untolerated).astype(np.int64)
 
     def _tolerated(self, taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
         return tolerated(taint, tolerations, comparing=self._comparing)
 
     def _verdict(self, taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Status:
-        for taint in taints:
-            if taint.effect in ("NoSchedule", "NoExecute") and not self._tolerated(taint, tolerations):
-                if self.handle.kube_version >= _ONE_REASON_SINCE:
-                    return Status.unresolvable(REASON)
-                return Status.unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}")
-        return SUCCESS
+        taint = untolerated(taints, tolerations, comparing=self._comparing)
+        if taint is None:
+            return SUCCESS
+        if self.handle.kube_version >= _ONE_REASON_SINCE:
+            return Status.unresolvable(REASON)
+        return Status.unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}")
 
 
 def _by_taint_set(nodes: NodeView, value: Callable[[tuple[Taint, ...]], int]) -> Int32s:

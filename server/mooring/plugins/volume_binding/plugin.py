@@ -5,7 +5,7 @@ Mirrors ``plugins/volumebinding/volume_binding.go`` and ``FindPodVolumes`` of it
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    HintedEvent,
     Int64s,
     NodeView,
     Pod,
@@ -27,6 +28,7 @@ from mooring.framework import (
 from mooring.plugins.claims import owner_matters
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
 from mooring.plugins.volume_binding.bound import check_bound
+from mooring.plugins.volume_binding.hints import EVENTS
 from mooring.plugins.volume_binding.pod_claims import PodClaims, claims_of, sort_claims
 from mooring.plugins.volume_binding.unbound import check_waiting
 
@@ -67,6 +69,9 @@ class VolumeBinding(
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.metadata.namespace, pod.spec.volumes, owner_matters(pod)
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         objects = nodes.snapshot.objects

@@ -5,7 +5,7 @@ Mirrors ``plugins/volumerestrictions/volume_restrictions.go``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from mooring.framework import (
     Bools,
     CycleState,
     FilterPlugin,
+    HintedEvent,
     Int32s,
     NodeInfo,
     NodeView,
@@ -23,8 +24,10 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.objects import PersistentVolumeClaim, Volume
-from mooring.plugins.claims import READ_WRITE_ONCE_POD, not_found
+from mooring.framework.objects import PersistentVolumeClaim
+from mooring.plugins.claims import READ_WRITE_ONCE_POD, claim_names, not_found
+from mooring.plugins.volume_restrictions.disks import collide, is_disk
+from mooring.plugins.volume_restrictions.hints import EVENTS
 
 REASON_DISK = "node(s) had no available disk"
 REASON_CLAIM = (
@@ -66,16 +69,19 @@ class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
     def sign(self, pod: Pod) -> Hashable:
         return pod.metadata.namespace, pod.spec.volumes
 
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS
+
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         names = set()
-        for name in _claim_names(pod):
+        for name in claim_names(pod):
             claim = nodes.snapshot.objects.get(PersistentVolumeClaim, name, pod.metadata.namespace)
             if claim is None:
                 return Status.unresolvable(not_found("persistentvolumeclaim", name))
             if READ_WRITE_ONCE_POD in claim.spec.access_modes:
                 names.add(name)
         own = _OwnClaims(frozenset(names), _uses(names, pod, nodes))
-        if not own.uses and not any(map(_is_disk, pod.spec.volumes)):
+        if not own.uses and not any(map(is_disk, pod.spec.volumes)):
             return Status.skip()
         state.write(_PRE_FILTER, own)
         return SUCCESS
@@ -96,11 +102,6 @@ class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
         return Verdicts(codes, _STATUSES)
 
 
-def _claim_names(pod: Pod) -> list[str]:
-    claims = (volume.persistent_volume_claim for volume in pod.spec.volumes)
-    return [claim.claim_name for claim in claims if claim is not None]
-
-
 def _uses(names: set[str], pod: Pod, nodes: NodeView) -> int:
     """How many of the claims in the pod's namespace placed pods use."""
     if not names:
@@ -111,7 +112,7 @@ def _uses(names: set[str], pod: Pod, nodes: NodeView) -> int:
         for row in tuple(pods.with_storage)
         for other in pods.with_storage_on(row)
         if other.metadata.namespace == pod.metadata.namespace
-        for name in _claim_names(other)
+        for name in claim_names(other)
     }
     return len(names & in_use)
 
@@ -119,41 +120,21 @@ def _uses(names: set[str], pod: Pod, nodes: NodeView) -> int:
 def _recount(state: CycleState, other: Pod, sign: int) -> Status:
     own = state.read(_PRE_FILTER, _OwnClaims)
     # As upstream, claims of that name in another namespace count too.
-    uses = sum(name in own.names for name in _claim_names(other))
+    uses = sum(name in own.names for name in claim_names(other))
     state.write(_PRE_FILTER, replace(own, uses=own.uses + sign * uses))
     return SUCCESS
-
-
-def _is_disk(volume: Volume) -> bool:
-    disks = (volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.rbd, volume.iscsi)
-    return any(disk is not None for disk in disks)
 
 
 def _has_disk_of(pod: Pod, nodes: NodeView) -> Bools:
     """bool[K]: a pod on the node has one of the pod's disks in a way that keeps the pod from it."""
     taken = np.zeros(nodes.table.capacity, np.bool_)
-    wanted = [volume for volume in pod.spec.volumes if _is_disk(volume)]
+    wanted = [volume for volume in pod.spec.volumes if is_disk(volume)]
     pods = nodes.snapshot.pods
     for row in tuple(pods.with_storage) if wanted else ():
         taken[row] = any(
-            _collide(one, two)
+            collide(one, two)
             for other in pods.with_storage_on(row)
             for two in other.spec.volumes
             for one in wanted
         )
     return nodes.take(taken)
-
-
-def _collide(one: Volume, two: Volume) -> bool:
-    """True when both are the same disk, and not shared for reading. A volume is of one kind alone."""
-    if one.gce_persistent_disk is not None and two.gce_persistent_disk is not None:
-        gce, other_gce = one.gce_persistent_disk, two.gce_persistent_disk
-        return gce.pd_name == other_gce.pd_name and not (gce.read_only and other_gce.read_only)
-    if one.aws_elastic_block_store is not None and two.aws_elastic_block_store is not None:
-        return one.aws_elastic_block_store.volume_id == two.aws_elastic_block_store.volume_id
-    if one.iscsi is not None and two.iscsi is not None:
-        return one.iscsi.iqn == two.iscsi.iqn and not (one.iscsi.read_only and two.iscsi.read_only)
-    if one.rbd is None or two.rbd is None or (one.rbd.read_only and two.rbd.read_only):
-        return False
-    same_image = (one.rbd.pool, one.rbd.image) == (two.rbd.pool, two.rbd.image)
-    return same_image and not set(one.rbd.monitors).isdisjoint(two.rbd.monitors)

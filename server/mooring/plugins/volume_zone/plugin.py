@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from mooring.framework import (
     Bools,
     CycleState,
     FilterPlugin,
+    HintedEvent,
     NodeView,
     Pod,
     PreFilterPlugin,
@@ -20,22 +20,15 @@ from mooring.framework import (
 )
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
-from mooring.plugins.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim, not_found
-from mooring.plugins.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONE_SEPARATOR
+from mooring.plugins.claims import WAIT_FOR_FIRST_CONSUMER, claim_names, class_of_claim, not_found
+from mooring.plugins.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE
+from mooring.plugins.volume_zone.domains import ZONE_LABELS, Domain, domains_of
+from mooring.plugins.volume_zone.hints import EVENTS
 
 REASON = "node(s) had no available volume zone"
 
 _PRE_FILTER = "PreFilterVolumeZone"
-_KEYS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 _NEW_KEY = {BETA_ZONE: ZONE, BETA_REGION: REGION}
-
-
-@dataclass(frozen=True, slots=True)
-class _Domain:
-    """A node label and the values one of which the node must have."""
-
-    key: str
-    values: frozenset[str]
 
 
 class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
@@ -47,7 +40,10 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
     name = "VolumeZone"
 
     def sign(self, pod: Pod) -> Hashable:
-        return pod.metadata.namespace, tuple(_claim_names(pod))
+        return pod.metadata.namespace, tuple(claim_names(pod))
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         domains = _domains(pod, nodes.snapshot.objects)
@@ -59,7 +55,7 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
         return SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
-        domains: tuple[_Domain, ...] | Status | None = state.get(_PRE_FILTER, tuple)
+        domains: tuple[Domain, ...] | Status | None = state.get(_PRE_FILTER, tuple)
         if domains is None:
             domains = _domains(pod, nodes.snapshot.objects)
         if isinstance(domains, Status):
@@ -68,20 +64,15 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
         for domain in domains:
             outside |= ~_is_inside(domain, nodes)
         labelled = np.zeros(len(nodes), np.bool_)
-        for key in _KEYS:
+        for key in ZONE_LABELS:
             labelled |= nodes.label(key).exists(nodes.rows)
         return Verdicts.reject_where(outside & labelled, Status.unresolvable(REASON))
 
 
-def _claim_names(pod: Pod) -> list[str]:
-    claims = (volume.persistent_volume_claim for volume in pod.spec.volumes)
-    return [claim.claim_name for claim in claims if claim is not None]
-
-
-def _domains(pod: Pod, objects: ObjectTable) -> tuple[_Domain, ...] | Status:
+def _domains(pod: Pod, objects: ObjectTable) -> tuple[Domain, ...] | Status:
     """Where the pod's bound volumes are, or why that can't be told."""
-    domains: list[_Domain] = []
-    for name in _claim_names(pod):
+    domains: list[Domain] = []
+    for name in claim_names(pod):
         claim = objects.get(PersistentVolumeClaim, name, pod.metadata.namespace)
         if claim is None:
             return Status.unresolvable(not_found("persistentvolumeclaim", name))
@@ -94,7 +85,7 @@ def _domains(pod: Pod, objects: ObjectTable) -> tuple[_Domain, ...] | Status:
         volume = objects.get(PersistentVolume, bound_to)
         if volume is None:
             return Status.unresolvable(not_found("persistentvolume", bound_to))
-        domains += _domains_of(volume)
+        domains += domains_of(volume)
     return tuple(domains)
 
 
@@ -112,18 +103,7 @@ def _why_unbound(class_name: str, objects: ObjectTable) -> Status | None:
     return Status.unresolvable("PersistentVolume had no name")
 
 
-def _domains_of(volume: PersistentVolume) -> list[_Domain]:
-    """A label with an empty part in its list of values is left out."""
-    domains = []
-    for key in _KEYS:
-        label = volume.metadata.labels.get(key)
-        values = frozenset() if label is None else frozenset(map(str.strip, label.split(ZONE_SEPARATOR)))
-        if values and "" not in values:
-            domains.append(_Domain(key, values))
-    return domains
-
-
-def _is_inside(domain: _Domain, nodes: NodeView) -> Bools:
+def _is_inside(domain: Domain, nodes: NodeView) -> Bools:
     """bool[K]: the node has one of the values; one without a label of old is asked for today's."""
     column = nodes.label(domain.key)
     inside = column.is_in(nodes.rows, domain.values)

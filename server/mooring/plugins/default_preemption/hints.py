@@ -1,0 +1,27 @@
+"""What may help a pod that DefaultPreemption holds back while its victims go."""
+
+from __future__ import annotations
+
+from mooring.framework import (
+    ActionType,
+    EventResource,
+    Gates,
+    HintedEvent,
+    KubeVersion,
+    Pod,
+    QueueingHint,
+)
+
+_SINCE = KubeVersion(1, 34)
+
+
+def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
+    """Never by itself: who preempts activates the pod. To hear of deletions is enough to be asked again."""
+    return QueueingHint.SKIP
+
+
+def events(gates: Gates) -> tuple[HintedEvent, ...]:
+    """None where pods never wait for their victims."""
+    if gates.version < _SINCE or not gates.enabled("SchedulerAsyncPreemption"):
+        return ()
+    return (HintedEvent.of(EventResource.POD, ActionType.DELETE, _after_deletion),)

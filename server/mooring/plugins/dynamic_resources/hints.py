@@ -1,0 +1,57 @@
+"""What may help a pod that DynamicResources refused."""
+
+from __future__ import annotations
+
+from mooring.framework import (
+    ActionType,
+    EventResource,
+    Handle,
+    HintedEvent,
+    KubeVersion,
+    Pod,
+    QueueingHint,
+)
+from mooring.framework.objects import ResourceClaim
+from mooring.plugins.dynamic_resources.pod_claims import ClaimError, claims_of
+
+_ALLOCATABLE_SINCE = KubeVersion(1, 34)
+_PUT = ActionType.ADD | ActionType.UPDATE
+
+
+def events(handle: Handle) -> tuple[HintedEvent, ...]:
+    """The events of a release; none while its feature gate is off."""
+    if not handle.gates.enabled("DynamicResourceAllocation"):
+        return ()
+
+    def after_claim(pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> QueueingHint:
+        try:
+            claims = claims_of(pod, handle.snapshot().objects)
+        except ClaimError:
+            return QueueingHint.SKIP
+        had_devices = old is not None and old.status.allocation is not None
+        if had_devices and new.status.allocation is None:
+            return QueueingHint.QUEUE
+        own = any(claim.metadata.uid == new.metadata.uid for claim in claims)
+        return QueueingHint.when(own and (old is None or old.status != new.status))
+
+    def after_claim_was_made(pod: Pod, old: Pod, new: Pod) -> QueueingHint:
+        if pod.metadata.uid != new.metadata.uid:
+            return QueueingHint.SKIP
+        try:
+            claims_of(new, handle.snapshot().objects)
+        except ClaimError:
+            return QueueingHint.SKIP
+        return QueueingHint.QUEUE
+
+    node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+    if handle.kube_version >= _ALLOCATABLE_SINCE:
+        node |= ActionType.UPDATE_NODE_ALLOCATABLE
+    return (
+        HintedEvent.of(EventResource.NODE, node),
+        HintedEvent.of(EventResource.RESOURCE_CLAIM, _PUT, after_claim),
+        HintedEvent.of(
+            EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, after_claim_was_made
+        ),
+        HintedEvent.of(EventResource.DEVICE_CLASS, _PUT),
+        HintedEvent.of(EventResource.RESOURCE_SLICE, _PUT),
+    )

@@ -1,0 +1,84 @@
+"""What may help a pod that InterPodAffinity refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mooring.framework import (
+    ActionType,
+    EventResource,
+    HintedEvent,
+    KubeVersion,
+    Node,
+    Pod,
+    QueueingHint,
+)
+from mooring.framework.pod_affinity import AffinityTerm, AffinityTerms, affinity_terms
+
+_BOTH_SIDES_SINCE = KubeVersion(1, 36)
+"""Since this release the terms of a deleted pod, the pod's own labels and nominated pods are looked at."""
+
+
+def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
+    """The events of a release."""
+
+    def after_pod(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+        changed = [other for other in (old, new) if other is not None]
+        both_sides = version >= _BOTH_SIDES_SINCE
+        if both_sides and len(changed) == 2 and changed[1].metadata.uid == pod.metadata.uid:
+            return QueueingHint.QUEUE
+        if not all(_has_node(other, nominated=both_sides) for other in changed):
+            return QueueingHint.SKIP
+        terms = affinity_terms(pod)
+        if terms.errors:
+            return QueueingHint.QUEUE
+        if new is not None:
+            return QueueingHint.when(_comes_near(terms, old, new) or _steps_aside(terms, old, new))
+        freed = old is not None and _about(terms.required_anti, old)
+        vice_versa = both_sides and old is not None and _about(affinity_terms(old).required_anti, pod)
+        return QueueingHint.when(freed or vice_versa)
+
+    return (
+        HintedEvent.of(
+            EventResource.POD, ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL, after_pod
+        ),
+        HintedEvent.of(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, _after_node),
+    )
+
+
+def _has_node(pod: Pod, *, nominated: bool) -> bool:
+    return bool(pod.spec.node_name or (nominated and pod.status.nominated_node_name))
+
+
+def _comes_near(terms: AffinityTerms, old: Pod | None, new: Pod) -> bool:
+    return (old is None or not _about(terms.required, old)) and _about(terms.required, new)
+
+
+def _steps_aside(terms: AffinityTerms, old: Pod | None, new: Pod) -> bool:
+    return old is not None and _about(terms.required_anti, old) and not _about(terms.required_anti, new)
+
+
+def _about(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
+    """Whether all of the terms, of which there are some, are about ``pod``.
+
+    As upstream, a namespace selector is asked about no labels here.
+    """
+    meta = pod.metadata
+    return bool(terms) and all(term.matches(meta.namespace, meta.labels, {}) for term in terms)
+
+
+def _after_node(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+    terms = affinity_terms(pod)
+    if terms.errors:
+        return QueueingHint.QUEUE
+    near, apart = _keys(terms.required), _keys(terms.required_anti)
+    if old is None:
+        return QueueingHint.when(bool(apart) or any(key in new.metadata.labels for key in near))
+    before, after = old.metadata.labels, new.metadata.labels
+    joins = any(key in after and before.get(key, None) != after[key] for key in near)
+    leaves = any(key in before and after.get(key, None) != before[key] for key in apart)
+    return QueueingHint.when(joins or leaves)
+
+
+def _keys(terms: Iterable[AffinityTerm]) -> list[str]:
+    return [term.topology_key for term in terms]

@@ -1,0 +1,23 @@
+"""What may help a pod that NodeDeclaredFeatures refused."""
+
+from __future__ import annotations
+
+from mooring.framework import ActionType, EventResource, HintedEvent, Node, Pod, QueueingHint
+from mooring.plugins.node_declared_features.needs import needed_features
+
+
+def _after_node(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+    return QueueingHint.when(old is None or old.status.declared_features != new.status.declared_features)
+
+
+def _after_own_update(pod: Pod, old: Pod, new: Pod) -> QueueingHint:
+    return QueueingHint.when(
+        pod.metadata.uid == new.metadata.uid and needed_features(old) != needed_features(new)
+    )
+
+
+EVENTS = (
+    HintedEvent.of(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE, _after_node),
+    HintedEvent.of(EventResource.POD, ActionType.UPDATE, _after_own_update),
+)
+"""The same in all releases that have the plugin."""

@@ -1,0 +1,23 @@
+"""The features of a node that a pod needs. Mirrors ``k8s.io/component-helpers/nodedeclaredfeatures``."""
+
+from __future__ import annotations
+
+from mooring.framework import Pod
+
+RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
+USER_NAMESPACES_IN_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
+
+
+def needed_features(pod: Pod) -> frozenset[str]:
+    """The features that the pod's node must declare."""
+    spec = pod.spec
+    needed = set()
+    if any(
+        rule.action == "RestartAllContainers"
+        for container in (*spec.init_containers, *spec.containers)
+        for rule in container.restart_policy_rules
+    ):
+        needed.add(RESTART_ALL_CONTAINERS)
+    if spec.host_network and spec.host_users is False:
+        needed.add(USER_NAMESPACES_IN_HOST_NETWORK)
+    return frozenset(needed)

@@ -1,0 +1,25 @@
+"""What may help a pod that NodePorts refused."""
+
+from __future__ import annotations
+
+from mooring.framework import ActionType, EventResource, HintedEvent, Pod, QueueingHint
+from mooring.framework.resources import ANY_ADDRESS, HostPort, host_ports
+
+
+def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
+    held_a_node = bool(old.spec.node_name or old.status.nominated_node_name)
+    return QueueingHint.when(
+        held_a_node and any(_collide(one, two) for one in host_ports(pod) for two in host_ports(old))
+    )
+
+
+def _collide(one: HostPort, two: HostPort) -> bool:
+    same_address = one.host_ip == two.host_ip or ANY_ADDRESS in (one.host_ip, two.host_ip)
+    return same_address and (one.protocol, one.port) == (two.protocol, two.port)
+
+
+EVENTS = (
+    HintedEvent.of(EventResource.POD, ActionType.DELETE, _after_deletion),
+    HintedEvent.of(EventResource.NODE, ActionType.ADD),
+)
+"""The same in all releases."""

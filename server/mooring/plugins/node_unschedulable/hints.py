@@ -1,0 +1,25 @@
+"""What may help a pod that NodeUnschedulable refused."""
+
+from __future__ import annotations
+
+from mooring.framework import ActionType, EventResource, HintedEvent, Node, Pod, QueueingHint, Taint
+from mooring.framework.taints import tolerated
+
+CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+"""The taint whose toleration bears ``spec.unschedulable``."""
+
+
+def _after_node(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+    was_closed = old is None or old.spec.unschedulable
+    return QueueingHint.when(was_closed and not new.spec.unschedulable)
+
+
+def _after_toleration(pod: Pod, old: Pod, new: Pod) -> QueueingHint:
+    return QueueingHint.when(pod.metadata.uid == new.metadata.uid and tolerated(CORDON, new.spec.tolerations))
+
+
+EVENTS = (
+    HintedEvent.of(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node),
+    HintedEvent.of(EventResource.POD, ActionType.UPDATE_POD_TOLERATION, _after_toleration),
+)
+"""The same in all releases."""

@@ -1,0 +1,90 @@
+"""What may help a pod that PodTopologySpread refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mooring.framework import (
+    ActionType,
+    EventResource,
+    HintedEvent,
+    KubeVersion,
+    Node,
+    Pod,
+    QueueingHint,
+)
+from mooring.plugins.pod_topology_spread.constraints import Constraint
+
+_NOMINATED_COUNT_SINCE = KubeVersion(1, 36)
+"""The release since which a pod that has a node in prospect counts like one that has it."""
+
+Constraints = Sequence[Constraint]
+ConstraintsOf = Callable[[Pod], Constraints]
+
+
+def events(constraints_of: ConstraintsOf, version: KubeVersion) -> tuple[HintedEvent, ...]:
+    """The events; ``constraints_of`` gives the constraints by which nodes are refused for a pod."""
+
+    def after_pod(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
+        if not all(_counts(other, pod, version) for other in (old, new) if other is not None):
+            return QueueingHint.SKIP
+        return QueueingHint.when(_recounts(constraints_of(pod), pod, old, new))
+
+    def after_node(pod: Pod, old: Node | None, new: Node | None) -> QueueingHint:
+        return QueueingHint.when(_redraws(constraints_of(pod), old, new))
+
+    return (
+        HintedEvent.of(
+            EventResource.POD,
+            ActionType.ADD
+            | ActionType.DELETE
+            | ActionType.UPDATE_POD_LABEL
+            | ActionType.UPDATE_POD_TOLERATION,
+            after_pod,
+        ),
+        HintedEvent.of(
+            EventResource.NODE,
+            ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT,
+            after_node,
+        ),
+    )
+
+
+def _counts(other: Pod, pod: Pod, version: KubeVersion) -> bool:
+    """Whether ``other`` is the pod itself, or is counted where the pod is to be spread."""
+    if other.metadata.uid == pod.metadata.uid:
+        return True
+    nominated = version >= _NOMINATED_COUNT_SINCE and bool(other.status.nominated_node_name)
+    return bool(other.spec.node_name or nominated) and other.metadata.namespace == pod.metadata.namespace
+
+
+def _recounts(constraints: Constraints, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+    """Whether a constraint counts otherwise after another pod came, went or changed."""
+    if old is not None and new is not None:
+        tolerates_more = pod.metadata.uid == new.metadata.uid and old.spec.tolerations != new.spec.tolerations
+        if tolerates_more and any(constraint.honors_taints for constraint in constraints):
+            return True
+        return any(_counted(constraint, old) != _counted(constraint, new) for constraint in constraints)
+    changed = new or old
+    return changed is not None and any(_counted(constraint, changed) for constraint in constraints)
+
+
+def _counted(constraint: Constraint, pod: Pod) -> bool:
+    return constraint.selector.matches(pod.metadata.labels)
+
+
+def _redraws(constraints: Constraints, old: Node | None, new: Node | None) -> bool:
+    """Whether the domains are other ones after a node came, went or changed."""
+    keys = [constraint.topology_key for constraint in constraints]
+    if old is None or new is None:
+        changed = new or old
+        return changed is not None and _has_all(keys, changed)
+    if _has_all(keys, old) != _has_all(keys, new):
+        return True
+    before, after = old.metadata.labels, new.metadata.labels
+    moved = any(before.get(key) != after.get(key) for key in keys)
+    return _has_all(keys, new) and (moved or old.spec.taints != new.spec.taints)
+
+
+def _has_all(keys: Sequence[str], node: Node) -> bool:
+    return all(key in node.metadata.labels for key in keys)

@@ -1,0 +1,28 @@
+"""What may help a pod that VolumeRestrictions refused."""
+
+from __future__ import annotations
+
+from mooring.framework import ActionType, EventResource, HintedEvent, Pod, QueueingHint
+from mooring.framework.objects import PersistentVolumeClaim
+from mooring.plugins.claims import claim_names
+from mooring.plugins.volume_restrictions.disks import collide
+
+
+def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
+    if old.metadata.namespace != pod.metadata.namespace:
+        return QueueingHint.SKIP
+    disks = any(collide(one, two) for one in pod.spec.volumes for two in old.spec.volumes)
+    return QueueingHint.when(disks or not set(claim_names(pod)).isdisjoint(claim_names(old)))
+
+
+def _after_claim(pod: Pod, old: None, new: PersistentVolumeClaim) -> QueueingHint:
+    same_namespace = new.metadata.namespace == pod.metadata.namespace
+    return QueueingHint.when(same_namespace and new.metadata.name in claim_names(pod))
+
+
+EVENTS = (
+    HintedEvent.of(EventResource.POD, ActionType.DELETE, _after_deletion),
+    HintedEvent.of(EventResource.NODE, ActionType.ADD),
+    HintedEvent.of(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim),
+)
+"""The same in all releases."""

@@ -1,0 +1,30 @@
+"""The zones and regions that a volume is labelled with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mooring.framework.objects import PersistentVolume
+from mooring.plugins.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONE_SEPARATOR
+
+ZONE_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
+"""The labels that count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A node label and the values one of which the node must have."""
+
+    key: str
+    values: frozenset[str]
+
+
+def domains_of(volume: PersistentVolume) -> list[Domain]:
+    """The zones and regions of a volume; a label with an empty part in its list of values is left out."""
+    domains = []
+    for key in ZONE_LABELS:
+        label = volume.metadata.labels.get(key)
+        values = frozenset() if label is None else frozenset(map(str.strip, label.split(ZONE_SEPARATOR)))
+        if values and "" not in values:
+            domains.append(Domain(key, values))
+    return domains
