@@ -1,0 +1,132 @@
+"""Which events may help which pods.
+
+Mirrors ``buildQueueingHintMap`` in ``scheduler.go`` and ``isPodWorthRequeuing`` in
+``backend/queue/scheduling_queue.go``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from mooring.framework import (
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    HintedEvent,
+    Plugin,
+    Pod,
+    QueueingHint,
+)
+from mooring.runtime.cluster_events import concerns
+from mooring.runtime.profile import Enabled, Profile
+from mooring.scheduler.queue.pre_enqueue import Gate
+from mooring.scheduler.queue.queued_pod import QueuedPod
+
+log = logging.getLogger(__name__)
+
+WILDCARD = ClusterEvent(EventResource.ANY, ActionType.ALL)
+"""Not a change of an object: the pod is tried again whoever refused it."""
+
+TAINT_UPDATED = HintedEvent(ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT))
+
+
+class Strategy(IntEnum):
+    """What becomes of a pod after an event."""
+
+    SKIP = 0
+    """It stays where it is."""
+
+    AFTER_BACKOFF = 1
+    """It is tried again once its backoff is over."""
+
+    AT_ONCE = 2
+    """It is tried again without a backoff."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueingRules:
+    """What the queue knows of one profile.
+
+    Attributes:
+        gates: Its PreEnqueue plugins.
+        events: By plugin, the events that it registered.
+    """
+
+    gates: Sequence[Gate] = ()
+    events: Mapping[str, Sequence[HintedEvent]] = field(default_factory=dict)
+    _known: dict[ClusterEvent, dict[str, list[HintedEvent]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def interested(self, happened: ClusterEvent) -> Mapping[str, Sequence[HintedEvent]]:
+        """By plugin, what it registered that the event matches."""
+        found = self._known.get(happened)
+        if found is None:
+            found = {}
+            for plugin, registered in self.events.items():
+                if matching := [entry for entry in registered if concerns(entry.event, happened)]:
+                    found[plugin] = matching
+            self._known[happened] = found
+        return found
+
+    def gate_listens(self, plugin: str, happened: ClusterEvent) -> bool:
+        """Whether a pod that ``plugin`` gates may be let go by the event."""
+        return plugin in self.interested(happened)
+
+    def strategy(self, item: QueuedPod, happened: ClusterEvent, old: Any, new: Any) -> Strategy:
+        """What the event means for a pod that was refused."""
+        if not item.rejectors:
+            return Strategy.AFTER_BACKOFF
+        if happened == WILDCARD:
+            itself = isinstance(new, Pod) and new.metadata.uid == item.uid
+            return Strategy.AFTER_BACKOFF if new is None or itself else Strategy.SKIP
+        answer = Strategy.SKIP
+        for plugin, registered in self.interested(happened).items():
+            if plugin not in item.rejectors or not _helps(plugin, registered, item.pod, old, new):
+                continue
+            if plugin in item.rejected_by.pending:
+                return Strategy.AT_ONCE
+            answer = Strategy.AFTER_BACKOFF
+        return answer
+
+
+def _helps(plugin: str, registered: Iterable[HintedEvent], pod: Pod, old: Any, new: Any) -> bool:
+    for entry in registered:
+        if entry.hint is None:
+            return True
+        try:
+            if entry.hint(pod, old, new) is QueueingHint.QUEUE:
+                return True
+        except Exception:
+            log.exception("the queueing hint of plugin %s failed for pod %s; it is tried", plugin, pod.key)
+            return True
+    return False
+
+
+def rules_of(profile: Profile, gates: Sequence[Gate]) -> QueueingRules:
+    """The rules of ``profile``: the events of its plugins that can refuse a pod."""
+    plugins: dict[str, Plugin[Any]] = {}
+    points: tuple[tuple[Enabled[Any], ...], ...] = (
+        profile.pre_enqueue,
+        profile.pre_filter,
+        profile.filter,
+        profile.reserve,
+        profile.permit,
+    )
+    for point in points:
+        plugins.update({enabled.name: enabled.plugin for enabled in point})
+    return QueueingRules(gates, {name: _registered(plugin) for name, plugin in plugins.items()})
+
+
+def _registered(plugin: Plugin[Any]) -> Sequence[HintedEvent]:
+    events = tuple(plugin.events_to_register())
+    of_nodes = [entry.event.action for entry in events if entry.event.resource is EventResource.NODE]
+    if any(action & ActionType.ADD for action in of_nodes) and not any(
+        action & ActionType.UPDATE_NODE_TAINT for action in of_nodes
+    ):
+        return (*events, TAINT_UPDATED)
+    return events

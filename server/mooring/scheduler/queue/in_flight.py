@@ -1,0 +1,73 @@
+"""Pods that are being tried, and what happened meanwhile.
+
+Mirrors the in-flight part of ``backend/queue/active_queue.go``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from mooring.framework import ClusterEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An event with the object before and after."""
+
+    event: ClusterEvent
+    old: Any
+    new: Any
+
+
+class InFlight:
+    """Remembers every event since the pod that has been in flight the longest was taken.
+
+    For one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        self._happenings: deque[Happening] = deque()
+        self._forgotten = 0
+        self._starts: dict[str, int] = {}
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._starts
+
+    def __len__(self) -> int:
+        """How many pods are in flight."""
+        return len(self._starts)
+
+    @property
+    def remembered(self) -> int:
+        """How many events are kept."""
+        return len(self._happenings)
+
+    def begin(self, uid: str) -> bool:
+        """The pod is being tried from now on; False when it is already."""
+        if uid in self._starts:
+            return False
+        self._starts[uid] = self._forgotten + len(self._happenings)
+        return True
+
+    def note(self, event: ClusterEvent, old: Any, new: Any) -> None:
+        """Remember an event while any pod is in flight."""
+        if self._starts:
+            self._happenings.append(Happening(event, old, new))
+
+    def since(self, uid: str) -> Iterator[Happening]:
+        """What happened since the pod was taken."""
+        return islice(self._happenings, self._starts[uid] - self._forgotten, None)
+
+    def end(self, uid: str) -> None:
+        """The pod isn't in flight any more; events that nobody needs now are forgotten."""
+        if self._starts.pop(uid, None) is None:
+            return
+        # Starts only grow, and a dict keeps the order of insertion: the first is the smallest.
+        oldest = next(iter(self._starts.values()), self._forgotten + len(self._happenings))
+        while self._forgotten < oldest:
+            self._happenings.popleft()
+            self._forgotten += 1

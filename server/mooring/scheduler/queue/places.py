@@ -1,0 +1,120 @@
+"""The four places in which pods wait, and how a pod gets from one to another.
+
+Mirrors the moves in ``backend/queue/scheduling_queue.go`` and ``unschedulable_pods.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from mooring.framework import Clock, Pod
+from mooring.scheduler.queue.backoff import BackoffQueue, BackoffTimes
+from mooring.scheduler.queue.heap import Less, PodHeap
+from mooring.scheduler.queue.hints import QueueingRules, Strategy
+from mooring.scheduler.queue.pre_enqueue import ask_gates
+from mooring.scheduler.queue.queued_pod import QueuedPod
+
+Incoming = Callable[[str, str], None]
+"""``(queue, event)``: a pod came to that place of the queue."""
+
+
+class Places:
+    """Each pod is in one of them. For one thread at a time.
+
+    Attributes:
+        active: To be tried as soon as possible.
+        backoff: Refused or failed a moment ago.
+        unschedulable: Refused and waiting for an event, or gated; by UID.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, QueueingRules],
+        less: Less,
+        clock: Clock,
+        times: BackoffTimes,
+        wake: Callable[[], None],
+        incoming: Incoming,
+    ) -> None:
+        self.active = PodHeap(less)
+        self.backoff = BackoffQueue(clock, times, less)
+        self.unschedulable: dict[str, QueuedPod] = {}
+        self._rules = rules
+        self._clock = clock
+        self._wake = wake
+        self._incoming = incoming
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self.unschedulable or uid in self.active or uid in self.backoff
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        yield from self.active
+        yield from self.backoff
+        yield from self.unschedulable.values()
+
+    def counts(self) -> dict[str, int]:
+        """How many pods are active, in backoff, unschedulable and gated."""
+        gated = sum(bool(item.gated_by) for item in self.unschedulable.values())
+        return {
+            "active": len(self.active),
+            "backoff": len(self.backoff),
+            "unschedulable": len(self.unschedulable) - gated,
+            "gated": gated,
+        }
+
+    def remove(self, uid: str) -> None:
+        """Take the pod out, wherever it is."""
+        self.active.remove(uid)
+        self.backoff.remove(uid)
+        self.unschedulable.pop(uid, None)
+
+    def update_ready(self, pod: Pod) -> bool:
+        """Replace a pod that is active or in backoff; False when it is neither."""
+        for place in (self.active, self.backoff):
+            item = place.get(pod.metadata.uid)
+            if item is not None:
+                item.pod = pod
+                place.put(item)
+                return True
+        return False
+
+    def place(self, item: QueuedPod, strategy: Strategy, label: str) -> bool:
+        """Put the pod where it belongs; True unless that is among the unschedulable and gated ones."""
+        if strategy is Strategy.SKIP:
+            return self._park(item, label)
+        if strategy is Strategy.AFTER_BACKOFF and self.backoff.lasts(item):
+            return self._back_off(item, label)
+        return self.activate(item, label)
+
+    def activate(self, item: QueuedPod, label: str, *, gates_asked: bool = False) -> bool:
+        """Let the pod be tried, unless a gate holds it back; True when none does."""
+        if not gates_asked and self._gated(item):
+            return self._park(item, label)
+        if item.first_attempt_at is None:
+            item.first_attempt_at = self._clock.now()
+        self.unschedulable.pop(item.uid, None)
+        self.backoff.remove(item.uid)
+        self.active.put(item)
+        return self._arrived("active", label)
+
+    def _back_off(self, item: QueuedPod, label: str) -> bool:
+        if self._gated(item):
+            return self._park(item, label)
+        self.unschedulable.pop(item.uid, None)
+        self.backoff.put(item)
+        return self._arrived("backoff", label)
+
+    def _park(self, item: QueuedPod, label: str) -> bool:
+        if item.uid not in self.unschedulable:
+            self.unschedulable[item.uid] = item
+            self._incoming("unschedulable", label)
+        return False
+
+    def _gated(self, item: QueuedPod) -> bool:
+        ask_gates(item, self._rules[item.pod.spec.scheduler_name].gates)
+        return bool(item.gated_by)
+
+    def _arrived(self, queue: str, label: str) -> bool:
+        self._incoming(queue, label)
+        self._wake()
+        return True

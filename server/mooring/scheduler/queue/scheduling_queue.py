@@ -1,0 +1,252 @@
+"""The scheduling queue: which pod is tried next, and when one that was refused is tried again.
+
+Mirrors ``backend/queue/scheduling_queue.go``.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from mooring.framework import Clock, ClusterEvent, ObjectChange, Pod
+from mooring.framework.releases import NEWEST, Gates
+from mooring.runtime.cluster_events import events_of
+from mooring.scheduler.queue import labels
+from mooring.scheduler.queue.backoff import BackoffTimes
+from mooring.scheduler.queue.heap import Less
+from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
+from mooring.scheduler.queue.in_flight import InFlight
+from mooring.scheduler.queue.places import Incoming, Places
+from mooring.scheduler.queue.queued_pod import QueuedPod, Rejection
+
+LONGEST_WAIT_SECONDS = 300.0
+"""A refused pod that no event helped is tried again after this time."""
+
+BACKOFF_FLUSH_SECONDS = 1.0
+UNSCHEDULABLE_FLUSH_SECONDS = 30.0
+
+
+def _unheard(queue: str, event: str) -> None:
+    """Counts nothing."""
+
+
+class SchedulingQueue:
+    """The pods that wait, by UID, in four places. Safe from any thread; no method blocks.
+
+    *Active* pods are tried as soon as possible, in the order of the profiles' QueueSort plugin. Pods that
+    were refused or failed back off for a while. Unschedulable ones wait for an event that one of the
+    plugins which refused them says may help. Gated ones are held back by a PreEnqueue plugin.
+
+    Args:
+        rules: By scheduler name, the profile's gates and events.
+        less: The order of active pods.
+        clock: The time.
+        times: How long pods back off.
+        gates: Which features of which release are on.
+        wake: Called, under the queue's lock, when there is a pod to try.
+        incoming: Counts the pods that come to a place.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, QueueingRules],
+        less: Less,
+        clock: Clock,
+        *,
+        times: BackoffTimes | None = None,
+        gates: Gates | None = None,
+        wake: Callable[[], None] = lambda: None,
+        incoming: Incoming = _unheard,
+    ) -> None:
+        self._rules = rules
+        self._clock = clock
+        self._gates = gates or Gates(NEWEST)
+        self._incoming = incoming
+        self._lock = threading.RLock()
+        self._places = Places(rules, less, clock, times or BackoffTimes(), wake, incoming)
+        self._in_flight = InFlight()
+        now = clock.now()
+        self._next_backoff_flush = math.floor(now) + BACKOFF_FLUSH_SECONDS
+        self._next_unschedulable_flush = now
+
+    def add(self, pod: Pod) -> None:
+        """A new pod."""
+        with self._lock:
+            self._places.activate(QueuedPod(pod, self._clock.now()), labels.ADDED)
+
+    def update(self, old: Pod, new: Pod) -> None:
+        """The pod changed; it may become schedulable by that."""
+        change = ObjectChange("Pod", old, new)
+        with self._lock:
+            if new.metadata.uid in self._in_flight:
+                for event in events_of(change, self._gates):
+                    self._in_flight.note(event, old, new)
+            elif not self._places.update_ready(new):
+                item = self._places.unschedulable.get(new.metadata.uid)
+                if item is None:
+                    self._places.activate(QueuedPod(new, self._clock.now()), labels.UPDATED)
+                else:
+                    item.pod = new
+                    self._reconsider(item, change)
+
+    def delete(self, uid: str) -> None:
+        """The pod is gone, or got its node."""
+        with self._lock:
+            self._places.remove(uid)
+
+    def pop(self) -> QueuedPod | None:
+        """The next pod to try, in flight from now on; None when there is none.
+
+        When no pod is active, one is taken whose backoff has not ended yet.
+        """
+        with self._lock:
+            while True:
+                item = self._places.active.pop()
+                if item is None:
+                    item = self._places.backoff.pop_early()
+                    if item is None:
+                        return None
+                    self._incoming("active", labels.POPPED_FROM_BACKOFF)
+                item.attempts += 1
+                if self._in_flight.begin(item.uid):
+                    return item
+
+    def give_back(self, item: QueuedPod, rejection: Rejection) -> None:
+        """A popped pod got no node: it waits for an event, or backs off after an error.
+
+        Events since it was taken count as if they came now. Does nothing when the pod is queued again.
+        """
+        with self._lock:
+            uid = item.uid
+            if uid not in self._places:
+                item.rejected_by = rejection
+                if item.rejectors:
+                    item.unschedulable_count += 1
+                    item.error_count = 0
+                else:
+                    item.error_count += 1
+                item.queued_at = self._clock.now()
+                item.backoff_ends = None
+                item.flushed = False
+                self._places.place(item, self._strategy_since(item), labels.ATTEMPT_FAILED)
+            self._in_flight.end(uid)
+
+    def done(self, uid: str) -> None:
+        """A popped pod doesn't come back."""
+        with self._lock:
+            self._in_flight.end(uid)
+
+    def move(
+        self,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        only: Callable[[Pod], bool] | None = None,
+    ) -> None:
+        """An event happened: the pods that it may help are tried again.
+
+        Args:
+            event: What happened.
+            old: The object before; None: it is new.
+            new: The object after; None: it is gone.
+            only: Which pods it concerns; None = all.
+        """
+        with self._lock:
+            if not any(rules.interested(event) for rules in self._rules.values()):
+                return
+            waiting = self._places.unschedulable.values()
+            self._move([item for item in waiting if only is None or only(item.pod)], event, old, new)
+
+    def force(self, pods: Iterable[Pod]) -> None:
+        """Try these pods again at once, whatever they wait for."""
+        with self._lock:
+            for pod in pods:
+                uid = pod.metadata.uid
+                backing_off = self._places.backoff.remove(uid)
+                item = backing_off or self._places.unschedulable.get(uid)
+                if item is not None:
+                    self._places.activate(item, labels.FORCED, gates_asked=backing_off is not None)
+                elif uid in self._in_flight:
+                    self._in_flight.note(WILDCARD, None, pod)
+
+    def flush(self) -> float:
+        """Move the pods whose time has come; to be called again after the returned seconds."""
+        with self._lock:
+            now = self._clock.now()
+            if now >= self._next_backoff_flush:
+                self._next_backoff_flush = math.floor(now) + BACKOFF_FLUSH_SECONDS
+                self.flush_backoff()
+            if now >= self._next_unschedulable_flush:
+                self._next_unschedulable_flush = now + UNSCHEDULABLE_FLUSH_SECONDS
+                self.flush_unschedulable()
+            return min(self._next_backoff_flush, self._next_unschedulable_flush) - now
+
+    def flush_backoff(self) -> None:
+        """Make the pods active whose backoff is over."""
+        with self._lock:
+            for item in self._places.backoff.pop_completed():
+                self._places.activate(item, labels.BACKOFF_COMPLETE, gates_asked=True)
+
+    def flush_unschedulable(self) -> None:
+        """Try the pods again that have waited for too long."""
+        with self._lock:
+            now = self._clock.now()
+            waiting = self._places.unschedulable.values()
+            late = [item for item in waiting if now - item.queued_at > LONGEST_WAIT_SECONDS]
+            for item in late:
+                item.flushed = True
+            if late:
+                self._move(late, WILDCARD, None, None)
+
+    def counts(self) -> dict[str, int]:
+        """How many pods are active, in backoff, unschedulable and gated."""
+        with self._lock:
+            return self._places.counts()
+
+    def in_flight(self) -> tuple[int, int]:
+        """How many pods are in flight, and how many events are remembered for them."""
+        with self._lock:
+            return len(self._in_flight), self._in_flight.remembered
+
+    def rejected(self) -> Counter[tuple[str, str]]:
+        """How many waiting pods each (plugin, profile) refused."""
+        with self._lock:
+            return Counter(
+                (name, item.pod.spec.scheduler_name) for item in self._places for name in item.rejectors
+            )
+
+    def _rules_of(self, item: QueuedPod) -> QueueingRules:
+        return self._rules[item.pod.spec.scheduler_name]
+
+    def _strategy_since(self, item: QueuedPod) -> Strategy:
+        """What the events since the pod was taken mean for it."""
+        if not item.rejectors or item.uid not in self._in_flight:
+            return Strategy.AFTER_BACKOFF
+        rules = self._rules_of(item)
+        answer = Strategy.SKIP
+        for happening in self._in_flight.since(item.uid):
+            found = rules.strategy(item, happening.event, happening.old, happening.new)
+            answer = max(answer, found)
+            if answer is Strategy.AT_ONCE or (answer and not item.rejected_by.pending):
+                break
+        return answer
+
+    def _reconsider(self, item: QueuedPod, change: ObjectChange) -> None:
+        for event in events_of(change, self._gates):
+            strategy = self._rules_of(item).strategy(item, event, change.old, change.new)
+            if self._places.place(item, strategy, labels.label_of(event)):
+                return
+
+    def _move(self, items: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> None:
+        label = labels.TIMED_OUT if event == WILDCARD else labels.label_of(event)
+        for item in items:
+            rules = self._rules_of(item)
+            if item.gated_by and not rules.gate_listens(item.gated_by, event):
+                continue
+            strategy = rules.strategy(item, event, old, new)
+            if strategy is not Strategy.SKIP:
+                self._places.place(item, strategy, label)
+        self._in_flight.note(event, old, new)

@@ -1,0 +1,46 @@
+"""A clock that a test moves, and a queue whose plugins do as they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mooring.framework import HintedEvent, Pod, Status
+from mooring.scheduler.queue import Gate, QueuedPod, QueueingRules, SchedulingQueue
+
+SCHEDULER = "default-scheduler"
+
+
+class FakeClock:
+    """Stands still until it is moved."""
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self.time = now
+
+    def now(self) -> float:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.time
+
+    def advance(self, seconds: float) -> None:
+        self.time += seconds
+
+
+def by_priority(first: QueuedPod, second: QueuedPod) -> bool:
+    """PrioritySort's order."""
+    return (-(first.pod.spec.priority or 0), first.queued_at) < (
+        -(second.pod.spec.priority or 0),
+        second.queued_at,
+    )
+
+
+def new_queue(
+    clock: FakeClock,
+    events: Mapping[str, Sequence[HintedEvent]] | None = None,
+    gates: Mapping[str, Callable[[Pod], Status]] | None = None,
+    **options: Any,
+) -> SchedulingQueue:
+    """A queue of one profile, with these plugins."""
+    asked = [Gate(plugin, ask) for plugin, ask in (gates or {}).items()]
+    return SchedulingQueue({SCHEDULER: QueueingRules(asked, events or {})}, by_priority, clock, **options)

@@ -1,0 +1,277 @@
+"""The scheduling queue, with a clock that the test moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from mooring.framework import (
+    EVERY_EVENT,
+    SUCCESS,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    HintedEvent,
+    Pod,
+    QueueingHint,
+    Status,
+)
+from mooring.framework.errors import UnavailableError
+from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
+from mooring.testing import make_pod
+
+from .fakes import FakeClock, new_queue
+
+NODE_ADDED = ClusterEvent(EventResource.NODE, ActionType.ADD)
+NODE_RELABELLED = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)
+POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
+
+
+def raising(*_: object) -> QueueingHint:
+    raise RuntimeError("broken")
+
+
+FIT = Rejection(frozenset({"Fit"}))
+HEARS_NODES = {"Fit": [HintedEvent(NODE_ADDED)]}
+
+
+def popped(queue: SchedulingQueue) -> QueuedPod:
+    item = queue.pop()
+    assert item is not None
+    return item
+
+
+def refuse(queue: SchedulingQueue, rejection: Rejection = FIT) -> QueuedPod:
+    item = popped(queue)
+    queue.give_back(item, rejection)
+    return item
+
+
+def names(queue: SchedulingQueue) -> list[str]:
+    found = []
+    while (item := queue.pop()) is not None:
+        found.append(item.pod.metadata.name)
+    return found
+
+
+def where(queue: SchedulingQueue) -> str:
+    return next(place for place, count in queue.counts().items() if count)
+
+
+class TestOrder:
+    def test_priority_then_time(self) -> None:
+        clock = FakeClock()
+        queue = new_queue(clock)
+        for name, priority in [("a", 0), ("b", 10), ("c", 0), ("d", 10)]:
+            queue.add(make_pod(name, spec={"priority": priority}))
+            clock.advance(1)
+        assert names(queue) == ["b", "d", "a", "c"]
+
+    def test_a_deleted_pod_is_not_tried(self) -> None:
+        queue = new_queue(FakeClock())
+        for name in "abc":
+            queue.add(make_pod(name))
+        queue.delete(make_pod("b").metadata.uid)
+        assert names(queue) == ["a", "c"]
+
+    def test_an_update_finds_its_new_place(self) -> None:
+        queue = new_queue(FakeClock())
+        old, new = make_pod("b"), make_pod("b", spec={"priority": 5})
+        queue.add(make_pod("a"))
+        queue.add(old)
+        queue.update(old, new)
+        assert names(queue) == ["b", "a"]
+
+
+def seconds_until_active(queue: SchedulingQueue, clock: FakeClock) -> float:
+    began = clock.time
+    while not queue.counts()["active"]:
+        clock.advance(0.25)
+        queue.flush()
+    return clock.time - began
+
+
+class TestBackoff:
+    @pytest.mark.parametrize(
+        ("rejection", "into_second", "waits"),
+        [
+            # The end is cut to the whole second, and the backoff lasts through that second.
+            pytest.param(Rejection(), 0.0, [2, 3, 5, 9, 11, 11], id="errors"),
+            pytest.param(FIT, 0.0, [2, 3, 5, 9, 11, 11], id="refusals"),
+            pytest.param(FIT, 0.75, [1.25, 2.25, 4.25, 8.25, 10.25, 10.25], id="late in a second"),
+        ],
+    )
+    def test_queue_backoff(self, rejection: Rejection, into_second: float, waits: list[float]) -> None:
+        """C3: a pod that always fails backs off 1, 2, 4, 8, 10, 10 s; others are tried meanwhile."""
+        clock = FakeClock(1_700_000_000.0 + into_second)
+        queue = new_queue(clock, HEARS_NODES)
+        queue.add(make_pod("failing"))
+        found = []
+        for number in range(6):
+            refuse(queue, rejection)
+            queue.move(NODE_ADDED, None, None)
+            assert where(queue) == "backoff"
+            queue.add(make_pod(f"other-{number}"))
+            assert popped(queue).pod.metadata.name == f"other-{number}"
+            found.append(seconds_until_active(queue, clock))
+            clock.time = int(clock.time) + into_second
+        assert found == waits
+
+    def test_a_refusal_ends_the_row_of_errors(self) -> None:
+        clock = FakeClock()
+        queue = new_queue(clock, HEARS_NODES)
+        queue.add(make_pod())
+        for _ in range(4):
+            refuse(queue, Rejection())
+            seconds_until_active(queue, clock)
+        item = refuse(queue, FIT)
+        assert (item.error_count, item.unschedulable_count) == (0, 1)
+        queue.move(NODE_ADDED, None, None)
+        assert item.backoff_ends == clock.time + 1
+
+    @pytest.mark.parametrize(
+        ("rejection", "taken"),
+        [
+            pytest.param(FIT, "pod", id="a refused pod is taken early when nothing else waits"),
+            pytest.param(Rejection(), None, id="one that failed is not"),
+        ],
+    )
+    def test_taken_early(self, rejection: Rejection, taken: str | None) -> None:
+        queue = new_queue(FakeClock(), HEARS_NODES)
+        queue.add(make_pod())
+        refuse(queue, rejection)
+        queue.move(NODE_ADDED, None, None)
+        assert where(queue) == "backoff"
+        item = queue.pop()
+        assert (item and item.pod.metadata.name) == taken
+
+    def test_unschedulable_flush(self) -> None:
+        """C4: no event comes; the pod is tried again after 5 minutes, at the latest after 5 min 30 s."""
+        clock = FakeClock()
+        queue = new_queue(clock, HEARS_NODES)
+        queue.flush()
+        clock.advance(7)
+        queue.add(make_pod())
+        item = refuse(queue)
+        waited = seconds_until_active(queue, clock)
+        assert 300 < waited <= 330
+        assert item.flushed
+        assert queue.counts() == {"active": 1, "backoff": 0, "unschedulable": 0, "gated": 0}
+
+
+class TestEvents:
+    @pytest.mark.parametrize(
+        ("events", "happened", "place"),
+        [
+            pytest.param([HintedEvent(NODE_ADDED)], NODE_ADDED, "backoff", id="registered"),
+            pytest.param([HintedEvent(NODE_ADDED)], NODE_RELABELLED, "unschedulable", id="not registered"),
+            pytest.param([EVERY_EVENT], NODE_RELABELLED, "backoff", id="every event"),
+            pytest.param(
+                [HintedEvent(NODE_ADDED, lambda *_: QueueingHint.SKIP)],
+                NODE_ADDED,
+                "unschedulable",
+                id="the hint says no",
+            ),
+            pytest.param([HintedEvent(NODE_ADDED, raising)], NODE_ADDED, "backoff", id="the hint fails"),
+            pytest.param(
+                [HintedEvent(ClusterEvent(EventResource.POD, ActionType.DELETE))],
+                POD_LEFT,
+                "backoff",
+                id="any pod",
+            ),
+        ],
+    )
+    def test_who_is_tried_again(self, events: list[HintedEvent], happened: ClusterEvent, place: str) -> None:
+        queue = new_queue(FakeClock(), {"Fit": events, "Other": [EVERY_EVENT]})
+        queue.add(make_pod())
+        refuse(queue)
+        queue.move(happened, None, None)
+        assert where(queue) == place
+
+    @pytest.mark.parametrize(
+        ("happened", "place"),
+        [
+            pytest.param(NODE_ADDED, "backoff", id="it may help"),
+            pytest.param(NODE_RELABELLED, "unschedulable", id="it can't"),
+        ],
+    )
+    def test_events_while_the_pod_is_tried_count(self, happened: ClusterEvent, place: str) -> None:
+        queue = new_queue(FakeClock(), {**HEARS_NODES, "Other": [HintedEvent(NODE_RELABELLED)]})
+        queue.add(make_pod())
+        item = popped(queue)
+        queue.move(happened, None, None)
+        queue.give_back(item, FIT)
+        assert where(queue) == place
+        assert queue.in_flight() == (0, 0)
+
+    def test_events_are_forgotten_with_the_last_pod_that_needs_them(self) -> None:
+        queue = new_queue(FakeClock(), HEARS_NODES)
+        for name in "abc":
+            queue.add(make_pod(name))
+        taken = []
+        for _ in range(3):
+            taken.append(popped(queue).uid)
+            queue.move(NODE_ADDED, None, None)
+        left = []
+        for uid in (taken[1], taken[0], taken[2]):
+            queue.done(uid)
+            left.append(queue.in_flight())
+        assert left == [(2, 3), (1, 1), (0, 0)]
+
+    def test_pending_skips_the_backoff(self) -> None:
+        queue = new_queue(FakeClock(), HEARS_NODES)
+        queue.add(make_pod())
+        refuse(queue, Rejection(pending=frozenset({"Fit"})))
+        queue.move(NODE_ADDED, None, None)
+        assert where(queue) == "active"
+
+    def test_only_some_pods_are_concerned(self) -> None:
+        queue = new_queue(FakeClock(), HEARS_NODES)
+        for name in "ab":
+            queue.add(make_pod(name))
+        for _ in range(2):
+            refuse(queue)
+        queue.move(NODE_ADDED, None, None, lambda pod: pod.metadata.name == "a")
+        assert queue.counts() == {"active": 0, "backoff": 1, "unschedulable": 1, "gated": 0}
+
+    def test_forced_pods_are_tried_at_once(self) -> None:
+        queue = new_queue(FakeClock(), HEARS_NODES)
+        pod = make_pod()
+        queue.add(pod)
+        refuse(queue)
+        queue.force([pod])
+        assert where(queue) == "active"
+
+
+class TestGates:
+    def test_a_gated_pod_waits_for_its_gate(self) -> None:
+        closed = {"yes": True}
+
+        def gate(_: Pod) -> Status:
+            return Status.unresolvable("closed") if closed["yes"] else SUCCESS
+
+        queue = new_queue(
+            FakeClock(), {**HEARS_NODES, "Gate": [HintedEvent(NODE_RELABELLED)]}, {"Gate": gate}
+        )
+        queue.add(make_pod())
+        assert where(queue) == "gated"
+        queue.move(NODE_ADDED, None, None)
+        queue.move(NODE_RELABELLED, None, None)
+        assert where(queue) == "gated"
+        closed["yes"] = False
+        queue.move(NODE_ADDED, None, None)
+        assert where(queue) == "gated", "not an event of the plugin that gates it"
+        queue.move(NODE_RELABELLED, None, None)
+        assert names(queue) == ["pod"]
+
+    def test_a_gate_that_fails_holds_the_pod_alone(self) -> None:
+        def gate(pod: Pod) -> Status:
+            if pod.metadata.name == "poison":
+                raise UnavailableError("broken", reason="OVERLOADED")
+            return SUCCESS
+
+        queue = new_queue(FakeClock(), {}, {"Gate": gate})
+        for name in ("poison", "good"):
+            queue.add(make_pod(name))
+        assert names(queue) == ["good"]
+        assert where(queue) == "gated"
+        assert queue.rejected() == {("Gate", "default-scheduler"): 1}
