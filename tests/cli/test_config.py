@@ -64,3 +64,36 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     assert converted.code == 0
     monkeypatch.setattr("sys.stdin", io.StringIO(converted.out))
     assert call(capsys, "config", "check", "--strict", "-").out == "ok\n"
+
+
+UNDERLAY = {"schedulerName": "ip", "plugins": {"multiPoint": {"enabled": [{"name": "UnderlayIP"}]}}}
+FILTER = {"urlPrefix": "http://127.0.0.1:8888", "filterVerb": "filter", "nodeCacheCapable": True}
+BIND = {**FILTER, "urlPrefix": "http://127.0.0.1:8889", "bindVerb": "bind"}
+NEEDS_BIND = "profiles[0].plugins.reserve: UnderlayIP reserves, so one of the extenders needs bindVerb"
+
+
+@pytest.mark.parametrize(
+    ("profile", "extenders", "fault"),
+    [
+        pytest.param(UNDERLAY, [FILTER], NEEDS_BIND, id="a reserving plugin, no bind verb"),
+        pytest.param(UNDERLAY, [BIND], "", id="a bind verb"),
+        pytest.param(UNDERLAY, [FILTER, BIND], "", id="a bind verb of another extender"),
+        pytest.param({"schedulerName": "default"}, [FILTER], "", id="only kube-scheduler's own reserve"),
+        pytest.param(UNDERLAY, [], "extenders: ", id="no extender"),
+    ],
+)
+def test_reserving_plugins_behind_kube_scheduler_need_the_bind_verb(
+    profile: dict[str, object],
+    extenders: list[dict[str, object]],
+    fault: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ours = write_config(tmp_path / "mooring.yaml", profile)
+    theirs = write_config(tmp_path / "scheduler.yaml", {"schedulerName": "default"}, extenders=extenders)
+    result = call(capsys, "config", "check", "--extenders", theirs, ours)
+    assert (result.code, fault in result.err) == (1 if fault else 0, True)
+    assert call(capsys, "config", "check", ours).code == 0
+    if extenders:
+        together = write_config(tmp_path / "both.yaml", profile, extenders=extenders)
+        assert call(capsys, "config", "check", together).code == result.code

@@ -10,6 +10,7 @@ from mooring.cli.assembly import read_text, registry_of
 from mooring.cli.flags import Commands, Flags, add_plugins, add_release, add_verbosity
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_OK
+from mooring.framework import FieldError
 
 
 def add(commands: Commands) -> None:
@@ -30,6 +31,7 @@ def add(commands: Commands) -> None:
             add_release(flags)
         if verb == "check":
             flags.switch("strict", "refuse what a current kube-scheduler refuses")
+            flags.add("extenders", "FILE", "", "kube-scheduler's file, whose extenders ask these profiles")
         add_verbosity(flags)
     parser.set_defaults(run=run)
 
@@ -40,13 +42,16 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if args.verb == "convert":
         print(config.convert(text), end="")
         return EXIT_OK
+    catalog = registry_of(args, options).catalog()
     loaded = config.load(
         text,
-        registry_of(args, options).catalog(),
+        catalog,
         kube_version=args.kube_version,
         feature_gates=args.feature_gates,
         strict=args.verb == "check" and args.strict,
     )
+    if args.verb == "check" and args.extenders:
+        _check_extenders(args.extenders, loaded, catalog)
     for warning in loaded.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     for profile in loaded.profiles:
@@ -55,3 +60,18 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
             print(f"warning: unsupported in profile {profile.scheduler_name}: {names}", file=sys.stderr)
     print("ok\n" if args.verb == "check" else config.show(loaded), end="")
     return EXIT_OK
+
+
+def _check_extenders(file: str, loaded: config.Configuration, catalog: config.Catalog) -> None:
+    """Whether kube-scheduler, configured by ``file``, can ask the profiles of ``loaded``.
+
+    Raises:
+        ConfigError: ``file`` has faults, or its extenders lack something.
+    """
+    extenders = config.load(read_text(file), catalog).document.extenders
+    points = [profile.plugins for profile in loaded.profiles]
+    errors = list(config.check_reserving(points, extenders))
+    if not extenders:
+        errors.append(FieldError("extenders", f"{file} has none, so kube-scheduler asks nobody"))
+    if errors:
+        raise config.ConfigError(errors)

@@ -6,6 +6,7 @@ from mooring.config.convert import convert
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
 from mooring.config.load import check, default, from_document, load
+from mooring.config.reserving import check_reserving
 from mooring.config.show import show
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "EnabledPlugin",
     "PluginDescription",
     "check",
+    "check_reserving",
     "convert",
     "default",
     "from_document",
