@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from mooring.framework import SUCCESS, Code, CycleState, HintedEvent, Pod, Status
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
@@ -61,7 +62,7 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
     ) -> Preemption:
         obstacle = _obstacle(pod, nodes)
         if obstacle:
-            return _none(obstacle)
+            return replace(_none(obstacle), eligible=False)
         now = self.handle.clock.now()
         search = Search(pod, nodes, Budgets(nodes.snapshot.objects.all(PodDisruptionBudget)), now)
         refusals: dict[str, Status] = {}
