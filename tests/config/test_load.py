@@ -217,6 +217,33 @@ def test_feature_gates_without_effect_are_told(
     assert [w for w in with_file.warnings if "gates" in w] == list(without_file.warnings)
 
 
+@pytest.mark.parametrize(
+    ("kube_version", "gates", "refused"),
+    [
+        pytest.param("1.36", {"SidecarContainers": False}, ["SidecarContainers"], id="locked"),
+        pytest.param("1.34", {"InPlacePodVerticalScaling": False}, [], id="not locked yet"),
+        pytest.param("1.36", {"InPlacePodVerticalScaling": True}, [], id="set to what it is"),
+        pytest.param(
+            "1.35",
+            {"SidecarContainers": False, "DynamicResourceAllocation": False, "PodLevelResources": False},
+            ["DynamicResourceAllocation", "SidecarContainers"],
+            id="all of them are named",
+        ),
+    ],
+)
+def test_a_locked_feature_gate_is_refused(
+    kube_version: str, gates: dict[str, bool], refused: list[str]
+) -> None:
+    try:
+        default(in_tree(), kube_version=kube_version, feature_gates=gates)
+    except ConfigError as error:
+        found = [(fault.path, fault.message) for fault in error.errors]
+    else:
+        found = []
+    reason = f"can't be false: Kubernetes {kube_version} locks it to true"
+    assert found == [(f"feature-gates.{name}", reason) for name in refused]
+
+
 def test_every_gate_of_arguments_and_plugins_is_listed() -> None:
     of_arguments = {
         gate

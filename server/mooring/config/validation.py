@@ -23,9 +23,18 @@ from mooring.config.types import (
     PluginSet,
     Profile,
 )
-from mooring.framework import FieldError
+from mooring.framework import FieldError, Gates
 from mooring.framework.names import is_qualified_name
 from mooring.framework.resources import is_extended_resource
+
+
+def check_gates(gates: Gates) -> Iterator[FieldError]:
+    """Feature gates that the release doesn't let anybody turn off; kube-scheduler refuses them too."""
+    for name in gates.locked():
+        yield FieldError(
+            f"feature-gates.{name}",
+            f"can't be false: Kubernetes {gates.version} locks it to true",
+        )
 
 
 def check_document(document: KubeSchedulerConfiguration) -> Iterator[FieldError]:
