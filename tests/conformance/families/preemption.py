@@ -28,7 +28,6 @@ def preemption(draft: Draft) -> None:
         draft.rng.choice(CROWDING)(draft)
     if draft.chance(0.35):
         draft.rng.choice(BESIDES)(draft)
-    _part_ports(draft)
     _fill_up(draft)
     _rank(draft)
     draft.objects += [_budget(draft, f"budget-{i}") for i in range(draft.rng.choice([0, 1, 2, 4, 6]))]
@@ -44,18 +43,6 @@ def _crowd(draft: Draft) -> None:
         placed["spec"]["nodeName"] = draft.rng.choice(draft.nodes)["metadata"]["name"]
         placed["status"] = {"phase": "Running"}
         draft.assigned.append(placed)
-
-
-def _part_ports(draft: Draft) -> None:
-    """No two pods of a node share a host port: kube-scheduler forgets it as soon as one of them goes."""
-    taken = set()
-    for pod in draft.assigned:
-        for container in draft.containers(pod):
-            for port in list(container.get("ports", [])):
-                place = (pod["spec"].get("nodeName"), port.get("protocol", "TCP"), port.get("hostPort"))
-                if port.get("hostPort") and place in taken:
-                    container["ports"].remove(port)
-                taken.add(place)
 
 
 def _fill_up(draft: Draft) -> None:

@@ -19,6 +19,9 @@ from mooring.framework.quantity import Quantity, parse_quantity
 from mooring.plugins.claims import class_of_claim, class_of_volume
 from mooring.plugins.volume_binding.affinity import reaches, required_of
 
+ATTRIBUTES_CLASS_GATE = "VolumeAttributesClass"
+"""The feature gate, on since 1.34, with which claims and volumes may name a class of attributes."""
+
 STORAGE = "storage"
 _FILESYSTEM = "Filesystem"
 
@@ -28,11 +31,21 @@ def size_of(amounts: dict[str, Quantity]) -> int:
     return parse_quantity(amounts.get(STORAGE, 0))
 
 
-class Matching:
-    """Gives volumes to claims on all nodes at once; a volume goes to one claim of the pod alone."""
+class AttributesClassError(Exception):
+    """A claim names a class of volume attributes, of which the release knows nothing."""
 
-    def __init__(self, nodes: NodeView) -> None:
+
+class Matching:
+    """Gives volumes to claims on all nodes at once; a volume goes to one claim of the pod alone.
+
+    Args:
+        nodes: The nodes.
+        with_attributes_classes: Whether volumes have classes of attributes (the gate VolumeAttributesClass).
+    """
+
+    def __init__(self, nodes: NodeView, with_attributes_classes: bool) -> None:
         self._nodes = nodes
+        self._with_attributes_classes = with_attributes_classes
         self._taken: dict[str, Bools] = {}
         self._reached: dict[NodeSelector | None, Bools] = {}
 
@@ -41,11 +54,17 @@ class Matching:
 
         Raises:
             SelectorError: A claim's selector is malformed.
+            AttributesClassError: A claim names a class of attributes, and the gate is off.
         """
         ordered = sorted(claims, key=lambda claim: size_of(claim.spec.resources.requests))
         return [(claim, self._match_one(claim)) for claim in ordered]
 
     def _match_one(self, claim: PersistentVolumeClaim) -> Bools:
+        if claim.spec.volume_attributes_class_name and not self._with_attributes_classes:
+            key = f"{claim.metadata.namespace}/{claim.metadata.name}"
+            raise AttributesClassError(
+                f"claim {key} has a volumeAttributesClassName, and the gate {ATTRIBUTES_CLASS_GATE} is off"
+            )
         found = np.zeros(len(self._nodes), np.bool_)
         undecided = ~found
         usable = sorted(_usable(claim, self._nodes.snapshot.objects), key=lambda volume: volume.metadata.name)

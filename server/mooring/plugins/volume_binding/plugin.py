@@ -29,6 +29,7 @@ from mooring.plugins.claims import owner_matters
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
 from mooring.plugins.volume_binding.bound import check_bound
 from mooring.plugins.volume_binding.hints import EVENTS
+from mooring.plugins.volume_binding.matching import ATTRIBUTES_CLASS_GATE
 from mooring.plugins.volume_binding.pod_claims import PodClaims, claims_of, sort_claims
 from mooring.plugins.volume_binding.unbound import check_waiting
 
@@ -91,7 +92,8 @@ class VolumeBinding(
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         claims = state.read(_PRE_FILTER, PodClaims)
         conflict, gone = check_bound(claims.bound, nodes)
-        unmatched, without_room = check_waiting(claims.waiting, nodes)
+        with_classes = self.handle.gates.enabled(ATTRIBUTES_CLASS_GATE)
+        unmatched, without_room = check_waiting(claims.waiting, nodes, with_classes)
         codes = np.zeros(len(nodes), np.int32)
         for bit, found in enumerate((conflict, unmatched, without_room, gone)):
             codes |= found.astype(np.int32) << bit

@@ -17,13 +17,16 @@ from mooring.plugins.volume_binding.provisioning import can_be_made
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 
-def check_waiting(claims: Sequence[PersistentVolumeClaim], nodes: NodeView) -> tuple[Bools, Bools]:
+def check_waiting(
+    claims: Sequence[PersistentVolumeClaim], nodes: NodeView, with_attributes_classes: bool
+) -> tuple[Bools, Bools]:
     """bool[K] twice: the node has no volume for a claim and none can be made, or there is no room for it.
 
     A claim that names its node already is to be made there, whatever volumes there are.
 
     Raises:
         SelectorError: A claim's selector is malformed.
+        AttributesClassError: A claim names a class of attributes, and there are none.
         LookupError: A claim's class is not there.
     """
     unmatched = np.zeros(len(nodes), np.bool_)
@@ -36,7 +39,7 @@ def check_waiting(claims: Sequence[PersistentVolumeClaim], nodes: NodeView) -> t
         else:
             unmatched |= nodes.rows != nodes.table.index.get(selected, -1)
             lacking.append((claim, np.ones(len(nodes), np.bool_)))
-    lacking += [(claim, ~found) for claim, found in Matching(nodes).match(free)]
+    lacking += [(claim, ~found) for claim, found in Matching(nodes, with_attributes_classes).match(free)]
     without_room = np.zeros(len(nodes), np.bool_)
     for claim, lacks in lacking:
         asked = lacks & ~unmatched & ~without_room
