@@ -154,9 +154,7 @@ def content(state: State) -> dict[str, Any]:
             uid: (
                 record.pod,
                 name_of[record.row],
-                record.usage,
-                record.class_key,
-                record.affinity_key,
+                record.kind,
                 record.assumed,
             )
             for uid, record in pod_table.records.items()

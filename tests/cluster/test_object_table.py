@@ -13,6 +13,7 @@ from mooring.cluster.kinds import KINDS, ClusterObject, Put, Remove
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Object, PersistentVolume, Service, StorageClass
+from mooring.framework.pod_table import UNPLACED
 from mooring.testing.builders import make_node
 
 OTHERS = {name: kind for name, kind in KINDS.items() if name not in ("Node", "Pod")}
@@ -95,9 +96,7 @@ def test_a_change_counts_for_its_kind_and_touches_no_row() -> None:
     assert state.version > before
     assert objects.version(Service) != services
     assert objects.version(StorageClass) == classes
-    rows = state.rows_changed_since(before)
-    assert rows is not None
-    assert rows.tolist() == []
+    assert state.changes_since(before) == [(UNPLACED, None, 0)]
 
 
 def test_a_name_with_a_slash_is_refused() -> None:

@@ -129,19 +129,17 @@ def test_a_full_load_touches_only_what_changed() -> None:
     state.replace("test", nodes)
     assert (state.version, state.snapshot.nodes.epoch) == (version, epoch)
     state.replace("test", [nodes[0], make_node("b", labels={"x": "y"}), nodes[2]])
-    changed = state.rows_changed_since(version)
-    assert changed is not None
-    assert changed.tolist() == [1]
+    assert state.changes_since(version) == [(1, None, 0)]
     assert state.snapshot.nodes.epoch == epoch
 
 
 def test_a_log_that_is_too_short_says_so() -> None:
     state = State(log_length=2)
     state.replace("test", [make_node("a"), make_node("b")])
-    assert state.rows_changed_since(state.version - 2) is not None
+    assert state.changes_since(state.version - 2) is not None
     state.apply("test", [Put(make_node("a", labels={"x": "y"}))])
-    assert state.rows_changed_since(state.version - 3) is None
-    assert state.rows_changed_since(state.version + 1) is None
+    assert state.changes_since(state.version - 3) is None
+    assert state.changes_since(state.version + 1) is None
 
 
 def test_an_images_size_is_that_of_the_first_node_that_listed_it() -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework.objects import Node, Pod
+from mooring.framework.pod_table import UNPLACED
 from tests.cluster.histories import changes, content, nodes, pods, rebuilt
 
 Step = Put | Remove | list[Node | Pod] | tuple[Pod, str] | str
@@ -89,9 +90,10 @@ def test_every_row_that_changed_is_in_the_log(history: list[Step], later: list[S
     run(state, history)
     version, before = state.version, content(state)
     run(state, later)
-    rows = state.rows_changed_since(version)
-    assert rows is not None
-    touched = {state.snapshot.nodes.names[row] for row in rows.tolist()}
+    logged = state.changes_since(version)
+    assert logged is not None
+    assert len(logged) == state.version - version
+    touched = {state.snapshot.nodes.names[row] for row, _, _ in logged if row != UNPLACED}
     after = content(state)
     changed = {
         name

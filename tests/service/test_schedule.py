@@ -130,7 +130,7 @@ def test_columns_are_spread_over_the_pods() -> None:
         "p1": "ns/y",
         "p2": "ns/z",
     }
-    assert [dict(records[uid].usage.requests)["cpu"] for uid in TRIO] == [1000, 2000, 1000]
+    assert [dict(records[uid].kind.usage.requests)["cpu"] for uid in TRIO] == [1000, 2000, 1000]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -1,48 +1,39 @@
-"""Which rows changed lately: what lets a reader look again at a few rows instead of all."""
+"""What changed lately: lets a reader look again at a few rows instead of all."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
-import numpy as np
+from mooring.framework.state import RowChange
 
-from mooring.framework.columns import Int32s
-from mooring.framework.pod_table import UNPLACED
-
-DEFAULT_LENGTH = 1 << 16
-"""Changes that are remembered; a reader that is further behind looks at every row."""
+DEFAULT_LENGTH = 1 << 14
+"""Changes that are remembered; for a reader that is further behind it is cheaper to look at every row."""
 
 
 class ChangeLog:
-    """A ring with one entry for each version: the row that it touched, or ``UNPLACED``.
+    """One entry for each version. The caller holds the state's lock."""
 
-    The caller holds the state's lock.
-    """
-
-    __slots__ = ("_rows",)
+    __slots__ = ("_changes", "_length")
 
     def __init__(self, length: int = DEFAULT_LENGTH) -> None:
-        self._rows: Int32s = np.full(length, UNPLACED, np.int32)
+        self._length = length
+        self._changes: list[RowChange] = []
 
-    def record(self, version: int, rows: Collection[int]) -> int:
-        """Notes changes of ``rows``, one or more, after ``version``; returns the version they lead to."""
-        entries = np.fromiter(rows, np.int32, len(rows))
-        length = len(self._rows)
-        new = version + len(entries)
-        kept = entries[-length:]
-        self._rows[np.arange(new - len(kept) + 1, new + 1) % length] = kept
-        return new
+    def extend(self, changes: Sequence[RowChange]) -> None:
+        """Notes ``changes``, the next versions."""
+        self._changes += changes
+        if len(self._changes) > 2 * self._length:
+            del self._changes[: -self._length or None]
 
-    def since(self, version: int, now: int) -> Int32s | None:
-        """int32[]: the rows touched after ``version`` up to ``now``, each once; None if forgotten."""
-        if version > now or now - version > len(self._rows):
+    def since(self, version: int, now: int) -> Sequence[RowChange] | None:
+        """The changes after ``version`` up to ``now``, in their order; None if they are forgotten."""
+        count = now - version
+        if not 0 <= count <= min(self._length, len(self._changes)):
             return None
-        rows: Int32s = np.unique(self._rows[np.arange(version + 1, now + 1) % len(self._rows)])
-        touched: Int32s = rows[rows != UNPLACED]
-        return touched
+        return self._changes[-count:] if count else ()
 
     def copy(self) -> ChangeLog:
         """An independent log with the same content."""
-        twin = ChangeLog(0)
-        twin._rows = self._rows.copy()
+        twin = ChangeLog(self._length)
+        twin._changes = self._changes.copy()
         return twin

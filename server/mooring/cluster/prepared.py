@@ -69,7 +69,7 @@ def prepare(objects: Iterable[ClusterObject], known: PodTable, rules: ResourceRu
                 if record is None or record.pod != item:
                     batch.pods[item.metadata.uid] = item, pod_usage(item, rules)
                 else:
-                    batch.pods[item.metadata.uid] = record.pod, record.usage
+                    batch.pods[item.metadata.uid] = record.pod, record.kind.usage
             elif isinstance(item, Node):
                 batch.nodes[item.metadata.name] = item, allocatable(item.status.allocatable)
             else:

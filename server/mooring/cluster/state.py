@@ -5,7 +5,7 @@ Mirrors what pkg/scheduler/backend/cache/cache.go promises of assumed pods, keye
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -17,13 +17,13 @@ from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.prepared import Batch, prepare
 from mooring.cluster.table_writer import TableWriter
 from mooring.framework.cluster_events import Listener, ObjectChange
-from mooring.framework.columns import Int32s
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectKey, ObjectTable
 from mooring.framework.objects import Node, Pod
-from mooring.framework.pod_table import PodTable
+from mooring.framework.pod_table import PodKind, PodRecord, PodTable
 from mooring.framework.resources import NEWEST_RULES, PodUsage, ResourceRules, pod_usage
+from mooring.framework.state import RowChange
 
 
 class State:
@@ -57,24 +57,28 @@ class State:
         self._delivered: dict[str, Pod | None] = {}
         self._listeners: list[Listener] = []
 
-    def rows_changed_since(self, version: int) -> Int32s | None:
+    def changes_since(self, version: int) -> Sequence[RowChange] | None:
         with self.lock:
             return self._log.since(version, self.version)
 
-    def assume(self, pod: Pod, node_name: str) -> None:
+    def kind_of(self, pod: Pod) -> PodKind:
+        with self.lock:
+            return self._writer.kind_of(pod, pod_usage(pod, self.rules))
+
+    def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:
         """As the protocol says; assuming a pod where it is already changes nothing.
 
         Raises:
             KeyError: There is no such node.
             FailedPreconditionError: The pod is on another node (POD_BOUND_ELSEWHERE).
         """
-        usage = pod_usage(pod, self.rules)
+        if kind is None:
+            kind = self.kind_of(pod)
         uid = pod.metadata.uid
         with self.lock:
-            if node_name not in self.snapshot.nodes.index:
-                raise KeyError(node_name)
+            row = self.snapshot.nodes.index[node_name]
             record = self.snapshot.pods.records.get(uid)
-            placed_on = record.pod.spec.node_name if record else ""
+            placed_on = record.pod.spec.node_name if record is not None else ""
             if placed_on == node_name:
                 return
             if placed_on:
@@ -84,8 +88,8 @@ class State:
                     pod=pod.key,
                     node=placed_on,
                 )
-            self._delivered[uid] = record.pod if record else None
-            self._writer.put_pod(_on_node(pod, node_name), usage, assumed=True)
+            self._delivered[uid] = record.pod if record is not None else None
+            self._writer.put_record(PodRecord(_on_node(pod, node_name), row, kind, assumed=True))
             self._publish()
 
     def forget(self, uid: str) -> None:
@@ -106,7 +110,7 @@ class State:
                 return
             if record.pod.status.nominated_node_name != node_name:
                 status = replace(record.pod.status, nominated_node_name=node_name)
-                self._writer.put_pod(replace(record.pod, status=status), record.usage)
+                self._writer.put_pod(replace(record.pod, status=status), record.kind.usage)
                 self._publish()
 
     def discard(self, uid: str) -> None:
@@ -278,9 +282,11 @@ class State:
         self._writer.remove_pod(uid)
 
     def _publish(self) -> None:
-        if self._writer.touched:
-            self.version = self._log.record(self.version, self._writer.touched)
-            self._writer.touched.clear()
+        changes = self._writer.changes
+        if changes:
+            self._log.extend(changes)
+            self.version += len(changes)
+            changes.clear()
 
 
 def _key(identity: str) -> ObjectKey:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
+import msgspec
+
 from mooring.cluster.kinds import TabledObject
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
@@ -12,8 +14,17 @@ from mooring.cluster.shared_values import SharedValues
 from mooring.framework.object_table import ObjectKey
 from mooring.framework.objects import Node, Object, Pod
 from mooring.framework.pod_affinity import AffinityKey, affinity_key, affinity_terms
-from mooring.framework.pod_table import UNPLACED, AffinityClass, ClassKey, PodClass, PodRecord, PodTable
+from mooring.framework.pod_table import (
+    UNPLACED,
+    AffinityClass,
+    ClassKey,
+    PodClass,
+    PodKind,
+    PodRecord,
+    PodTable,
+)
 from mooring.framework.resources import PodUsage
+from mooring.framework.state import RowChange
 from mooring.framework.view import Snapshot
 
 K = TypeVar("K")
@@ -27,14 +38,14 @@ class TableWriter:
         nodes: The writer of the node table.
         pods: The pod table.
         objects: The writer of the object table.
-        touched: Rows written since the owner emptied this set; ``UNPLACED`` for what has no row.
+        changes: What was written since the owner emptied this list.
     """
 
     def __init__(self, nodes: NodeWriter, pods: PodTable, objects: ObjectWriter) -> None:
         self.nodes = nodes
         self.pods = pods
         self.objects = objects
-        self.touched: set[int] = set()
+        self.changes: list[RowChange] = []
         self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
         self._by_row = SharedValues(self.pods.by_row, dict)
         self._with_storage = SharedValues(self.pods.with_storage, dict)
@@ -70,11 +81,11 @@ class TableWriter:
     def put_node(self, node: Node, amounts: dict[str, int]) -> None:
         """Adds or replaces ``node``, which offers ``amounts``; pods that waited for it get their row."""
         row = self.nodes.put(node, amounts)
-        self.touched.add(row)
+        self.changes.append((row, None, 0))
         waiting = self._waiting.values.get(node.metadata.name, {})
         self._waiting.drop(node.metadata.name)
         for uid in waiting:
-            record = replace(self.pods.records[uid], row=row)
+            record = msgspec.structs.replace(self.pods.records[uid], row=row)
             self.pods.records[uid] = record
             self._attach(record)
 
@@ -84,34 +95,41 @@ class TableWriter:
         for uid in tuple(self.pods.by_row.get(row, ())):
             record = self.pods.records[uid]
             self._detach(record)
-            unplaced = replace(record, row=UNPLACED)
+            unplaced = msgspec.structs.replace(record, row=UNPLACED)
             self.pods.records[uid] = unplaced
             self._attach(unplaced)
         self.nodes.remove(row)
-        self.touched.add(row)
+        self.changes.append((row, None, 0))
 
     def put_pod(self, pod: Pod, usage: PodUsage, *, assumed: bool = False) -> None:
         """Adds or replaces the pod of this UID."""
+        row = self.nodes.table.index.get(pod.spec.node_name, UNPLACED)
+        self.put_record(PodRecord(pod, row, self.kind_of(pod, usage), assumed))
+
+    def kind_of(self, pod: Pod, usage: PodUsage) -> PodKind:
+        """What ``pod``, which takes ``usage``, counts as; equal parts are those that other pods have."""
         class_key = _class_key(pod)
         known = self.pods.classes.get(class_key)
         terms_key = affinity_key(pod)
         known_terms = self.pods.affinities.get(terms_key) if terms_key is not None else None
-        record = PodRecord(
-            pod,
-            self.nodes.table.index.get(pod.spec.node_name, UNPLACED),
-            self.nodes.footprint(usage).usage,
+        return PodKind(
+            self.nodes.shared(usage),
             known.key if known is not None else class_key,
             known_terms.key if known_terms is not None else terms_key,
-            assumed,
+            _has_storage(pod),
         )
-        old = self.pods.records.get(pod.metadata.uid)
+
+    def put_record(self, record: PodRecord) -> None:
+        """Adds or replaces the record of this UID."""
+        uid = record.pod.metadata.uid
+        old = self.pods.records.get(uid)
         if old is not None and _same_place(old, record):
-            self.pods.records[pod.metadata.uid] = record
-            self.touched.add(record.row)
+            self.pods.records[uid] = record
+            self.changes.append((record.row, record, 0))
             return
         if old is not None:
             self._detach(old)
-        self.pods.records[pod.metadata.uid] = record
+        self.pods.records[uid] = record
         self._attach(record)
 
     def remove_pod(self, uid: str) -> None:
@@ -124,50 +142,53 @@ class TableWriter:
     def put_object(self, item: TabledObject) -> None:
         """Adds or replaces an object that is neither node nor pod."""
         if self.objects.put(item):
-            self.touched.add(UNPLACED)
+            self.changes.append((UNPLACED, None, 0))
 
     def remove_object(self, kind: type[Object], key: ObjectKey) -> None:
         """Removes an object that is neither node nor pod."""
         self.objects.remove(kind, key)
-        self.touched.add(UNPLACED)
+        self.changes.append((UNPLACED, None, 0))
 
     def _attach(self, record: PodRecord) -> None:
-        uid, row, name = record.pod.metadata.uid, record.row, record.pod.spec.node_name
-        self.touched.add(row)
+        pod, row, kind = record.pod, record.row, record.kind
+        uid = pod.metadata.uid
+        self.changes.append((row, record, 1))
         if row == UNPLACED:
-            if name:
-                _add(self._waiting, name, uid)
-            elif record.pod.status.nominated_node_name:
-                _add(self._nominated, record.pod.status.nominated_node_name, uid)
+            if pod.spec.node_name:
+                _add(self._waiting, pod.spec.node_name, uid)
+            elif pod.status.nominated_node_name:
+                _add(self._nominated, pod.status.nominated_node_name, uid)
             return
-        self.nodes.take(row, self.nodes.footprint(record.usage))
+        self.nodes.take(row, kind.usage)
         _add(self._by_row, row, uid)
-        if _has_storage(record.pod):
+        if kind.has_storage:
             _add(self._with_storage, row, uid)
-        pod_class = self._classes.writable(record.class_key)
+        pod_class = self._classes.writable(kind.class_key)
         if pod_class is None:
-            namespace, _, terminating = key = record.class_key
-            pod_class = PodClass(key, namespace, record.pod.metadata.labels, terminating)
-            self._classes.put(key, pod_class)
-        pod_class.counts[row] = pod_class.counts.get(row, 0) + 1
-        if record.affinity_key is not None:
-            self._attach_affinity(record.affinity_key, record)
+            namespace, _, terminating = kind.class_key
+            pod_class = PodClass(kind.class_key, namespace, pod.metadata.labels, terminating)
+            self._classes.put(kind.class_key, pod_class)
+        counts = pod_class.counts
+        counts[row] = counts.get(row, 0) + 1
+        if kind.affinity_key is not None:
+            self._attach_affinity(kind.affinity_key, record)
 
     def _detach(self, record: PodRecord) -> None:
-        uid, row, name = record.pod.metadata.uid, record.row, record.pod.spec.node_name
-        self.touched.add(row)
+        pod, row, kind = record.pod, record.row, record.kind
+        uid = pod.metadata.uid
+        self.changes.append((row, record, -1))
         if row == UNPLACED:
-            if name:
-                _discard(self._waiting, name, uid)
-            elif record.pod.status.nominated_node_name:
-                _discard(self._nominated, record.pod.status.nominated_node_name, uid)
+            if pod.spec.node_name:
+                _discard(self._waiting, pod.spec.node_name, uid)
+            elif pod.status.nominated_node_name:
+                _discard(self._nominated, pod.status.nominated_node_name, uid)
             return
-        self.nodes.give_back(row, self.nodes.footprint(record.usage))
+        self.nodes.give_back(row, kind.usage)
         _discard(self._by_row, row, uid)
         _discard(self._with_storage, row, uid)
-        _discount(self._classes, record.class_key, row)
-        if record.affinity_key is not None:
-            _discount(self._affinities, record.affinity_key, row)
+        _discount(self._classes, kind.class_key, row)
+        if kind.affinity_key is not None:
+            _discount(self._affinities, kind.affinity_key, row)
 
     def _attach_affinity(self, key: AffinityKey, record: PodRecord) -> None:
         affinity = self._affinities.writable(key)
@@ -223,8 +244,5 @@ def _same_place(old: PodRecord, new: PodRecord) -> bool:
         old.row == new.row
         and old.pod.spec.node_name == new.pod.spec.node_name
         and old.pod.status.nominated_node_name == new.pod.status.nominated_node_name
-        and old.usage == new.usage
-        and old.class_key == new.class_key
-        and old.affinity_key == new.affinity_key
-        and _has_storage(old.pod) == _has_storage(new.pod)
+        and old.kind == new.kind
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
 from mooring.framework.resources import PodUsage
@@ -50,24 +52,35 @@ class AffinityClass:
     counts: dict[int, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class PodRecord:
+class PodKind(msgspec.Struct, frozen=True, gc=False):
+    """What pods of one template count as; worked out once for all of them.
+
+    Attributes:
+        usage: What one takes from its node.
+        class_key: Its class in ``PodTable.classes``.
+        affinity_key: Its class in ``PodTable.affinities``; None when it has no terms about other pods.
+        has_storage: Whether it has a claim or a disk.
+    """
+
+    usage: PodUsage
+    class_key: ClassKey
+    affinity_key: AffinityKey | None
+    has_storage: bool
+
+
+class PodRecord(msgspec.Struct, frozen=True, gc=False):
     """One pod as the state knows it. A change makes a new record, so a reader may keep one.
 
     Attributes:
         pod: The object; ``spec.node_name`` names its node when it has one, also while it is only assumed.
         row: The row of its node, or ``UNPLACED``.
-        usage: What it takes from that node.
-        class_key: Its class in ``PodTable.classes``, which has it while one of its pods is placed.
-        affinity_key: Its class in ``PodTable.affinities``; None when it has no terms about other pods.
+        kind: What it counts as; its classes are in the table while one of their pods is placed.
         assumed: A decision placed it, and the cluster hasn't confirmed that yet.
     """
 
     pod: Pod
     row: int
-    usage: PodUsage
-    class_key: ClassKey
-    affinity_key: AffinityKey | None = None
+    kind: PodKind
     assumed: bool = False
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from mooring.framework.cluster_events import Listener
-from mooring.framework.columns import Int32s
 from mooring.framework.objects import Node, Pod
+from mooring.framework.pod_table import PodKind, PodRecord
 from mooring.framework.view import Snapshot
+
+RowChange = tuple[int, PodRecord | None, int]
+"""One change: the row, ``UNPLACED`` when it touches none; the pod that came (1), left (-1) or only changed
+otherwise (0); without a pod the row's node changed or, on no row, some other object."""
 
 
 class ClusterState(Protocol):
@@ -29,12 +33,18 @@ class ClusterState(Protocol):
         """The pod of that name as it is now, also one that is assumed; None when there is none."""
         ...
 
-    def rows_changed_since(self, version: int) -> Int32s | None:
-        """int32[]: the rows touched after ``version``, each once; None when the log is too short."""
+    def changes_since(self, version: int) -> Sequence[RowChange] | None:
+        """What changed after ``version``, one entry per version; None when the log is too short."""
         ...
 
-    def assume(self, pod: Pod, node_name: str) -> None:
+    def kind_of(self, pod: Pod) -> PodKind:
+        """What ``pod`` counts as, for ``assume`` of all pods that differ from it only in name and UID."""
+        ...
+
+    def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:
         """Count ``pod`` on the node from now on, before the cluster confirms it.
+
+        ``kind`` is what it counts as, when the caller has that already.
 
         Raises:
             KeyError: There is no such node.

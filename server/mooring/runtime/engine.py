@@ -190,8 +190,8 @@ class Engine:
 
     def _touched(self, row: int, version: int) -> bool:
         """Whether the row changed after ``version``; unknown counts as yes."""
-        changed = self.state.rows_changed_since(version)
-        return changed is None or bool((changed == row).any())
+        changed = self.state.changes_since(version)
+        return changed is None or any(at == row for at, _, _ in changed)
 
 
 def all_rows(state: ClusterState) -> Int32s:
