@@ -1,0 +1,76 @@
+"""One Lease of coordination.k8s.io at the API server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mooring.cluster.api.answers import Response, failure
+from mooring.cluster.api.client import ApiServer
+from mooring.cluster.api.resources import RESOURCES
+
+Document = dict[str, Any]
+"""A Lease as JSON values."""
+
+
+class Lease:
+    """Reads and writes the Lease of a name. Safe from any thread; each call blocks for its answer.
+
+    Args:
+        api: Where it is.
+        namespace: Its namespace.
+        name: Its name.
+        timeout_seconds: For each request.
+    """
+
+    def __init__(self, api: ApiServer, namespace: str, name: str, timeout_seconds: float) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._name = name
+        self._timeout = timeout_seconds
+
+    def read(self) -> Document | None:
+        """The Lease; None when there is none.
+
+        Raises:
+            MooringError: The API server refused, or did not answer.
+        """
+        response = self._api.request("GET", self._path, timeout=self._timeout)
+        return None if response.status == 404 else self._document(response, "read")
+
+    def create(self, spec: Document) -> Document:
+        """Make the Lease.
+
+        Raises:
+            AbortedError: Somebody else did.
+            MooringError: The API server refused, or did not answer.
+        """
+        body = {
+            "apiVersion": RESOURCES["Lease"].versions[0],
+            "kind": "Lease",
+            "metadata": {"namespace": self._namespace, "name": self._name},
+            "spec": spec,
+        }
+        path = RESOURCES["Lease"].collection(self._namespace)
+        return self._document(self._api.request("POST", path, body=body, timeout=self._timeout), "create")
+
+    def replace(self, lease: Document) -> Document:
+        """Write the Lease.
+
+        Raises:
+            AbortedError: It changed since it was read.
+            MooringError: The API server refused, or did not answer.
+        """
+        response = self._api.request("PUT", self._path, body=lease, timeout=self._timeout)
+        return self._document(response, "write")
+
+    @property
+    def _path(self) -> str:
+        return RESOURCES["Lease"].item(self._namespace, self._name)
+
+    def _document(self, response: Response, verb: str) -> Document:
+        if not response.ok:
+            raise failure(response, f"{verb} lease {self._namespace}/{self._name}")
+        document: Document = msgspec.json.decode(response.body)
+        return document

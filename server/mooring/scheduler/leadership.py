@@ -1,0 +1,212 @@
+"""Which of several replicas schedules: the one that holds a Lease of coordination.k8s.io.
+
+Mirrors ``k8s.io/client-go/tools/leaderelection``. A Lease is no lock: a leader that is paused can't know that
+another one took over. So it counts only on its own monotonic clock, from the moment at which the last
+renewal that succeeded was sent, and stops well before the others may begin.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+import socket
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from mooring.framework import Clock
+from mooring.framework.errors import AbortedError, MooringError, NotFoundError
+
+log = logging.getLogger(__name__)
+
+JITTER = 1.2
+"""Replicas that wait for the lease spread their attempts by up to this share of the retry period."""
+
+Document = dict[str, Any]
+"""A Lease as JSON values."""
+
+
+class LeaseStore(Protocol):
+    """One Lease at the API server. Each call blocks until there is an answer, or its time is over.
+
+    Every method raises MooringErrors.
+    """
+
+    def read(self) -> Document | None:
+        """The Lease; None when there is none."""
+        ...
+
+    def create(self, spec: Document) -> Document:
+        """Make the Lease; AbortedError when somebody else did."""
+        ...
+
+    def replace(self, lease: Document) -> Document:
+        """Write the Lease; AbortedError when it isn't of the ``resourceVersion`` in it any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTimes:
+    """In seconds, as ``leaderElection`` of the configuration has them.
+
+    Attributes:
+        lease_duration: So long after the last renewal that they saw do the others wait.
+        renew_deadline: So long after its last renewal does the leader lead; shorter than the former.
+        retry_period: Between two attempts.
+    """
+
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+
+def new_identity() -> str:
+    """A name that no other process has."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+class LeaderElection:
+    """Takes part in an election; implements ``Leadership``. Safe from any thread.
+
+    Args:
+        store: The Lease.
+        identity: This process's name in it.
+        times: The election's pace.
+        clock: The time.
+        lost: Called, once, when this process has led and leads no more.
+    """
+
+    def __init__(
+        self,
+        store: LeaseStore,
+        identity: str,
+        times: LeaseTimes,
+        clock: Clock,
+        lost: Callable[[], None],
+    ) -> None:
+        self.identity = identity
+        self._store = store
+        self._times = times
+        self._clock = clock
+        self._lost = lost
+        self._lease: Document | None = None
+        self._seen_at = -math.inf
+        self._leads_until = -math.inf
+        self._has_led = False
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="leader-election", daemon=True)
+
+    def is_leader(self) -> bool:
+        return self._clock.monotonic() < self._leads_until
+
+    def leader(self) -> str:
+        return _holder(self._lease) if self._lease else ""
+
+    def start(self) -> None:
+        """Take part."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take part no more, and let go of the lease, so that another one need not wait for its end."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        if self.is_leader() and self._lease is not None:
+            self._leads_until = -math.inf
+            self._release(self._lease)
+
+    def step(self) -> bool:
+        """Try once to take or renew the lease; True when this process leads now."""
+        sent_at = self._clock.monotonic()
+        try:
+            held = self._try()
+        except MooringError as error:
+            log.warning("the lease could not be taken or renewed: %s", error)
+            held = False
+        if held:
+            self._leads_until = sent_at + self._times.renew_deadline
+            if not self._has_led:
+                self._has_led = True
+                log.info("successfully acquired the lease as %s", self.identity)
+        return held
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self.step()
+            if self._has_led and not self.is_leader():
+                log.error("leaderelection lost")
+                self._lost()
+                return
+            spread = 0.0 if self._has_led else random.uniform(0, JITTER)  # noqa: S311 - a pause
+            self._stopping.wait(self._times.retry_period * (1 + spread))
+
+    def _try(self) -> bool:
+        if self._has_led and self._lease is not None:
+            try:
+                self._see(self._store.replace({**self._lease, "spec": self._spec(self._lease)}))
+            except (AbortedError, NotFoundError):
+                log.warning("somebody else wrote the lease; reading it again")
+            else:
+                return True
+        return self._take(self._store.read())
+
+    def _take(self, lease: Document | None) -> bool:
+        if lease is None:
+            self._see(self._store.create(self._spec(None)))
+            return True
+        if self._lease is None or _version(lease) != _version(self._lease):
+            self._see(lease)
+        if _holder(lease) not in ("", self.identity):
+            self._leads_until = -math.inf
+            if self._clock.monotonic() < self._seen_at + _duration(lease):
+                return False
+        self._see(self._store.replace({**lease, "spec": self._spec(lease)}))
+        return True
+
+    def _see(self, lease: Document) -> None:
+        self._lease = lease
+        self._seen_at = self._clock.monotonic()
+
+    def _spec(self, lease: Document | None) -> Document:
+        """What the Lease says once this process holds it."""
+        now = _timestamp(self._clock.now())
+        before: Document = (lease or {}).get("spec") or {}
+        renewed = lease is not None and _holder(lease) == self.identity
+        transitions = int(before.get("leaseTransitions") or 0)
+        return {
+            **before,
+            "holderIdentity": self.identity,
+            # Whole seconds: rounded up, so that nobody comes too early.
+            "leaseDurationSeconds": math.ceil(self._times.lease_duration),
+            "acquireTime": before.get("acquireTime", now) if renewed else now,
+            "renewTime": now,
+            "leaseTransitions": transitions if renewed or lease is None else transitions + 1,
+        }
+
+    def _release(self, lease: Document) -> None:
+        now = _timestamp(self._clock.now())
+        spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": now}
+        try:
+            self._store.replace({**lease, "spec": spec})
+        except MooringError as error:
+            log.warning("the lease was not released; others wait for its end: %s", error)
+
+
+def _holder(lease: Document) -> str:
+    return (lease.get("spec") or {}).get("holderIdentity") or ""
+
+
+def _version(lease: Document) -> str:
+    return str(lease["metadata"].get("resourceVersion", ""))
+
+
+def _duration(lease: Document) -> float:
+    return float((lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
+
+
+def _timestamp(now: float) -> str:
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,165 @@
+"""The election: one leader at a time, whatever happens to clocks, processes and requests."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mooring.framework.errors import AbortedError, UnavailableError
+from mooring.scheduler.leadership import Document, LeaderElection, LeaseTimes
+
+from .fakes import FakeClock
+
+TIMES = LeaseTimes(lease_duration=15, renew_deadline=10, retry_period=2)
+
+
+class FakeStore:
+    """A Lease with optimistic concurrency, as the API server has it."""
+
+    def __init__(self) -> None:
+        self.lease: Document | None = None
+        self.fault: Callable[[], None] = lambda: None
+
+    def read(self) -> Document | None:
+        self.fault()
+        return copy.deepcopy(self.lease)
+
+    def create(self, spec: Document) -> Document:
+        self.fault()
+        if self.lease is not None:
+            raise AbortedError("there is one", reason="OBJECT_CHANGED")
+        return self._write({"metadata": {"resourceVersion": "0"}, "spec": spec})
+
+    def replace(self, lease: Document) -> Document:
+        self.fault()
+        if self.lease is None or lease["metadata"] != self.lease["metadata"]:
+            raise AbortedError("it changed", reason="OBJECT_CHANGED")
+        return self._write(lease)
+
+    def _write(self, lease: Document) -> Document:
+        version = int(lease["metadata"]["resourceVersion"]) + 1
+        self.lease = copy.deepcopy({**lease, "metadata": {"resourceVersion": str(version)}})
+        return copy.deepcopy(self.lease)
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        assert self.lease is not None
+        spec: dict[str, Any] = self.lease["spec"]
+        return spec
+
+
+class SkewedClock:
+    """Runs at ``rate`` times the true clock, with its date off by ``skew`` seconds."""
+
+    def __init__(self, true: FakeClock, rate: float = 1.0, skew: float = 0.0) -> None:
+        self.true, self.rate, self.skew, self.began = true, rate, skew, true.time
+
+    def now(self) -> float:
+        return self.true.time + self.skew
+
+    def monotonic(self) -> float:
+        return (self.true.time - self.began) * self.rate
+
+
+def election(store: FakeStore, name: str, clock: FakeClock | SkewedClock) -> LeaderElection:
+    return LeaderElection(store, name, TIMES, clock, lambda: None)
+
+
+def unavailable() -> None:
+    raise UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE")
+
+
+def test_the_first_takes_it_and_the_second_waits() -> None:
+    clock, store = FakeClock(), FakeStore()
+    first, second = election(store, "first", clock), election(store, "second", clock)
+    assert (first.step(), second.step()) == (True, False)
+    for _ in range(20):
+        clock.advance(2)
+        assert (first.step(), second.step()) == (True, False)
+    assert second.leader() == "first"
+    assert store.spec["leaseTransitions"] == 0
+
+
+def test_two_leaders() -> None:
+    """C1: the leader is stopped for 60 s and goes on: it leads no more, from its first look at the clock."""
+    clock, store = FakeClock(), FakeStore()
+    paused, other = election(store, "paused", clock), election(store, "other", clock)
+    paused.step()
+    for _ in range(30):
+        other.step()
+        clock.advance(2)
+        assert not (paused.is_leader() and other.is_leader())
+    assert (paused.is_leader(), other.is_leader()) == (False, True)
+    assert (paused.step(), paused.is_leader(), other.step()) == (False, False, True)
+    assert store.spec["leaseTransitions"] == 1
+
+
+@pytest.mark.parametrize("skew", [3600.0, -3600.0], ids=["an hour ahead", "an hour behind"])
+@given(
+    rate=st.floats(1 / 1.45, 1.45),
+    turns=st.lists(st.tuples(st.sampled_from("abcx"), st.floats(0.0, 9.0)), max_size=60),
+)
+def test_lease_clock(skew: float, rate: float, turns: list[tuple[str, float]]) -> None:
+    """C2: dates don't matter, nor does a clock that runs faster or slower by less than lease/renew."""
+    true, store = FakeClock(), FakeStore()
+    replicas = {
+        "a": election(store, "a", SkewedClock(true)),
+        "b": election(store, "b", SkewedClock(true, skew=skew)),
+        "c": election(store, "c", SkewedClock(true, rate)),
+    }
+    for name, seconds in turns:
+        true.advance(seconds)
+        store.fault = unavailable if name == "x" else lambda: None
+        for replica in replicas.values() if name == "x" else [replicas[name]]:
+            replica.step()
+        assert sum(replica.is_leader() for replica in replicas.values()) <= 1
+
+
+def test_a_leader_that_hears_nothing_stops_before_the_others_begin() -> None:
+    clock, store = FakeClock(), FakeStore()
+    leader = election(store, "leader", clock)
+    leader.step()
+    store.fault = unavailable
+    led = 0
+    while leader.is_leader():
+        clock.advance(2)
+        assert not leader.step()
+        led += 2
+    assert led == TIMES.renew_deadline
+
+
+def test_a_renewal_whose_answer_was_lost_is_read_again() -> None:
+    clock, store = FakeClock(), FakeStore()
+    leader = election(store, "leader", clock)
+    leader.step()
+    assert store.lease is not None
+    store.replace(copy.deepcopy(store.lease))
+    clock.advance(2)
+    assert leader.step()
+
+
+def test_a_released_lease_is_taken_at_once() -> None:
+    clock, store = FakeClock(), FakeStore()
+    first, second = election(store, "first", clock), election(store, "second", clock)
+    first.step()
+    first.stop()
+    assert store.spec["holderIdentity"] == ""
+    assert not first.is_leader()
+    assert second.step()
+
+
+def test_what_others_wrote_into_the_lease_stays() -> None:
+    clock, store = FakeClock(), FakeStore()
+    leader = election(store, "leader", clock)
+    leader.step()
+    assert store.lease is not None
+    store.lease["spec"]["strategy"] = "OldestEmulationVersion"
+    store.replace(store.lease)
+    leader.step()
+    assert store.spec["strategy"] == "OldestEmulationVersion"
+    assert store.spec["leaseDurationSeconds"] == 15
