@@ -30,8 +30,9 @@ from mooring.framework.errors import (
     UnavailableError,
 )
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.binding_cycle import BindingCycle
 from mooring.runtime.engine import Engine, all_rows
-from mooring.runtime.placing import bind, place
+from mooring.runtime.placing import Committer
 from mooring.testing import make_node, make_pod
 
 from .fakes import profile, registry_of
@@ -86,15 +87,16 @@ def tracing(said: list[str], name: str, **answers: Status) -> type[Plugin[Any]]:
     return Tracing
 
 
-def engine_of(binder: Binder, *plugins: type[Plugin[Any]]) -> tuple[Engine, State]:
-    """An engine over one node; DefaultBinder comes last."""
+def committer_of(binder: Binder, *plugins: type[Plugin[Any]]) -> tuple[Committer, Engine, State]:
+    """A committer over one node; DefaultBinder comes last."""
     state = State()
     state.replace("test", [make_node("a")])
     config = profile(plugins)
     enabled = config["profiles"][0]["plugins"]["multiPoint"]["enabled"]
     enabled.append(enabled.pop(1))
     registry = registry_of(plugins)
-    return build_engine(from_document(config, registry.catalog()), registry, state, binder), state
+    engine = build_engine(from_document(config, registry.catalog()), registry, state, binder)
+    return Committer(BindingCycle(engine)), engine, state
 
 
 def taken(state: State) -> int:
@@ -105,8 +107,8 @@ def taken(state: State) -> int:
 def test_the_points_run_in_the_frameworks_order() -> None:
     said: list[str] = []
     binder = Binder()
-    engine, state = engine_of(binder, tracing(said, "One"), tracing(said, "Two"))
-    placement = place(engine, make_pod("web"), engine.profile(), all_rows)
+    committer, engine, state = committer_of(binder, tracing(said, "One"), tracing(said, "Two"))
+    placement = committer.place(make_pod("web"), engine.profile(), all_rows)
     assert said == [
         f"{plugin}.{point}"
         for point in ("reserve", "permit", "pre_bind", "bind", "post_bind")
@@ -131,8 +133,10 @@ def test_a_refusal_is_undone_in_reverse_and_the_node_is_free_again(
 ) -> None:
     said: list[str] = []
     binder = Binder()
-    engine, state = engine_of(binder, tracing(said, "Other"), tracing(said, "One", **{point: answer}))
-    placement = place(engine, make_pod(), engine.profile(), all_rows)
+    committer, engine, state = committer_of(
+        binder, tracing(said, "Other"), tracing(said, "One", **{point: answer})
+    )
+    placement = committer.place(make_pod(), engine.profile(), all_rows)
     assert (placement.status.code, placement.status.plugin) == (answer.code, "One")
     assert [call for call in said if call.startswith("One.")] == [f"One.{p}" for p in (*ran, "unreserve")]
     assert said[-2:] == ["One.unreserve", "Other.unreserve"]
@@ -157,9 +161,9 @@ def test_a_refusal_is_undone_in_reverse_and_the_node_is_free_again(
 )
 def test_what_a_failed_binding_leaves_behind(error: MooringError, kept: int, last: str) -> None:
     said: list[str] = []
-    engine, state = engine_of(Binder(error), tracing(said, "One"))
+    committer, engine, state = committer_of(Binder(error), tracing(said, "One"))
     with pytest.raises(type(error)):
-        place(engine, make_pod(), engine.profile(), all_rows)
+        committer.place(make_pod(), engine.profile(), all_rows)
     assert said[-1] == last
     assert taken(state) == kept
 
@@ -173,9 +177,9 @@ def test_out_of_time_before_the_binding_is_known_not_to_be_bound() -> None:
                 raise DeadlineExceededError("nobody waits any more")
 
     said: list[str] = []
-    engine, state = engine_of(Binder(), tracing(said, "One"))
+    committer, engine, state = committer_of(Binder(), tracing(said, "One"))
     with pytest.raises(DeadlineExceededError):
-        place(engine, make_pod(), engine.profile(), all_rows, progress=Late())
+        committer.place(make_pod(), engine.profile(), all_rows, progress=Late())
     assert said == ["One.reserve", "One.unreserve"]
     assert taken(state) == 0
 
@@ -183,9 +187,9 @@ def test_out_of_time_before_the_binding_is_known_not_to_be_bound() -> None:
 @pytest.mark.parametrize("point", ["reserve", "permit", "pre_bind", "bind"])
 def test_an_answer_that_is_no_status_fails_by_name(point: str) -> None:
     broken: Any = "yes"
-    engine, state = engine_of(Binder(), tracing([], "Odd", **{point: broken}))
+    committer, engine, state = committer_of(Binder(), tracing([], "Odd", **{point: broken}))
     with pytest.raises(PluginFailureError, match=r"Odd.*returned str, not Status"):
-        place(engine, make_pod(), engine.profile(), all_rows)
+        committer.place(make_pod(), engine.profile(), all_rows)
     assert taken(state) == 0
 
 
@@ -196,9 +200,9 @@ def test_a_raising_plugin_gives_the_node_back() -> None:
         def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
             raise RuntimeError("lost the disk")
 
-    engine, state = engine_of(Binder(), Raising)
+    committer, engine, state = committer_of(Binder(), Raising)
     with pytest.raises(PluginFailureError, match=r"Raising.*PreBind.*RuntimeError: lost the disk"):
-        place(engine, make_pod(), engine.profile(), all_rows)
+        committer.place(make_pod(), engine.profile(), all_rows)
     assert taken(state) == 0
 
 
@@ -214,10 +218,10 @@ def test_a_raising_plugin_gives_the_node_back() -> None:
 )
 def test_pods_that_must_not_be_bound(fields: dict[str, Any], reason: str) -> None:
     binder = Binder()
-    engine, _ = engine_of(binder)
+    committer, engine, _ = committer_of(binder)
     for attempt in (
-        lambda: bind(engine, make_pod(**fields), "a", engine.profile()),
-        lambda: place(engine, make_pod(**fields), engine.profile(), all_rows),
+        lambda: committer.bind(make_pod(**fields), "a", engine.profile()),
+        lambda: committer.place(make_pod(**fields), engine.profile(), all_rows),
     ):
         with pytest.raises(FailedPreconditionError) as caught:
             attempt()
@@ -227,13 +231,13 @@ def test_pods_that_must_not_be_bound(fields: dict[str, Any], reason: str) -> Non
 
 def test_binding_again_to_the_same_node_is_safe() -> None:
     binder = Binder()
-    engine, state = engine_of(binder)
+    committer, engine, state = committer_of(binder)
     for _ in range(2):
-        assert bind(engine, make_pod(), "a", engine.profile()).outcome is BindOutcome.BOUND
+        assert committer.bind(make_pod(), "a", engine.profile()).outcome is BindOutcome.BOUND
     assert taken(state) == 1
 
 
 def test_an_unknown_node_is_refused() -> None:
-    engine, _ = engine_of(Binder())
+    committer, engine, _ = committer_of(Binder())
     with pytest.raises(NotFoundError, match="'nowhere' is not known"):
-        bind(engine, make_pod(), "nowhere", engine.profile())
+        committer.bind(make_pod(), "nowhere", engine.profile())

@@ -22,6 +22,8 @@ from mooring.framework import (
     Pod,
 )
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.placing import Committer
 from mooring.runtime.registry import Registry, new_in_tree_registry
 from mooring.service.backend import Backend, Limits, SourceState
 from mooring.service.errors import DETAILS_KEY, failure_of
@@ -84,6 +86,8 @@ def world(
     plugins: Sequence[Kind] = (),
     document: dict[str, Any] | None = None,
     binder: Binder | None = None,
+    api: Any = None,
+    settling_seconds: float = 0.0,
     push: bool = False,
     limits: Limits | None = None,
     max_abandoned: int = 32,
@@ -95,13 +99,20 @@ def world(
     state.replace("test", objects)
     metrics = Metrics()
     engine = build_engine(
-        loaded, registry, state, binder or LocalBinder(state), observer=MetricsObserver(metrics)
+        loaded,
+        registry,
+        state,
+        binder or LocalBinder(state),
+        observer=MetricsObserver(metrics),
+        cluster=api,
     )
     source = PushSource(state)
     slots = Slots(2, max_abandoned)
     given = (lambda: [source_state(s) for s in source.describe()]) if push else sources
+    cycle = BindingCycle(engine, api=api, settling_seconds=settling_seconds)
     backend = Backend(
         engine=engine,
+        committer=Committer(cycle),
         slots=slots,
         decoder=Decoder(),
         configuration_hash=loaded.hash,
@@ -114,12 +125,14 @@ def world(
         profile_documents={},
         pushes=PushBridge(source) if push else None,
         api_server_connected=binder is not None,
+        read_pod=api.read_pod if api else None,
         metrics=metrics,
     )
     try:
         yield World(replace(backend, limits=limits) if limits else backend, state)
     finally:
         slots.stop()
+        cycle.stop()
 
 
 def _configured(
@@ -169,6 +182,7 @@ class Mapped:
         method = getattr(self._servicer, name)
 
         def call(request: Any, context: grpc.ServicerContext) -> Any:
+            context.auth_context = dict  # type: ignore[method-assign] # grpcio-testing has none
             try:
                 return method(request, context)
             except Exception as error:  # noqa: BLE001 - as the server does

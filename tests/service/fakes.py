@@ -36,6 +36,16 @@ class RecordingBinder:
         return self._outcome
 
 
+class PodsOnly:
+    """As much of a ClusterApi as a server needs that only reads pods: these, by namespace/name."""
+
+    def __init__(self, *pods: Pod) -> None:
+        self.pods = {pod.key: pod for pod in pods}
+
+    def read_pod(self, namespace: str, name: str) -> Pod | None:
+        return self.pods.get(f"{namespace}/{name}")
+
+
 def filtering(name: str, answer: Callable[[str], Any]) -> Kind:
     """A Filter plugin that says ``answer(node)``."""
 

@@ -12,7 +12,7 @@ from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import PodReference
 from tests.service.backends import WAYS, direct, refused, world
-from tests.service.fakes import RecordingBinder
+from tests.service.fakes import PodsOnly, RecordingBinder
 
 PRECONDITION = "FAILED_PRECONDITION"
 NODES = (make_node("a"), make_node("b"))
@@ -64,8 +64,8 @@ def test_a_pod_that_the_cluster_has_on_that_node_needs_no_binding() -> None:
 
 
 def test_the_api_server_may_know_a_pod_that_no_source_has_delivered() -> None:
-    binder = RecordingBinder()
-    with world(*NODES, binder=binder) as w, direct(w.backend) as stubs:
+    api = PodsOnly(make_pod("p"))
+    with world(*NODES, binder=RecordingBinder(), api=api) as w, direct(w.backend) as stubs:
         assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.BIND_OUTCOME_BOUND
         assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.BIND_OUTCOME_BOUND
         elsewhere = refused(lambda: stubs.scheduling.Bind(order("p", "b")))

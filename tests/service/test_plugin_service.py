@@ -12,7 +12,7 @@ from mooring.service.plugins import IMPLEMENTED, POINTS
 from mooring.testing.builders import make_node
 from mooring.v1 import plugin_service_pb2 as pb
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
-from tests.service.backends import WAYS, Direct, configuration, direct, profile, refused, world
+from tests.service.backends import WAYS, Direct, configuration, direct, profile, world
 from tests.service.fakes import scoring
 
 
@@ -56,7 +56,7 @@ def test_capabilities_tell_the_limits() -> None:
     told = answer.limits
     assert (told.max_message_bytes, told.max_selected_nodes) == (1, 2)
     assert (told.max_batch_pods, told.max_concurrent_calls) == (3, 4)
-    assert list(answer.commit_modes) == [scheduling_pb.COMMIT_MODE_DRY_RUN, scheduling_pb.COMMIT_MODE_BIND]
+    assert list(answer.commit_modes) == scheduling_pb.CommitMode.values()[1:]
     assert len(answer.node_forms) == 3
     assert len(answer.encodings) == 2
     assert "Pod" in answer.object_kinds
@@ -95,11 +95,3 @@ def test_profiles_in_the_order_of_the_file() -> None:
     assert [(one.name, one.weight) for one in by_point[pb.EXTENSION_POINT_BIND]] == [("DefaultBinder", 0)]
     assert pb.EXTENSION_POINT_SCORE not in {point.extension_point for point in second.extension_points}
     assert answer.configuration_hash == w.backend.configuration_hash
-
-
-@pytest.mark.parametrize("name", ["Reserve", "Unreserve"])
-def test_what_comes_later_says_so(name: str) -> None:
-    with world(make_node()) as w, direct(w.backend) as stubs:
-        request = getattr(scheduling_pb, f"{name}Request")()
-        failure = refused(lambda: getattr(stubs.scheduling, name)(request))
-    assert (failure.code, failure.info.reason) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")

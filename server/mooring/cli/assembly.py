@@ -24,7 +24,9 @@ from mooring.framework import Binder, Gates, KubeVersion
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.binding_cycle import BindingCycle
 from mooring.runtime.engine import Engine
+from mooring.runtime.placing import Committer
 from mooring.runtime.progress import Observer
 from mooring.runtime.registry import Registry, installed_registry
 from mooring.service.backend import Backend, Limits
@@ -103,6 +105,7 @@ class Assembly:
     state: State
     source: Source
     engine: Engine
+    cycle: BindingCycle
     kube_version: str
     feature_gates: dict[str, bool]
     api_server_connected: bool
@@ -112,6 +115,7 @@ class Assembly:
         """What the servicers answer from."""
         return Backend(
             engine=self.engine,
+            committer=Committer(self.cycle),
             slots=slots,
             decoder=Decoder(),
             configuration_hash=self.configuration.hash,
@@ -133,6 +137,7 @@ class Assembly:
         """Load and follow the source until ``running`` ends."""
         self.source.start()
         running.callback(self.source.stop)
+        running.callback(self.cycle.stop)
 
     def not_ready(self) -> str:
         """Why no decisions can be made yet; "" once they can."""
@@ -190,6 +195,7 @@ def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Ob
         state=state,
         source=source_of(args.source, state),
         engine=engine,
+        cycle=BindingCycle(engine),
         kube_version=args.kube_version,
         feature_gates=dict(args.feature_gates or {}),
         api_server_connected=isinstance(binder, KubernetesBinder),

@@ -31,6 +31,10 @@ class LocalContext:
         """How long the caller waits."""
         return self._seconds
 
+    def auth_context(self) -> dict[str, list[bytes]]:
+        """The caller is this process."""
+        return {}
+
     def add_callback(self, callback: Callable[[], None]) -> bool:
         """The caller never goes away before its time."""
         return True

@@ -18,8 +18,9 @@ from mooring.cli.options import Option
 from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_json, print_line, print_table
 from mooring.framework import Pod
 from mooring.framework.errors import FailedPreconditionError, NotFoundError, PluginFailureError
+from mooring.runtime.binding_cycle import BindingCycle
 from mooring.runtime.engine import Engine, all_rows
-from mooring.runtime.placing import place
+from mooring.runtime.placing import Committer
 
 
 def add(commands: Commands) -> None:
@@ -59,8 +60,9 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if args.profile:
         engine.profile(args.profile)
     pending = [pod for pod in manifests.pods if not pod.spec.node_name and not pod.finished]
+    committer = Committer(BindingCycle(engine))
     outcomes = [
-        _placed(engine, pod, args)
+        _placed(engine, committer, pod, args)
         for pod in track(
             queued(engine, pending),
             description="placing",
@@ -89,9 +91,9 @@ def queued(engine: Engine, pods: list[Pod]) -> list[Pod]:
     return sorted(pods, key=functools.cmp_to_key(compare))
 
 
-def _placed(engine: Engine, pod: Pod, args: argparse.Namespace) -> Outcome:
+def _placed(engine: Engine, committer: Committer, pod: Pod, args: argparse.Namespace) -> Outcome:
     try:
-        placement = place(engine, pod, engine.profile(args.profile, pod), all_rows, seed=args.seed)
+        placement = committer.place(pod, engine.profile(args.profile, pod), all_rows, seed=args.seed)
     except (PluginFailureError, FailedPreconditionError, NotFoundError) as failure:
         return Outcome(pod.key, None, None, str(failure))
     choice = placement.choice

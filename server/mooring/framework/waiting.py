@@ -33,7 +33,7 @@ class WaitingPod(Protocol):
         ...
 
     def reject(self, plugin: str, message: str) -> bool:
-        """It is not bound: Unschedulable, by ``plugin``, for ``message``. False when it had gone on before."""
+        """It is not bound: Unschedulable, by ``plugin``, for ``message``. False when it went on before."""
         ...
 
 

@@ -6,9 +6,10 @@ import logging
 from collections.abc import Mapping
 
 from mooring.config import Configuration
-from mooring.framework import Binder, ClusterState, Handle, KubeVersion
+from mooring.framework import Binder, ClusterApi, ClusterState, Handle, KubeVersion
 from mooring.runtime.clock import SystemClock
 from mooring.runtime.engine import Engine
+from mooring.runtime.permit import PermitRoom
 from mooring.runtime.profile import build_profile
 from mooring.runtime.progress import NullObserver, Observer
 from mooring.runtime.registry import Registry
@@ -23,13 +24,17 @@ def build_engine(
     kube_version: str = "1.36",
     feature_gates: Mapping[str, bool] | None = None,
     observer: Observer | None = None,
+    cluster: ClusterApi | None = None,
 ) -> Engine:
     """Make every profile of ``configuration`` with its plugins, over ``state``.
+
+    ``binder`` and ``cluster`` are what the plugins find in their handle.
 
     Raises:
         RegistryError: A plugin can't be loaded or made.
     """
     observer = observer or NullObserver()
+    waiting = PermitRoom()
     handle = Handle(
         snapshot=lambda: state.snapshot,
         binder=binder,
@@ -38,9 +43,11 @@ def build_engine(
         kube_version=KubeVersion.parse(kube_version),
         feature_gates=dict(feature_gates or {}),
         count=observer.plugin_event,
+        cluster=cluster,
+        waiting=waiting,
     )
     profiles = {
         effective.scheduler_name: build_profile(effective, registry, handle)
         for effective in configuration.profiles
     }
-    return Engine(state, profiles, observer)
+    return Engine(state, profiles, observer, waiting)

@@ -1,28 +1,18 @@
-"""From the chosen node to the bound pod: Reserve, Permit, PreBind, Bind, PostBind, and back on failure.
+"""The extension points after the choice: Reserve, Permit, PreBind, Bind, PostBind, and Unreserve.
 
-Mirrors ``bindingCycle`` in ``schedule_one.go``.
+Mirrors ``framework/runtime/framework.go`` and ``bindingCycle`` in ``schedule_one.go``.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
-from mooring.framework import BindOutcome, Code, CycleState, Pod, Status
-from mooring.framework.errors import DeadlineExceededError, MooringError, UnavailableError
+from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, Pod, Status
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls, plugin_failure
 
-
-class UnknownOutcomeError(Exception):
-    """The binding may or may not have happened.
-
-    Attributes:
-        reason: Why nobody knows.
-    """
-
-    def __init__(self, reason: MooringError) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,67 +23,80 @@ class Committed:
     outcome: BindOutcome | None = None
 
 
-def commit(profile: Profile, state: CycleState, pod: Pod, node_name: str, calls: PluginCalls) -> Committed:
-    """Bind ``pod``, which is assumed on the node already, with the profile's plugins.
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One pod on its way to the node that was chosen for it.
 
-    When a plugin refuses or fails, the Unreserve plugins run in reverse order and the caller takes the
-    assumption back.
-
-    Raises:
-        UnknownOutcomeError: Nobody knows whether the pod is bound: what was reserved stays reserved.
-        MooringError: A plugin failed, or the binding did; Unreserve has run.
+    Attributes:
+        profile: Whose plugins are called.
+        notes: What the plugins of the decision left for those after it.
+        pod: The pod.
+        node_name: The node, on which the pod is assumed already.
     """
-    try:
-        status = _prepare(profile, state, pod, node_name, calls)
-        if status.ok:
-            status = _bind(profile, state, pod, node_name, calls)
-    except MooringError:
-        _unreserve(profile, state, pod, node_name)
-        raise
-    if not status.ok:
-        _unreserve(profile, state, pod, node_name)
-        return Committed(status)
-    for enabled in profile.post_bind:
-        calls.call(enabled.name, "PostBind", enabled.plugin.post_bind, state, pod, node_name)
-    return Committed(status, state.get(BindOutcome, BindOutcome))
 
+    profile: Profile
+    notes: CycleState
+    pod: Pod
+    node_name: str
 
-def _prepare(profile: Profile, state: CycleState, pod: Pod, node_name: str, calls: PluginCalls) -> Status:
-    """Reserve, Permit and PreBind: Success, or the first refusal."""
-    for reserve in profile.reserve:
-        answer = calls.call(reserve.name, "Reserve", reserve.plugin.reserve, state, pod, node_name)
-        if not (status := _said(reserve.name, "Reserve", answer)).ok:
-            return status
-    for permit in profile.permit:
-        answer, _ = calls.call(permit.name, "Permit", permit.plugin.permit, state, pod, node_name)
-        status = _said(permit.name, "Permit", answer)
-        if status.code is Code.WAIT:
-            return Status.unschedulable("asks to wait, which a call can't do").by(permit.name)
-        if not status.ok:
-            return status
-    for pre_bind in profile.pre_bind:
-        answer = calls.call(pre_bind.name, "PreBind", pre_bind.plugin.pre_bind, state, pod, node_name)
-        if not (status := _said(pre_bind.name, "PreBind", answer)).ok:
-            return status
-    return Status()
+    def reserve(self, calls: PluginCalls) -> Status:
+        """Success, or the first refusal; then ``unreserve`` has to follow."""
+        for enabled in self.profile.reserve:
+            answer = calls.call(enabled.name, "Reserve", enabled.plugin.reserve, *self._arguments)
+            if not (status := _said(enabled.name, "Reserve", answer)).ok:
+                return status
+        return SUCCESS
 
+    def unreserve(self) -> None:
+        """All Reserve plugins in reverse, those too that never ran; one that fails stops no other."""
+        for enabled in reversed(self.profile.reserve):
+            try:
+                enabled.plugin.unreserve(*self._arguments)
+            except Exception:
+                log.exception("plugin %s failed at Unreserve of pod %s", enabled.name, self.pod.key)
 
-def _bind(profile: Profile, state: CycleState, pod: Pod, node_name: str, calls: PluginCalls) -> Status:
-    """The answer of the first Bind plugin that doesn't skip.
+    def permit(self, calls: PluginCalls) -> tuple[Status, dict[str, float]]:
+        """Success or the first rejection, and by plugin how many seconds the pod is to wait."""
+        waits: dict[str, float] = {}
+        for enabled in self.profile.permit:
+            answer, seconds = calls.call(enabled.name, "Permit", enabled.plugin.permit, *self._arguments)
+            status = _said(enabled.name, "Permit", answer)
+            if status.code is Code.WAIT:
+                waits[enabled.name] = seconds
+            elif not status.ok:
+                return status, {}
+        return SUCCESS, waits
 
-    Raises:
-        UnknownOutcomeError: It did not hear what became of the binding.
-    """
-    calls.check()
-    for enabled in profile.bind:
-        try:
-            answer = calls.call(enabled.name, "Bind", enabled.plugin.bind, state, pod, node_name)
-        except (UnavailableError, DeadlineExceededError) as error:
-            raise UnknownOutcomeError(error) from error
-        status = _said(enabled.name, "Bind", answer)
-        if status.code is not Code.SKIP:
-            return status
-    raise plugin_failure("", "Bind", f"every Bind plugin of profile {profile.name!r} skipped the pod")
+    def pre_bind(self, calls: PluginCalls) -> Status:
+        """Success, or the first refusal."""
+        for enabled in self.profile.pre_bind:
+            answer = calls.call(enabled.name, "PreBind", enabled.plugin.pre_bind, *self._arguments)
+            if not (status := _said(enabled.name, "PreBind", answer)).ok:
+                return status
+        return SUCCESS
+
+    def bind(self, calls: PluginCalls) -> Committed:
+        """The answer of the first Bind plugin that doesn't skip."""
+        for enabled in self.profile.bind:
+            answer = calls.call(enabled.name, "Bind", enabled.plugin.bind, *self._arguments)
+            status = _said(enabled.name, "Bind", answer)
+            if status.code is not Code.SKIP:
+                return Committed(status, self.notes.get(BindOutcome, BindOutcome) if status.ok else None)
+        raise plugin_failure(
+            "", "Bind", f"every Bind plugin of profile {self.profile.name!r} skipped the pod"
+        )
+
+    def post_bind(self) -> None:
+        """Tell the PostBind plugins; the pod is bound, whatever they make of it."""
+        for enabled in self.profile.post_bind:
+            try:
+                enabled.plugin.post_bind(*self._arguments)
+            except Exception:
+                log.exception("plugin %s failed at PostBind of pod %s", enabled.name, self.pod.key)
+
+    @property
+    def _arguments(self) -> tuple[CycleState, Pod, str]:
+        return self.notes, self.pod, self.node_name
 
 
 def _said(plugin: str, point: str, answer: object) -> Status:
@@ -105,8 +108,3 @@ def _said(plugin: str, point: str, answer: object) -> Status:
     if not isinstance(answer, Status):
         raise plugin_failure(plugin, point, f"returned {type(answer).__name__}, not Status")
     return answer.by(plugin)
-
-
-def _unreserve(profile: Profile, state: CycleState, pod: Pod, node_name: str) -> None:
-    for enabled in reversed(profile.reserve):
-        enabled.plugin.unreserve(state, pod, node_name)

@@ -20,6 +20,7 @@ from mooring.framework.errors import NotFoundError, UnavailableError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle import CycleOptions, evaluate
 from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.permit import PermitRoom
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import NullObserver, Observer, PluginCalls, Progress, Unhurried
 from mooring.runtime.tie_break import choose, mix64
@@ -61,12 +62,23 @@ class Choice:
 
 
 class Engine:
-    """Decides with a set of profiles over one state. Safe from any thread."""
+    """Decides with a set of profiles over one state. Safe from any thread.
+
+    Attributes:
+        state: The state.
+        profiles: The profiles by name.
+        waiting: Where pods wait for the profiles' Permit plugins.
+    """
 
     def __init__(
-        self, state: ClusterState, profiles: Mapping[str, Profile], observer: Observer | None = None
+        self,
+        state: ClusterState,
+        profiles: Mapping[str, Profile],
+        observer: Observer | None = None,
+        waiting: PermitRoom | None = None,
     ) -> None:
         self.state = state
+        self.waiting = waiting or PermitRoom()
         self.profiles = dict(profiles)
         self._observer = observer or NullObserver()
         self._start = 0

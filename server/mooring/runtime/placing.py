@@ -1,26 +1,44 @@
-"""Decisions that count: the chosen node is assumed, then bound, and given back when that fails."""
+"""Decisions that count: the one way by which every pod gets its place, is bound, or gives the place back.
+
+The RPCs Reserve, Unreserve, Bind and Schedule, the extender's bind verb and the second scheduler all come
+this way. Mirrors ``scheduleOnePod`` in ``schedule_one.go``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mooring.framework import CycleState, Pod, Status
-from mooring.framework.errors import (
-    FailedPreconditionError,
-    MooringError,
-    NotFoundError,
+from mooring.framework import BindOutcome, CycleState, Pod, Status
+from mooring.framework.errors import InvalidArgumentError, PermissionDeniedError, UnavailableError
+from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.commit import Commit, Committed
+from mooring.runtime.engine import Choice, Rows
+from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.fitting import (
+    assume_if_fits,
+    bound_elsewhere,
+    no_longer_fits,
+    placed_pod,
+    refuse_placed,
+    still_fits,
 )
-from mooring.runtime.commit import Committed, UnknownOutcomeError, commit
-from mooring.runtime.engine import Choice, Engine, Rows
 from mooring.runtime.profile import Profile
-from mooring.runtime.progress import Progress
+from mooring.runtime.progress import Progress, Unhurried
+from mooring.runtime.reservations import Reservation, Stage
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What became of one pod: the choice, and how the binding ended when there was a node."""
+    """What became of one pod.
+
+    Attributes:
+        choice: The decision.
+        reservation: The place that it got and that is not bound yet.
+        committed: How the commit ended; None while there is a reservation, and without a node.
+    """
 
     choice: Choice
+    reservation: Reservation | None = None
     committed: Committed | None = None
 
     @property
@@ -29,93 +47,252 @@ class Placement:
         return self.committed.status if self.committed else self.choice.evaluation.status
 
 
-def place(
-    engine: Engine, pod: Pod, profile: Profile, rows: Rows, *, seed: int = 0, progress: Progress | None = None
-) -> Placement:
-    """Decide, assume and bind ``pod``.
+class Committer:
+    """Places pods. Safe from any thread.
 
-    Raises:
-        FailedPreconditionError: It has a node already, is being deleted or is gated.
-        MooringError: The decision or the binding failed.
+    Args:
+        cycle: What happens to a pod once it has its node.
+
+    Attributes:
+        reservations: The pods that have a place and are not bound.
     """
-    refuse_unbindable(pod)
-    choice = engine.decide_and_assume(pod, profile, rows, seed=seed, progress=progress)
-    if choice.node_name is None:
-        return Placement(choice)
-    notes = choice.evaluation.state
-    return Placement(choice, commit_assumed(engine, profile, notes, pod, choice.node_name, progress))
 
+    def __init__(self, cycle: BindingCycle) -> None:
+        self._cycle = cycle
+        self._engine = cycle.engine
+        self.reservations = cycle.reservations
 
-def bind(
-    engine: Engine, pod: Pod, node_name: str, profile: Profile, *, progress: Progress | None = None
-) -> Committed:
-    """Bind ``pod`` to the node that somebody chose. Repeating it for the same node is safe.
+    def require_leader(self) -> None:
+        """Refuse to go on without the lease.
 
-    Raises:
-        NotFoundError: The node is unknown (NODE_NOT_FOUND).
-        FailedPreconditionError: The pod is on another node, being deleted or gated.
-        MooringError: The binding failed.
-    """
-    if pod.spec.node_name != node_name:
-        refuse_unbindable(pod)
-    try:
-        engine.state.assume(pod, node_name)
-    except KeyError:
-        raise NotFoundError(
-            f"node {node_name!r} is not known; schedule the pod again",
-            reason="NODE_NOT_FOUND",
-            node=node_name,
-        ) from None
-    return commit_assumed(engine, profile, CycleState(), pod, node_name, progress)
+        Raises:
+            UnavailableError: Another process holds it (NOT_LEADER).
+        """
+        self._cycle.require_leader()
 
+    def place(
+        self, pod: Pod, profile: Profile, rows: Rows, *, seed: int = 0, progress: Progress | None = None
+    ) -> Placement:
+        """Decide, assume and bind ``pod``.
 
-def refuse_unbindable(pod: Pod) -> None:
-    """Refuse a pod that must not be bound.
+        Raises:
+            FailedPreconditionError: It has a node already, is being deleted or is gated.
+            MooringError: The decision or the binding failed.
+        """
+        begun = self.begin(pod, profile, rows, seed=seed, progress=progress)
+        if begun.reservation is None:
+            return begun
+        return Placement(begun.choice, committed=self.finish(begun.reservation, progress))
 
-    Raises:
-        FailedPreconditionError: It has a node (POD_BOUND_ELSEWHERE), is being deleted (POD_DELETING) or
-            gated (POD_GATED).
-    """
-    if pod.spec.node_name:
-        raise FailedPreconditionError(
-            f"pod {pod.key} is on node {pod.spec.node_name} already; forget this decision",
-            reason="POD_BOUND_ELSEWHERE",
-            pod=pod.key,
-            node=pod.spec.node_name,
-        )
-    if pod.metadata.deletion_timestamp:
-        raise FailedPreconditionError(
-            f"pod {pod.key} is being deleted; forget it", reason="POD_DELETING", pod=pod.key
-        )
-    if pod.spec.scheduling_gates:
-        gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
-        raise FailedPreconditionError(
-            f"pod {pod.key} is gated by {gates}; wait until the gates are gone",
-            reason="POD_GATED",
-            pod=pod.key,
-        )
+    def begin(
+        self, pod: Pod, profile: Profile, rows: Rows, *, seed: int = 0, progress: Progress | None = None
+    ) -> Placement:
+        """The scheduling cycle: decide, assume, Reserve, Permit.
 
+        The reservation that it gives belongs to the caller, who calls ``finish`` exactly once, from any
+        thread; until then every other call about the pod waits.
 
-def commit_assumed(
-    engine: Engine,
-    profile: Profile,
-    notes: CycleState,
-    pod: Pod,
-    node_name: str,
-    progress: Progress | None,
-) -> Committed:
-    """Commit the assumed pod. What is known to have failed is forgotten; an unknown outcome stays assumed.
+        Raises:
+            MooringError: As ``place``; nothing is left of it.
+        """
+        return self._decide(pod, profile, rows, seed, progress, keep=False)
 
-    Raises:
-        MooringError: A plugin or the binding failed.
-    """
-    try:
-        committed = commit(profile, notes, pod, node_name, engine.calls(profile, progress))
-    except UnknownOutcomeError as unknown:
-        raise unknown.reason from None
-    except MooringError:
-        engine.state.forget(pod.metadata.uid)
-        raise
-    if not committed.status.ok:
-        engine.state.forget(pod.metadata.uid)
-    return committed
+    def finish(self, reservation: Reservation, progress: Progress | None = None) -> Committed:
+        """The binding cycle: wait for Permit, PreBind, Bind, PostBind.
+
+        Raises:
+            MooringError: A plugin or the binding failed; what was reserved is released, or kept for as long
+                as nobody knows whether the pod is bound.
+        """
+        try:
+            return self._cycle.finish(reservation, progress)
+        finally:
+            self.reservations.end_turn(reservation.uid)
+
+    def place_reserved(
+        self,
+        pod: Pod,
+        profile: Profile,
+        rows: Rows,
+        *,
+        seed: int = 0,
+        owner: str = "",
+        progress: Progress | None = None,
+    ) -> Placement:
+        """Decide, assume and reserve ``pod``; ``bind`` or ``unreserve`` ends the reservation.
+
+        Raises:
+            MooringError: As ``place``; nothing is left of it.
+        """
+        placement = self._decide(pod, profile, rows, seed, progress, keep=True)
+        if placement.reservation is not None:
+            placement.reservation.owner = owner
+        return placement
+
+    def reserve(
+        self,
+        pod: Pod,
+        node_name: str,
+        profile: Profile,
+        *,
+        owner: str = "",
+        progress: Progress | None = None,
+    ) -> Status:
+        """Assume ``pod`` on the node that somebody chose and run Reserve. Repeating it is safe.
+
+        Returns:
+            Success, or why the node or a Reserve plugin won't have it; then nothing is reserved.
+
+        Raises:
+            NotFoundError: The node is unknown (NODE_NOT_FOUND).
+            FailedPreconditionError: The pod is on another node, being deleted or gated.
+        """
+        self._cycle.require_leader()
+        with self.reservations.turn(pod.metadata.uid, progress or Unhurried()):
+            known = self.reservations.get(pod.metadata.uid)
+            if known is not None:
+                if known.commit.node_name != node_name:
+                    raise bound_elsewhere(pod, known.commit.node_name)
+                return Status()
+            reservation, evaluation = self._assumed(pod, node_name, profile, progress)
+            if reservation is None:
+                return evaluation.status
+            reservation.owner = owner
+            status = self._cycle.reserve(reservation, progress)
+            if status.ok:
+                self._cycle.hold(reservation)
+            return status
+
+    def unreserve(
+        self, namespace: str, name: str, uid: str, *, owner: str = "", progress: Progress | None = None
+    ) -> bool:
+        """End the reservation of exactly this pod.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            InvalidArgumentError: The UID is that of a pod of another name.
+            PermissionDeniedError: Somebody else reserved it.
+            FailedPreconditionError: The pod is bound (POD_BOUND_ELSEWHERE).
+            UnavailableError: Whether it is bound is not known yet.
+        """
+        self._cycle.require_leader()
+        with self.reservations.turn(uid, progress or Unhurried()):
+            reservation = self.reservations.get(uid)
+            pod = reservation.commit.pod if reservation is not None else placed_pod(self._engine.state, uid)
+            if pod is None:
+                return False
+            if pod.key != f"{namespace}/{name}":
+                raise InvalidArgumentError.at("pod.uid", f"is not that of pod {namespace}/{name}")
+            if reservation is None:
+                raise bound_elsewhere(pod, pod.spec.node_name)
+            if reservation.owner not in ("", owner):
+                raise PermissionDeniedError(f"pod {pod.key} was reserved by somebody else", pod=pod.key)
+            if reservation.stage is Stage.UNKNOWN:
+                raise UnavailableError(
+                    f"whether pod {pod.key} is bound is not known yet; repeat the call",
+                    reason="API_SERVER_UNAVAILABLE",
+                    pod=pod.key,
+                )
+            self._cycle.release(reservation)
+            return True
+
+    def bind(
+        self, pod: Pod, node_name: str, profile: Profile, *, progress: Progress | None = None
+    ) -> Committed:
+        """Bind ``pod`` to the node that somebody chose. Repeating it for the same node is safe.
+
+        Raises:
+            NotFoundError: The node is unknown (NODE_NOT_FOUND).
+            FailedPreconditionError: The pod is on another node, being deleted or gated, or the filters refuse
+                the node by now (NODE_NO_LONGER_FITS).
+            MooringError: The binding failed.
+        """
+        self._cycle.require_leader()
+        with self.reservations.turn(pod.metadata.uid, progress or Unhurried()):
+            known = self.reservations.get(pod.metadata.uid)
+            if known is not None:
+                return self._bind_reserved(known, node_name, progress)
+            placed = placed_pod(self._engine.state, pod.metadata.uid)
+            if placed is not None and placed.spec.node_name == node_name:
+                return self._bind_again(pod, node_name, profile, progress)
+            reservation, evaluation = self._assumed(pod, node_name, profile, progress)
+            if reservation is None:
+                raise no_longer_fits(pod, node_name, evaluation)
+            status = self._cycle.reserve(reservation, progress)
+            return self._bound(reservation, status, progress)
+
+    def _decide(
+        self, pod: Pod, profile: Profile, rows: Rows, seed: int, progress: Progress | None, *, keep: bool
+    ) -> Placement:
+        """Decide, assume, Reserve; then hold the reservation (``keep``), or go on to Permit with the turn."""
+        self._cycle.require_leader()
+        uid = pod.metadata.uid
+        self.reservations.take_turn(uid, progress or Unhurried())
+        handed_on = False
+        try:
+            refuse_placed(self._engine.state, pod)
+            choice = self._engine.decide_and_assume(pod, profile, rows, seed=seed, progress=progress)
+            if choice.node_name is None:
+                return Placement(choice)
+            reservation = Reservation(Commit(profile, choice.evaluation.state, pod, choice.node_name))
+            status = self._cycle.reserve(reservation, progress)
+            if status.ok and keep:
+                self._cycle.hold(reservation)
+            elif status.ok:
+                status = self._cycle.permit(reservation, progress)
+                handed_on = status.ok
+            if not status.ok:
+                return Placement(choice, committed=Committed(status))
+            return Placement(choice, reservation)
+        finally:
+            if not handed_on:
+                self.reservations.end_turn(uid)
+
+    def _bind_reserved(
+        self, reservation: Reservation, node_name: str, progress: Progress | None
+    ) -> Committed:
+        commit = reservation.commit
+        if commit.node_name != node_name:
+            raise bound_elsewhere(commit.pod, commit.node_name)
+        if reservation.stage is Stage.UNKNOWN:
+            return self._cycle.send(reservation, progress)
+        reservation.stage = Stage.BINDING
+        evaluation = self._refiltered(reservation, progress)
+        if not len(evaluation.feasible):
+            self._cycle.release(reservation)
+            raise no_longer_fits(commit.pod, node_name, evaluation)
+        return self._bound(reservation, Status(), progress)
+
+    def _refiltered(self, reservation: Reservation, progress: Progress | None) -> Evaluation:
+        commit = reservation.commit
+        try:
+            return still_fits(self._engine, commit.pod, commit.node_name, commit.profile, progress)
+        except BaseException:
+            self._cycle.release(reservation)
+            raise
+
+    def _bind_again(self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None) -> Committed:
+        """A pod that was bound there before: nothing to do once the cluster says so, too."""
+        record = self._engine.state.snapshot.pods.get(pod.metadata.uid)
+        if record is None or not record.assumed:
+            return Committed(Status(), BindOutcome.ALREADY_BOUND)
+        reservation = Reservation(Commit(profile, CycleState(), pod, node_name))
+        self.reservations.add(reservation)
+        return self._cycle.send(reservation, progress)
+
+    def _bound(self, reservation: Reservation, status: Status, progress: Progress | None) -> Committed:
+        if status.ok:
+            status = self._cycle.permit(reservation, progress)
+        return self._cycle.finish(reservation, progress) if status.ok else Committed(status)
+
+    def _assumed(
+        self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None
+    ) -> tuple[Reservation | None, Evaluation]:
+        """A reservation on the node, which has just been filtered; None when the pod doesn't fit."""
+        refuse_placed(self._engine.state, pod)
+        evaluation = assume_if_fits(self._engine, pod, node_name, profile, progress)
+        if not len(evaluation.feasible):
+            return None, evaluation
+        return Reservation(Commit(profile, evaluation.state, pod, node_name)), evaluation

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from mooring.framework import Node, Pod
 from mooring.runtime.engine import Engine
+from mooring.runtime.placing import Committer
 from mooring.service.metrics import Metrics
 from mooring.service.slots import Slots
 from mooring.v1 import cluster_service_pb2 as cluster_pb
@@ -93,6 +94,7 @@ class Backend:
 
     Attributes:
         engine: Decides.
+        committer: Places pods with it.
         slots: Where plugins run.
         decoder: Reads objects.
         configuration_hash: Of the effective configuration.
@@ -105,12 +107,15 @@ class Backend:
         profile_documents: By profile, its configuration with all defaults, as JSON.
         pushes: Takes PushObjects; None when there is no push source.
         api_server_connected: Whether binds go to an API server.
+        read_pod: Asks the API server for a pod by namespace and name; None without one, and where a source
+            follows it and knows every pod.
         feature_gates: The gates set by the operator.
         limits: How much one call may hold.
         metrics: Where decisions are counted; the server's own.
     """
 
     engine: Engine
+    committer: Committer
     slots: Slots
     decoder: ObjectDecoder
     configuration_hash: str
@@ -123,6 +128,7 @@ class Backend:
     profile_documents: Mapping[str, str]
     pushes: PushReceiver | None = None
     api_server_connected: bool = False
+    read_pod: Callable[[str, str], Pod | None] | None = None
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     limits: Limits = Limits()
     metrics: Metrics = field(default_factory=Metrics)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -12,11 +13,12 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError, UnimplementedError
 from mooring.runtime.profile import Profile
 from mooring.service.backend import Backend
+from mooring.service.commits import commit_profile
 from mooring.service.objects import find_pod, subject
 from mooring.service.selection import Listing, Selection
 from mooring.v1 import scheduling_service_pb2 as pb
 
-COMMIT_MODES = (pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_BIND)
+COMMIT_MODES = (pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND)
 """What may be done with the chosen nodes."""
 
 
@@ -25,11 +27,11 @@ class Batch:
     """The pods of a request with their profiles, in order, and the nodes to choose from.
 
     Attributes:
-        commits: Whether the pods are to be bound.
+        mode: What to do with the chosen nodes.
     """
 
     request: pb.ScheduleRequest
-    commits: bool
+    mode: pb.CommitMode.ValueType
     pods: Sequence[Pod]
     profiles: Sequence[Profile]
     selection: Selection
@@ -48,7 +50,7 @@ class Batch:
             raise UnimplementedError(f"commit mode {mode} is not offered by this server; see GetCapabilities")
         state = backend.engine.state
         selection = Selection(request.nodes, state, backend.decoder, backend.limits, Listing.NEVER)
-        commits = mode == pb.COMMIT_MODE_BIND
+        commits = mode != pb.COMMIT_MODE_DRY_RUN
         if commits and selection.hypothetical:
             raise InvalidArgumentError.at(
                 "commit_mode", "only a dry run is possible with inline nodes or assumed pods"
@@ -62,9 +64,10 @@ class Batch:
             for at, template in enumerate(request.templates)
         ]
         indices = _template_indices(request, len(templates), backend.limits.max_batch_pods)
-        profiles = [backend.engine.profile(request.profile, template) for template in templates]
+        profile_of = partial(commit_profile, backend.engine) if commits else backend.engine.profile
+        profiles = [profile_of(request.profile, template) for template in templates]
         pods = _pods(request.pods, templates, indices)
-        return cls(request, commits, pods, [profiles[at] for at in indices], selection)
+        return cls(request, mode, pods, [profiles[at] for at in indices], selection)
 
 
 def _template_indices(request: pb.ScheduleRequest, templates: int, limit: int) -> list[int]:

@@ -8,9 +8,9 @@ import grpc
 
 from mooring.runtime.profile import Enabled, Profile
 from mooring.service.backend import Backend, PluginEntry
+from mooring.service.batch import COMMIT_MODES
 from mooring.v1 import nodes_pb2
 from mooring.v1 import plugin_service_pb2 as pb
-from mooring.v1 import scheduling_service_pb2 as scheduling_pb
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceServicer
 
 POINTS = {
@@ -35,6 +35,8 @@ IMPLEMENTED = (
     "mooring.v1.SchedulingService/NormalizeScore",
     "mooring.v1.SchedulingService/Bind",
     "mooring.v1.SchedulingService/Schedule",
+    "mooring.v1.SchedulingService/Reserve",
+    "mooring.v1.SchedulingService/Unreserve",
     "mooring.v1.SchedulingService/Preempt",
     "mooring.v1.SchedulingService/Explain",
     "mooring.v1.ClusterService/GetClusterInfo",
@@ -100,7 +102,7 @@ class PluginServicer(PluginServiceServicer):
         limits = backend.limits
         return pb.GetCapabilitiesResponse(
             rpcs=IMPLEMENTED,
-            commit_modes=[scheduling_pb.COMMIT_MODE_DRY_RUN, scheduling_pb.COMMIT_MODE_BIND],
+            commit_modes=COMMIT_MODES,
             encodings=[pb.OBJECT_ENCODING_JSON, pb.OBJECT_ENCODING_PROTOBUF],
             node_forms=[
                 nodes_pb2.NODE_FORM_NAMES,

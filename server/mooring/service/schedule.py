@@ -7,14 +7,15 @@ import time
 from dataclasses import dataclass, field
 
 from mooring.framework import SUCCESS, Code, Pod, Status
-from mooring.framework.errors import AbortedError, DeadlineExceededError, MooringError
+from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.commit import Committed
 from mooring.runtime.engine import Choice
-from mooring.runtime.placing import commit_assumed, refuse_unbindable
+from mooring.runtime.placing import Placement
 from mooring.runtime.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.columns import put
+from mooring.service.commits import refuse_recreated
 from mooring.service.node_names import names_of, rows_of
 from mooring.service.objects import status_message
 from mooring.service.outcomes import OUTCOMES
@@ -64,9 +65,10 @@ class _Columns:
 class Schedule:
     """One call of Schedule. ``run`` is for a plugin slot; ``unfinished`` for who waited in vain."""
 
-    def __init__(self, backend: Backend, request: pb.ScheduleRequest) -> None:
+    def __init__(self, backend: Backend, request: pb.ScheduleRequest, owner: str = "") -> None:
         self._backend = backend
         self._request = request
+        self._owner = owner
         self._batch: Batch | None = None
         self._columns = _Columns()
         self._lock = threading.Lock()
@@ -81,11 +83,12 @@ class Schedule:
             MooringError: The request is wrong, time is over, or a plugin failed in a dry run.
         """
         batch = self._batch = Batch.of(self._request, self._backend)
-        if batch.commits:
+        if batch.mode == pb.COMMIT_MODE_DRY_RUN:
+            self._dry_run(batch, progress)
+        else:
+            self._backend.committer.require_leader()
             for pod, profile in zip(batch.pods, batch.profiles, strict=True):
                 self._commit(batch, pod, profile, progress)
-            return self._response(batch)
-        self._dry_run(batch, progress)
         return self._response(batch)
 
     def unfinished(self) -> pb.ScheduleResponse | None:
@@ -93,7 +96,7 @@ class Schedule:
         with self._lock:
             self._closed = True
         batch = self._batch
-        if batch is None or not self._committed:
+        if batch is None or batch.mode == pb.COMMIT_MODE_DRY_RUN or not self._committed:
             return None
         for _ in range(len(batch.pods) - len(self._columns.pod_statuses)):
             self._columns.add(NO_TURN)
@@ -127,47 +130,30 @@ class Schedule:
             self._count(_result(evaluation.status), profile, began)
 
     def _commit(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> None:
-        engine = self._backend.engine
         began = time.perf_counter()
         choice = None
+        outcome = pb.BIND_OUTCOME_UNSPECIFIED
         try:
-            self._refuse_known(pod)
-            choice = engine.decide_and_assume(
-                pod, profile, batch.selection.candidates, seed=self._request.seed, progress=progress
-            )
-            status, outcome = choice.evaluation.status, pb.BIND_OUTCOME_UNSPECIFIED
-            if choice.node_name is not None:
-                notes = choice.evaluation.state
-                committed = commit_assumed(engine, profile, notes, pod, choice.node_name, progress)
-                status, outcome = committed.status, _outcome(committed)
+            refuse_recreated(self._backend, pod)
+            placement = self._begin(batch, pod, profile, progress)
+            choice, status = placement.choice, placement.status
             message = choice.evaluation.message
+            if placement.reservation is not None and batch.mode == pb.COMMIT_MODE_BIND:
+                committed = self._backend.committer.finish(placement.reservation, progress)
+                status, outcome = committed.status, _outcome(committed)
         except DeadlineExceededError:
             raise
         except MooringError as error:
             status = Status(Code.ERROR, (error.reason,), error.metadata.get("plugin", ""))
-            message, outcome = error.message, pb.BIND_OUTCOME_UNSPECIFIED
+            message = error.message
         self._add(choice, status, message, outcome)
         self._count(_result(status), profile, began)
 
-    def _refuse_known(self, pod: Pod) -> None:
-        """Refuse a pod that is placed, deleted, gated or recreated, by the request or, newer, by the state.
-
-        Raises:
-            FailedPreconditionError, AbortedError: What Bind would say.
-        """
-        state = self._backend.engine.state
-        named = state.find_pod(pod.metadata.namespace, pod.metadata.name)
-        if named is not None and named.metadata.uid != pod.metadata.uid:
-            raise AbortedError(
-                f"pod {pod.key} has UID {named.metadata.uid}, not {pod.metadata.uid}; forget the old pod",
-                reason="POD_RECREATED",
-                pod=pod.key,
-                uid=named.metadata.uid,
-            )
-        refuse_unbindable(pod)
-        known = state.snapshot.pods.get(pod.metadata.uid)
-        if known is not None:
-            refuse_unbindable(known.pod)
+    def _begin(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> Placement:
+        committer, rows, seed = self._backend.committer, batch.selection.candidates, self._request.seed
+        if batch.mode == pb.COMMIT_MODE_BIND:
+            return committer.begin(pod, profile, rows, seed=seed, progress=progress)
+        return committer.place_reserved(pod, profile, rows, seed=seed, owner=self._owner, progress=progress)
 
     def _add(
         self,
@@ -182,9 +168,8 @@ class Schedule:
             self._columns.add(status, message)
             if choice is not None:
                 self._columns.choose(choice, ties=self._request.include_ties)
-            if outcome != pb.BIND_OUTCOME_UNSPECIFIED:
-                self._committed = True
-                self._columns.outcomes[-1] = outcome
+            self._committed = self._committed or status.ok
+            self._columns.outcomes[-1] = outcome
 
     def _count(self, result: str, profile: Profile, began: float) -> None:
         metrics = self._backend.metrics
@@ -209,7 +194,7 @@ class Schedule:
             nodes=selection.node_list(columns.nodes, rows),
             statuses=[status_message(status, message) for status, message in columns.statuses],
             ties=[selection.node_list(names, at) for names, at in zip(columns.ties, tie_rows, strict=False)],
-            bind_outcomes=columns.outcomes if batch.commits else (),
+            bind_outcomes=columns.outcomes if batch.mode == pb.COMMIT_MODE_BIND else (),
             warnings=dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings),
         )
         put(response, "pod_statuses", columns.pod_statuses)

@@ -9,31 +9,27 @@ from typing import TypeVar
 import grpc
 import numpy as np
 
-from mooring.framework import BindOutcome, Int64s, Pod
+from mooring.framework import Int64s, Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     DeadlineExceededError,
     InvalidArgumentError,
     NotFoundError,
-    PluginFailureError,
     UnavailableError,
-    UnimplementedError,
 )
-from mooring.framework.objects import ObjectMeta
 from mooring.runtime.cycle import CycleOptions, evaluate_filters, evaluate_scores
 from mooring.runtime.engine import Run
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.normalizing import evaluate_normalized
-from mooring.runtime.placing import bind
 from mooring.runtime.profile import Profile
+from mooring.service import commits
 from mooring.service.answers import score_message, score_verdicts, selected_scores, selected_verdicts
 from mooring.service.backend import Backend
 from mooring.service.columns import put
 from mooring.service.explanation import explain_response
 from mooring.service.interceptors import time_limit
 from mooring.service.node_names import NO_ROW
-from mooring.service.objects import referenced_pod, status_message, subject, verdicts
-from mooring.service.outcomes import OUTCOMES
+from mooring.service.objects import status_message, subject, verdicts
 from mooring.service.preempt import preempt
 from mooring.service.schedule import Schedule
 from mooring.service.selection import Listing, Selection
@@ -47,9 +43,6 @@ Response = TypeVar("Response")
 
 Question = pb.FilterRequest | pb.ScoreRequest | pb.NormalizeScoreRequest | pb.ExplainRequest
 """A request about one pod that changes nothing."""
-
-LONGEST_NAME = 253
-"""Characters in a node's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +72,10 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._normalize(request, progress))
 
     def Bind(self, request: pb.BindRequest, context: grpc.ServicerContext) -> pb.BindResponse:
-        return self._run(context, lambda progress: self._bind(request, progress))
+        return self._run(context, lambda progress: commits.bind(self._backend, request, progress))
 
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
-        call = Schedule(self._backend, request)
+        call = Schedule(self._backend, request, commits.caller(context))
         try:
             return self._run(context, call.run)
         except DeadlineExceededError:
@@ -95,10 +88,12 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._explain(request, progress))
 
     def Reserve(self, request: pb.ReserveRequest, context: grpc.ServicerContext) -> pb.ReserveResponse:
-        raise UnimplementedError("Reserve is not offered by this server; see GetCapabilities")
+        owner = commits.caller(context)
+        return self._run(context, lambda progress: commits.reserve(self._backend, request, owner, progress))
 
     def Unreserve(self, request: pb.UnreserveRequest, context: grpc.ServicerContext) -> pb.UnreserveResponse:
-        raise UnimplementedError("Unreserve is not offered by this server; see GetCapabilities")
+        owner = commits.caller(context)
+        return self._run(context, lambda progress: commits.unreserve(self._backend, request, owner, progress))
 
     def Preempt(self, request: pb.PreemptRequest, context: grpc.ServicerContext) -> pb.PreemptResponse:
         return self._run(context, lambda progress: preempt(self._backend, request, progress))
@@ -184,43 +179,6 @@ class SchedulingServicer(SchedulingServiceServicer):
         put(response, "totals", totals)
         return response
 
-    def _bind(self, request: pb.BindRequest, progress: Progress) -> pb.BindResponse:
-        backend = self._backend
-        _check_binding(request)
-        pod = referenced_pod(backend.engine.state, request.pod, "pod") or self._unknown_pod(request.pod)
-        profile = backend.engine.profile(request.profile)
-        return pb.BindResponse(
-            outcome=OUTCOMES[self._bound(pod, request.node, profile, progress)],
-            provenance=self._bind_provenance(profile),
-        )
-
-    def _bound(self, pod: Pod, node: str, profile: Profile, progress: Progress) -> BindOutcome:
-        engine = self._backend.engine
-        record = engine.state.snapshot.pods.get(pod.metadata.uid)
-        if record is not None and not record.assumed and record.pod.spec.node_name == node:
-            return BindOutcome.ALREADY_BOUND
-        committed = bind(engine, pod, node, profile, progress=progress)
-        status = committed.status
-        if not status.ok:
-            raise PluginFailureError(
-                f"plugin {status.plugin!r} refused the binding: {status.message}",
-                plugin=status.plugin,
-                extension_point="Bind",
-            )
-        return committed.outcome or BindOutcome.BOUND
-
-    def _bind_provenance(self, profile: Profile) -> objects_pb2.Provenance:
-        state = self._backend.engine.state
-        with state.lock:
-            return self._backend.provenance(state.version, state.snapshot.nodes.epoch, profile.name)
-
-    def _unknown_pod(self, reference: objects_pb2.PodReference) -> Pod:
-        """A pod that only the API server knows; without one there is nothing to bind."""
-        if not self._backend.api_server_connected:
-            key = f"{reference.namespace}/{reference.name}"
-            raise NotFoundError(f"pod {key} is not known; forget it", reason="POD_NOT_FOUND", pod=key)
-        return Pod(metadata=ObjectMeta(reference.name, reference.namespace, reference.uid))
-
     def _explain(self, request: pb.ExplainRequest, progress: Progress) -> pb.ExplainResponse:
         asked = self._question(request, Listing.ALWAYS)
         options = CycleOptions(always_score=request.always_score, all_rejections=request.all_rejections)
@@ -239,18 +197,6 @@ class SchedulingServicer(SchedulingServiceServicer):
     def _provenance(self, asked: _Asked, version: int) -> objects_pb2.Provenance:
         selection = asked.selection
         return self._backend.provenance(selection.version(version), selection.epoch, asked.profile.name)
-
-
-def _check_binding(request: pb.BindRequest) -> None:
-    faults = []
-    if not request.pod.uid:
-        faults.append(FieldError("pod.uid", "is missing"))
-    if not request.node:
-        faults.append(FieldError("node", "is missing"))
-    elif len(request.node) > LONGEST_NAME:
-        faults.append(FieldError("node", f"has {len(request.node)} characters; at most {LONGEST_NAME} are"))
-    if faults:
-        raise InvalidArgumentError(faults)
 
 
 def _raw_columns(request: pb.NormalizeScoreRequest, profile: Profile) -> dict[str, Int64s]:

@@ -47,7 +47,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_POD_RECREATED: _ErrorReason.ValueType  # 10
     """ABORTED. The name now belongs to a pod with another UID. Metadata: pod, uid (the current one). Forget the old pod."""
     ERROR_REASON_NOT_LEADER: _ErrorReason.ValueType  # 11
-    """FAILED_PRECONDITION. This replica does not hold the lease. Metadata: leader (empty if unknown). Call the leader."""
+    """UNAVAILABLE. This replica does not hold the lease. Metadata: leader (empty if unknown). Call the leader."""
     ERROR_REASON_RESYNC_REQUIRED: _ErrorReason.ValueType  # 12
     """OUT_OF_RANGE. Pushed events are missing. Metadata: expected_sequence. Push from there, or begin a new session."""
     ERROR_REASON_PUSH_DISABLED: _ErrorReason.ValueType  # 13
@@ -86,6 +86,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND. An object that a plugin or a binding needs is gone from the API server."""
     ERROR_REASON_OBJECT_CHANGED: _ErrorReason.ValueType  # 26
     """ABORTED. An object changed while it was being written. Repeat the call."""
+    ERROR_REASON_NODE_NO_LONGER_FITS: _ErrorReason.ValueType  # 27
+    """FAILED_PRECONDITION. The filters refuse the node by now. Metadata: pod, node. Schedule again."""
+    ERROR_REASON_OTHER_SCHEDULER: _ErrorReason.ValueType  # 28
+    """FAILED_PRECONDITION. The pod names another scheduler. Metadata: pod, scheduler. Leave it to that one, or name a profile
+    to place it all the same.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Every failed call carries google.rpc.ErrorInfo with domain "mooring.dev" and, as its reason, the name of one of these
@@ -118,7 +124,7 @@ ERROR_REASON_POD_GATED: ErrorReason.ValueType  # 9
 ERROR_REASON_POD_RECREATED: ErrorReason.ValueType  # 10
 """ABORTED. The name now belongs to a pod with another UID. Metadata: pod, uid (the current one). Forget the old pod."""
 ERROR_REASON_NOT_LEADER: ErrorReason.ValueType  # 11
-"""FAILED_PRECONDITION. This replica does not hold the lease. Metadata: leader (empty if unknown). Call the leader."""
+"""UNAVAILABLE. This replica does not hold the lease. Metadata: leader (empty if unknown). Call the leader."""
 ERROR_REASON_RESYNC_REQUIRED: ErrorReason.ValueType  # 12
 """OUT_OF_RANGE. Pushed events are missing. Metadata: expected_sequence. Push from there, or begin a new session."""
 ERROR_REASON_PUSH_DISABLED: ErrorReason.ValueType  # 13
@@ -157,4 +163,10 @@ ERROR_REASON_OBJECT_NOT_FOUND: ErrorReason.ValueType  # 25
 """NOT_FOUND. An object that a plugin or a binding needs is gone from the API server."""
 ERROR_REASON_OBJECT_CHANGED: ErrorReason.ValueType  # 26
 """ABORTED. An object changed while it was being written. Repeat the call."""
+ERROR_REASON_NODE_NO_LONGER_FITS: ErrorReason.ValueType  # 27
+"""FAILED_PRECONDITION. The filters refuse the node by now. Metadata: pod, node. Schedule again."""
+ERROR_REASON_OTHER_SCHEDULER: ErrorReason.ValueType  # 28
+"""FAILED_PRECONDITION. The pod names another scheduler. Metadata: pod, scheduler. Leave it to that one, or name a profile
+to place it all the same.
+"""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

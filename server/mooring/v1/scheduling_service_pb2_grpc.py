@@ -178,8 +178,11 @@ class SchedulingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Bind(self, request, context):
-        """Binds a pod to a node. With an API server a Binding is posted with the pod's UID as its precondition; without one the
-        pod is only assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe.
+        """Binds a pod to a node: filters it there again, then runs Reserve (unless it is reserved there), Permit, PreBind, Bind
+        and PostBind. With an API server a Binding is posted with the pod's UID as its precondition; without one the pod is only
+        assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe. Calls about one pod take
+        turns, so of several at once exactly one wins. While nobody knows whether a binding took effect, the pod keeps its
+        place, and the server reads the pod until it knows.
 
         | condition                                    | code                | what the caller does next   |
         |----------------------------------------------|---------------------|-----------------------------|
@@ -190,7 +193,9 @@ class SchedulingServiceServicer:
         | pod being deleted (POD_DELETING)             | FAILED_PRECONDITION | forgets the pod             |
         | pod gated (POD_GATED)                        | FAILED_PRECONDITION | waits for the gates         |
         | another UID under that name (POD_RECREATED)  | ABORTED             | forgets the old pod         |
-        | not the leader (NOT_LEADER)                  | FAILED_PRECONDITION | calls the leader            |
+        | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
+        | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
+        | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
         | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
         | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
         | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
@@ -210,7 +215,7 @@ class SchedulingServiceServicer:
         |-------------------------------------------|---------------------|------------------------------------|
         | answered, whatever the statuses           | OK                  | reads the status of each pod       |
         | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
-        | not the leader (NOT_LEADER)               | FAILED_PRECONDITION | calls the leader; not in a dry run |
+        | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
         | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
         | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
         | otherwise                                 |                     | see the service                    |
@@ -220,16 +225,18 @@ class SchedulingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Reserve(self, request, context):
-        """Assumes a pod on a node and runs the Reserve plugins, so that later decisions count it. The reservation ends with
-        Bind, Unreserve or the pod's deletion, never by a timer. Idempotent per (UID, node).
+        """Filters a pod on a node, assumes it there and runs the Reserve plugins, so that later decisions count it. The
+        reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by somebody else; never by a timer, also
+        when its caller is gone. Idempotent per (UID, node).
 
         | condition                                   | code                | what the caller does next |
         |---------------------------------------------|---------------------|---------------------------|
         | reserved, or reserved there before          | OK                  | calls Bind or Unreserve   |
-        | a Reserve plugin says no                    | OK                  | reads the status; nothing is reserved |
+        | a filter or a Reserve plugin says no        | OK                  | reads the status; nothing is reserved |
         | reserved or bound on another node (POD_BOUND_ELSEWHERE) | FAILED_PRECONDITION | forgets the decision |
+        | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
         | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
-        | not the leader (NOT_LEADER)                 | FAILED_PRECONDITION | calls the leader          |
+        | not the leader (NOT_LEADER)                 | UNAVAILABLE         | calls the leader          |
         | otherwise                                   |                     | see the service           |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -237,13 +244,17 @@ class SchedulingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Unreserve(self, request, context):
-        """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing.
+        """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only who made
+        the reservation, by the name in the client certificate if there is one, may end it.
 
         | condition                                | code                | what the caller does next |
         |------------------------------------------|---------------------|---------------------------|
         | released, or nothing was reserved        | OK                  | nothing                   |
         | already bound (POD_BOUND_ELSEWHERE)      | FAILED_PRECONDITION | deletes the pod instead   |
-        | not the leader (NOT_LEADER)              | FAILED_PRECONDITION | calls the leader          |
+        | the UID is that of another name          | INVALID_ARGUMENT    | corrects it               |
+        | somebody else's reservation (FORBIDDEN)  | PERMISSION_DENIED   | leaves it alone           |
+        | binding's outcome unknown (API_SERVER_UNAVAILABLE) | UNAVAILABLE | repeats the call        |
+        | not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
         | otherwise                                |                     | see the service           |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

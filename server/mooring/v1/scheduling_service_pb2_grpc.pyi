@@ -91,8 +91,11 @@ class SchedulingServiceStub:
      | otherwise                              |                  | see the service                   |
     """
     Bind: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.BindRequest, _scheduling_service_pb2.BindResponse]
-    """Binds a pod to a node. With an API server a Binding is posted with the pod's UID as its precondition; without one the
-    pod is only assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe.
+    """Binds a pod to a node: filters it there again, then runs Reserve (unless it is reserved there), Permit, PreBind, Bind
+    and PostBind. With an API server a Binding is posted with the pod's UID as its precondition; without one the pod is only
+    assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe. Calls about one pod take
+    turns, so of several at once exactly one wins. While nobody knows whether a binding took effect, the pod keeps its
+    place, and the server reads the pod until it knows.
 
      | condition                                    | code                | what the caller does next   |
      |----------------------------------------------|---------------------|-----------------------------|
@@ -103,7 +106,9 @@ class SchedulingServiceStub:
      | pod being deleted (POD_DELETING)             | FAILED_PRECONDITION | forgets the pod             |
      | pod gated (POD_GATED)                        | FAILED_PRECONDITION | waits for the gates         |
      | another UID under that name (POD_RECREATED)  | ABORTED             | forgets the old pod         |
-     | not the leader (NOT_LEADER)                  | FAILED_PRECONDITION | calls the leader            |
+     | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
+     | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
+     | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
      | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
      | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
      | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
@@ -119,32 +124,38 @@ class SchedulingServiceStub:
      |-------------------------------------------|---------------------|------------------------------------|
      | answered, whatever the statuses           | OK                  | reads the status of each pod       |
      | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
-     | not the leader (NOT_LEADER)               | FAILED_PRECONDITION | calls the leader; not in a dry run |
+     | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
      | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
      | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
      | otherwise                                 |                     | see the service                    |
     """
     Reserve: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ReserveRequest, _scheduling_service_pb2.ReserveResponse]
-    """Assumes a pod on a node and runs the Reserve plugins, so that later decisions count it. The reservation ends with
-    Bind, Unreserve or the pod's deletion, never by a timer. Idempotent per (UID, node).
+    """Filters a pod on a node, assumes it there and runs the Reserve plugins, so that later decisions count it. The
+    reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by somebody else; never by a timer, also
+    when its caller is gone. Idempotent per (UID, node).
 
      | condition                                   | code                | what the caller does next |
      |---------------------------------------------|---------------------|---------------------------|
      | reserved, or reserved there before          | OK                  | calls Bind or Unreserve   |
-     | a Reserve plugin says no                    | OK                  | reads the status; nothing is reserved |
+     | a filter or a Reserve plugin says no        | OK                  | reads the status; nothing is reserved |
      | reserved or bound on another node (POD_BOUND_ELSEWHERE) | FAILED_PRECONDITION | forgets the decision |
+     | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
      | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
-     | not the leader (NOT_LEADER)                 | FAILED_PRECONDITION | calls the leader          |
+     | not the leader (NOT_LEADER)                 | UNAVAILABLE         | calls the leader          |
      | otherwise                                   |                     | see the service           |
     """
     Unreserve: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.UnreserveRequest, _scheduling_service_pb2.UnreserveResponse]
-    """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing.
+    """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only who made
+    the reservation, by the name in the client certificate if there is one, may end it.
 
      | condition                                | code                | what the caller does next |
      |------------------------------------------|---------------------|---------------------------|
      | released, or nothing was reserved        | OK                  | nothing                   |
      | already bound (POD_BOUND_ELSEWHERE)      | FAILED_PRECONDITION | deletes the pod instead   |
-     | not the leader (NOT_LEADER)              | FAILED_PRECONDITION | calls the leader          |
+     | the UID is that of another name          | INVALID_ARGUMENT    | corrects it               |
+     | somebody else's reservation (FORBIDDEN)  | PERMISSION_DENIED   | leaves it alone           |
+     | binding's outcome unknown (API_SERVER_UNAVAILABLE) | UNAVAILABLE | repeats the call        |
+     | not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
      | otherwise                                |                     | see the service           |
     """
     Preempt: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.PreemptRequest, _scheduling_service_pb2.PreemptResponse]
@@ -231,8 +242,11 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | otherwise                              |                  | see the service                   |
     """
     Bind: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.BindRequest, _scheduling_service_pb2.BindResponse]  # type: ignore[assignment]
-    """Binds a pod to a node. With an API server a Binding is posted with the pod's UID as its precondition; without one the
-    pod is only assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe.
+    """Binds a pod to a node: filters it there again, then runs Reserve (unless it is reserved there), Permit, PreBind, Bind
+    and PostBind. With an API server a Binding is posted with the pod's UID as its precondition; without one the pod is only
+    assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe. Calls about one pod take
+    turns, so of several at once exactly one wins. While nobody knows whether a binding took effect, the pod keeps its
+    place, and the server reads the pod until it knows.
 
      | condition                                    | code                | what the caller does next   |
      |----------------------------------------------|---------------------|-----------------------------|
@@ -243,7 +257,9 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | pod being deleted (POD_DELETING)             | FAILED_PRECONDITION | forgets the pod             |
      | pod gated (POD_GATED)                        | FAILED_PRECONDITION | waits for the gates         |
      | another UID under that name (POD_RECREATED)  | ABORTED             | forgets the old pod         |
-     | not the leader (NOT_LEADER)                  | FAILED_PRECONDITION | calls the leader            |
+     | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
+     | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
+     | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
      | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
      | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
      | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
@@ -259,32 +275,38 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      |-------------------------------------------|---------------------|------------------------------------|
      | answered, whatever the statuses           | OK                  | reads the status of each pod       |
      | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
-     | not the leader (NOT_LEADER)               | FAILED_PRECONDITION | calls the leader; not in a dry run |
+     | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
      | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
      | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
      | otherwise                                 |                     | see the service                    |
     """
     Reserve: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ReserveRequest, _scheduling_service_pb2.ReserveResponse]  # type: ignore[assignment]
-    """Assumes a pod on a node and runs the Reserve plugins, so that later decisions count it. The reservation ends with
-    Bind, Unreserve or the pod's deletion, never by a timer. Idempotent per (UID, node).
+    """Filters a pod on a node, assumes it there and runs the Reserve plugins, so that later decisions count it. The
+    reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by somebody else; never by a timer, also
+    when its caller is gone. Idempotent per (UID, node).
 
      | condition                                   | code                | what the caller does next |
      |---------------------------------------------|---------------------|---------------------------|
      | reserved, or reserved there before          | OK                  | calls Bind or Unreserve   |
-     | a Reserve plugin says no                    | OK                  | reads the status; nothing is reserved |
+     | a filter or a Reserve plugin says no        | OK                  | reads the status; nothing is reserved |
      | reserved or bound on another node (POD_BOUND_ELSEWHERE) | FAILED_PRECONDITION | forgets the decision |
+     | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
      | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
-     | not the leader (NOT_LEADER)                 | FAILED_PRECONDITION | calls the leader          |
+     | not the leader (NOT_LEADER)                 | UNAVAILABLE         | calls the leader          |
      | otherwise                                   |                     | see the service           |
     """
     Unreserve: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.UnreserveRequest, _scheduling_service_pb2.UnreserveResponse]  # type: ignore[assignment]
-    """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing.
+    """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only who made
+    the reservation, by the name in the client certificate if there is one, may end it.
 
      | condition                                | code                | what the caller does next |
      |------------------------------------------|---------------------|---------------------------|
      | released, or nothing was reserved        | OK                  | nothing                   |
      | already bound (POD_BOUND_ELSEWHERE)      | FAILED_PRECONDITION | deletes the pod instead   |
-     | not the leader (NOT_LEADER)              | FAILED_PRECONDITION | calls the leader          |
+     | the UID is that of another name          | INVALID_ARGUMENT    | corrects it               |
+     | somebody else's reservation (FORBIDDEN)  | PERMISSION_DENIED   | leaves it alone           |
+     | binding's outcome unknown (API_SERVER_UNAVAILABLE) | UNAVAILABLE | repeats the call        |
+     | not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
      | otherwise                                |                     | see the service           |
     """
     Preempt: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.PreemptRequest, _scheduling_service_pb2.PreemptResponse]  # type: ignore[assignment]
@@ -392,8 +414,11 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scheduling_service_pb2.BindRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_scheduling_service_pb2.BindResponse, _abc.Awaitable[_scheduling_service_pb2.BindResponse]]:
-        """Binds a pod to a node. With an API server a Binding is posted with the pod's UID as its precondition; without one the
-        pod is only assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe.
+        """Binds a pod to a node: filters it there again, then runs Reserve (unless it is reserved there), Permit, PreBind, Bind
+        and PostBind. With an API server a Binding is posted with the pod's UID as its precondition; without one the pod is only
+        assumed in the state. Idempotent per (UID, node): repeating it after a lost answer is safe. Calls about one pod take
+        turns, so of several at once exactly one wins. While nobody knows whether a binding took effect, the pod keeps its
+        place, and the server reads the pod until it knows.
 
          | condition                                    | code                | what the caller does next   |
          |----------------------------------------------|---------------------|-----------------------------|
@@ -404,7 +429,9 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          | pod being deleted (POD_DELETING)             | FAILED_PRECONDITION | forgets the pod             |
          | pod gated (POD_GATED)                        | FAILED_PRECONDITION | waits for the gates         |
          | another UID under that name (POD_RECREATED)  | ABORTED             | forgets the old pod         |
-         | not the leader (NOT_LEADER)                  | FAILED_PRECONDITION | calls the leader            |
+         | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
+         | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
+         | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
          | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
          | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
          | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
@@ -426,7 +453,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          |-------------------------------------------|---------------------|------------------------------------|
          | answered, whatever the statuses           | OK                  | reads the status of each pod       |
          | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
-         | not the leader (NOT_LEADER)               | FAILED_PRECONDITION | calls the leader; not in a dry run |
+         | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
          | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
          | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
          | otherwise                                 |                     | see the service                    |
@@ -438,16 +465,18 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scheduling_service_pb2.ReserveRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_scheduling_service_pb2.ReserveResponse, _abc.Awaitable[_scheduling_service_pb2.ReserveResponse]]:
-        """Assumes a pod on a node and runs the Reserve plugins, so that later decisions count it. The reservation ends with
-        Bind, Unreserve or the pod's deletion, never by a timer. Idempotent per (UID, node).
+        """Filters a pod on a node, assumes it there and runs the Reserve plugins, so that later decisions count it. The
+        reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by somebody else; never by a timer, also
+        when its caller is gone. Idempotent per (UID, node).
 
          | condition                                   | code                | what the caller does next |
          |---------------------------------------------|---------------------|---------------------------|
          | reserved, or reserved there before          | OK                  | calls Bind or Unreserve   |
-         | a Reserve plugin says no                    | OK                  | reads the status; nothing is reserved |
+         | a filter or a Reserve plugin says no        | OK                  | reads the status; nothing is reserved |
          | reserved or bound on another node (POD_BOUND_ELSEWHERE) | FAILED_PRECONDITION | forgets the decision |
+         | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
          | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
-         | not the leader (NOT_LEADER)                 | FAILED_PRECONDITION | calls the leader          |
+         | not the leader (NOT_LEADER)                 | UNAVAILABLE         | calls the leader          |
          | otherwise                                   |                     | see the service           |
         """
 
@@ -457,13 +486,17 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scheduling_service_pb2.UnreserveRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_scheduling_service_pb2.UnreserveResponse, _abc.Awaitable[_scheduling_service_pb2.UnreserveResponse]]:
-        """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing.
+        """Ends a reservation and runs the Unreserve plugins. Idempotent: without a reservation it does nothing. Only who made
+        the reservation, by the name in the client certificate if there is one, may end it.
 
          | condition                                | code                | what the caller does next |
          |------------------------------------------|---------------------|---------------------------|
          | released, or nothing was reserved        | OK                  | nothing                   |
          | already bound (POD_BOUND_ELSEWHERE)      | FAILED_PRECONDITION | deletes the pod instead   |
-         | not the leader (NOT_LEADER)              | FAILED_PRECONDITION | calls the leader          |
+         | the UID is that of another name          | INVALID_ARGUMENT    | corrects it               |
+         | somebody else's reservation (FORBIDDEN)  | PERMISSION_DENIED   | leaves it alone           |
+         | binding's outcome unknown (API_SERVER_UNAVAILABLE) | UNAVAILABLE | repeats the call        |
+         | not the leader (NOT_LEADER)              | UNAVAILABLE         | calls the leader          |
          | otherwise                                |                     | see the service           |
         """
 

@@ -1,0 +1,279 @@
+"""From a reservation to the bound pod, or back: every way out confirms the reservation or releases it.
+
+Mirrors ``bindingCycle`` and ``unreserveAndForget`` in ``schedule_one.go``. Unlike there, a binding whose
+outcome nobody knows keeps its place until the pod itself was read.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mooring.framework import Clock, Leadership, ObjectChange, Pod, Status
+from mooring.framework.cluster_api import ClusterApi
+from mooring.framework.errors import (
+    DeadlineExceededError,
+    MooringError,
+    NotFoundError,
+    PluginFailureError,
+    UnavailableError,
+)
+from mooring.framework.handle import Unchallenged
+from mooring.runtime.clock import SystemClock
+from mooring.runtime.commit import Committed
+from mooring.runtime.engine import Engine
+from mooring.runtime.fitting import bound_elsewhere, node_not_found, refuse_leaving
+from mooring.runtime.permit import Waiting
+from mooring.runtime.progress import Progress, Unhurried
+from mooring.runtime.reservations import Reservation, Reservations, Stage
+from mooring.runtime.resolver import Resolver
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+"""Seconds between two attempts to learn an outcome; doubled from the first to the longest."""
+
+RESERVED_PAUSE = 60.0
+"""Seconds between two looks whether the pod of a plain reservation still exists."""
+
+SETTLING_SECONDS = 10.0
+"""So long after an unanswered binding a pod that isn't bound may still come to be: the API server is told to
+give the request up after this time."""
+
+
+class BindingCycle:
+    """What happens to reservations. Safe from any thread; the caller holds the turn of the pod's UID.
+
+    Args:
+        engine: Whose state the pods are assumed in.
+        leadership: Whether anything may be committed; always, by default.
+        api: Tells what became of a binding; None without an API server.
+        clock: The time.
+        settling_seconds: How long an unanswered binding may still take effect.
+
+    Attributes:
+        engine: The engine.
+        reservations: The pods that have a place and are not bound.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        leadership: Leadership | None = None,
+        api: ClusterApi | None = None,
+        clock: Clock | None = None,
+        settling_seconds: float = SETTLING_SECONDS,
+    ) -> None:
+        self.engine = engine
+        self.reservations = Reservations()
+        self._waiting = engine.waiting
+        self._leadership = leadership or Unchallenged()
+        self._api = api
+        self._clock = clock or SystemClock()
+        self._settling = settling_seconds
+        self._resolver = Resolver(self._resolve, self._clock)
+        engine.state.subscribe(self._heard)
+
+    def stop(self) -> None:
+        """Find out no more outcomes: the process ends."""
+        self._resolver.stop()
+
+    def require_leader(self) -> None:
+        """Refuse to go on without the lease.
+
+        Raises:
+            UnavailableError: Another process holds it (NOT_LEADER).
+        """
+        if not self._leadership.is_leader():
+            leader = self._leadership.leader()
+            raise UnavailableError(
+                f"this replica does not lead; call {leader or 'the one that does'}",
+                reason="NOT_LEADER",
+                leader=leader,
+            )
+
+    def reserve(self, reservation: Reservation, progress: Progress | None) -> Status:
+        """Run Reserve for a pod that was just assumed; nothing is left of it unless that succeeds."""
+        commit = reservation.commit
+        self.reservations.add(reservation)
+        with self._released_on_error(reservation):
+            status = commit.reserve(self.engine.calls(commit.profile, progress))
+        if not status.ok:
+            self.release(reservation)
+        return status
+
+    def permit(self, reservation: Reservation, progress: Progress | None) -> Status:
+        """Run Permit: Success also when the pod has to wait, which ``finish`` does."""
+        commit = reservation.commit
+        with self._released_on_error(reservation):
+            status, seconds = commit.permit(self.engine.calls(commit.profile, progress))
+            if seconds:
+                self._waiting.add(Waiting(commit.pod, commit.node_name, seconds, self._clock))
+        if not status.ok:
+            self.release(reservation)
+        return status
+
+    def finish(self, reservation: Reservation, progress: Progress | None) -> Committed:
+        """Wait for Permit, then PreBind, Bind and PostBind.
+
+        Raises:
+            MooringError: A plugin or the binding failed; the reservation is released, or, when nobody knows
+                whether the pod is bound, kept until that is known.
+        """
+        commit = reservation.commit
+        calls = self.engine.calls(commit.profile, progress)
+        with self._released_on_error(reservation):
+            status = self._waiting.wait(reservation.uid, progress or Unhurried())
+            if status.ok:
+                status = commit.pre_bind(calls)
+            if status.ok:
+                self._check_again(reservation)
+                calls.check()
+        if not status.ok:
+            self.release(reservation)
+            return Committed(status)
+        return self.send(reservation, progress)
+
+    def send(self, reservation: Reservation, progress: Progress | None) -> Committed:
+        """Bind and PostBind alone. Repeating a binding is safe.
+
+        Raises:
+            MooringError: As ``finish``.
+        """
+        commit = reservation.commit
+        reservation.stage = Stage.BINDING
+        try:
+            committed = commit.bind(self.engine.calls(commit.profile, progress))
+        except Exception as error:
+            if self._leaves_it_open(error):
+                self._keep_unknown(reservation)
+            else:
+                self.release(reservation)
+            raise
+        if not committed.status.ok:
+            self.release(reservation)
+            return committed
+        self._confirm(reservation)
+        return committed
+
+    def hold(self, reservation: Reservation) -> None:
+        """Keep the place until somebody binds or releases it, or the pod is gone."""
+        reservation.stage = Stage.RESERVED
+        if self._api is not None:
+            self._resolver.add(reservation, RESERVED_PAUSE)
+
+    def release(self, reservation: Reservation) -> None:
+        """Unreserve, and take the assumption back."""
+        self._waiting.leave(reservation.uid)
+        reservation.commit.unreserve()
+        self.reservations.remove(reservation)
+        self.engine.state.forget(reservation.uid)
+
+    def _confirm(self, reservation: Reservation) -> None:
+        """The pod is bound: the place is its own until the cluster says otherwise."""
+        self.reservations.remove(reservation)
+        reservation.commit.post_bind()
+
+    @contextmanager
+    def _released_on_error(self, reservation: Reservation) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.release(reservation)
+            raise
+
+    def _leaves_it_open(self, error: Exception) -> bool:
+        """Whether the pod may be bound although Bind failed like this."""
+        if isinstance(error, PluginFailureError):
+            return self._api is not None
+        unanswered = isinstance(error, UnavailableError) and error.reason == "API_SERVER_UNAVAILABLE"
+        return unanswered or isinstance(error, DeadlineExceededError)
+
+    def _keep_unknown(self, reservation: Reservation) -> None:
+        reservation.stage = Stage.UNKNOWN
+        reservation.unknown_since = self._clock.monotonic()
+        if self._api is not None:
+            self._resolver.add(reservation, FIRST_PAUSE)
+
+    def _check_again(self, reservation: Reservation) -> None:
+        """Right before the binding: PreBind may have taken long.
+
+        Raises:
+            UnavailableError: Another process leads by now.
+            NotFoundError: The node or the pod is gone.
+            FailedPreconditionError: The pod is being deleted, or somebody else bound it elsewhere.
+        """
+        self.require_leader()
+        commit, snapshot = reservation.commit, self.engine.state.snapshot
+        if commit.node_name not in snapshot.nodes.index:
+            raise node_not_found(commit.node_name)
+        record = snapshot.pods.get(reservation.uid)
+        if record is None:
+            raise pod_not_found(commit.pod)
+        refuse_leaving(record.pod)
+        if record.pod.spec.node_name != commit.node_name:
+            raise bound_elsewhere(record.pod, record.pod.spec.node_name)
+
+    def _heard(self, change: ObjectChange) -> None:
+        """A pod with a reservation was deleted or bound: come back to it soon."""
+        if change.kind != "Pod" or not len(self.reservations):
+            return
+        pod: Pod = change.new or change.old
+        reservation = self.reservations.get(pod.metadata.uid)
+        if reservation is None or (change.new is not None and not pod.spec.node_name):
+            return
+        if change.new is None and (waiting := self._waiting.get(reservation.uid)) is not None:
+            waiting.reject("", "removed")
+        self._resolver.add(reservation, 0.0)
+
+    def _resolve(self, reservation: Reservation, attempt: int) -> float | None:
+        """Look after a reservation that nobody is working on; None once it has ended."""
+        pause = min(FIRST_PAUSE * 2.0 ** min(attempt, 10), LONGEST_PAUSE)
+        if not self.reservations.try_turn(reservation.uid):
+            return pause
+        try:
+            if self.reservations.get(reservation.uid) is not reservation:
+                return None
+            if self._settle(reservation):
+                return None
+            return RESERVED_PAUSE if reservation.stage is Stage.RESERVED else pause
+        finally:
+            self.reservations.end_turn(reservation.uid)
+
+    def _settle(self, reservation: Reservation) -> bool:
+        """End the reservation if what became of its pod is known."""
+        try:
+            found = self._find(reservation)
+        except MooringError as error:
+            log.warning("what became of pod %s is not known yet: %s", reservation.commit.pod.key, error)
+            return False
+        if found is not None and found.metadata.uid == reservation.uid:
+            if found.spec.node_name == reservation.commit.node_name:
+                self._confirm(reservation)
+                return True
+            if not found.spec.node_name and not self._is_settled(reservation):
+                return False
+        self.release(reservation)
+        return True
+
+    def _find(self, reservation: Reservation) -> Pod | None:
+        """The pod as the state has it confirmed, else as the API server has it; None = there is none."""
+        pod = reservation.commit.pod
+        record = self.engine.state.snapshot.pods.get(reservation.uid)
+        if record is None or not record.assumed:
+            return record.pod if record is not None else None
+        return self._api.read_pod(pod.metadata.namespace, pod.metadata.name) if self._api else pod
+
+    def _is_settled(self, reservation: Reservation) -> bool:
+        """Whether a pod that isn't bound now won't be by a binding that is still on its way."""
+        if reservation.stage is Stage.RESERVED:
+            return False
+        return self._clock.monotonic() - reservation.unknown_since >= self._settling
+
+
+def pod_not_found(pod: Pod) -> NotFoundError:
+    """The error for a pod that is gone."""
+    return NotFoundError(f"pod {pod.key} is gone; forget it", reason="POD_NOT_FOUND", pod=pod.key)

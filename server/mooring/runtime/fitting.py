@@ -1,0 +1,145 @@
+"""Whether a pod may be bound to a node that somebody named: the pod itself, and the node as it is now."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mooring.framework import ClusterState, Int32s, Pod
+from mooring.framework.errors import FailedPreconditionError, MooringError, NotFoundError, UnavailableError
+from mooring.runtime.cycle import evaluate_filters
+from mooring.runtime.engine import MAX_ATTEMPTS, OPTIMISTIC_ATTEMPTS, Engine
+from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.profile import Profile
+from mooring.runtime.progress import Progress
+
+
+def refuse_unbindable(pod: Pod) -> None:
+    """Refuse a pod that must not be bound.
+
+    Raises:
+        FailedPreconditionError: It has a node (POD_BOUND_ELSEWHERE), is being deleted (POD_DELETING) or
+            gated (POD_GATED).
+    """
+    if pod.spec.node_name:
+        raise bound_elsewhere(pod, pod.spec.node_name)
+    refuse_leaving(pod)
+
+
+def refuse_placed(state: ClusterState, pod: Pod) -> None:
+    """Refuse a pod that must not be bound, by what was sent and by what the state has of it.
+
+    Raises:
+        FailedPreconditionError: As ``refuse_unbindable``.
+    """
+    refuse_unbindable(pod)
+    record = state.snapshot.pods.get(pod.metadata.uid)
+    if record is not None:
+        refuse_unbindable(record.pod)
+
+
+def placed_pod(state: ClusterState, uid: str) -> Pod | None:
+    """The pod of that UID when it counts on a node."""
+    record = state.snapshot.pods.get(uid)
+    return record.pod if record is not None and record.pod.spec.node_name else None
+
+
+def refuse_leaving(pod: Pod) -> None:
+    """Refuse a pod that is being deleted (POD_DELETING) or gated (POD_GATED).
+
+    Raises:
+        FailedPreconditionError: It is.
+    """
+    if pod.metadata.deletion_timestamp:
+        raise FailedPreconditionError(
+            f"pod {pod.key} is being deleted; forget it", reason="POD_DELETING", pod=pod.key
+        )
+    if pod.spec.scheduling_gates:
+        gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
+        raise FailedPreconditionError(
+            f"pod {pod.key} is gated by {gates}; wait until the gates are gone",
+            reason="POD_GATED",
+            pod=pod.key,
+        )
+
+
+def bound_elsewhere(pod: Pod, node_name: str) -> FailedPreconditionError:
+    """The error for a pod that has, or is being given, another node."""
+    return FailedPreconditionError(
+        f"pod {pod.key} is on node {node_name} already; forget this decision",
+        reason="POD_BOUND_ELSEWHERE",
+        pod=pod.key,
+        node=node_name,
+    )
+
+
+def node_not_found(node_name: str) -> NotFoundError:
+    """The error for a node that is not there, or no longer."""
+    return NotFoundError(
+        f"node {node_name!r} is not known; schedule the pod again", reason="NODE_NOT_FOUND", node=node_name
+    )
+
+
+def no_longer_fits(pod: Pod, node_name: str, evaluation: Evaluation) -> MooringError:
+    """The error for a node that the filters refuse by now."""
+    said = "; ".join(status.message for status in evaluation.statuses[1:]) or evaluation.rejection.message
+    return FailedPreconditionError(
+        f"pod {pod.key} no longer fits on node {node_name}: {said}; schedule it again",
+        reason="NODE_NO_LONGER_FITS",
+        pod=pod.key,
+        node=node_name,
+    )
+
+
+def assume_if_fits(
+    engine: Engine, pod: Pod, node_name: str, profile: Profile, progress: Progress | None
+) -> Evaluation:
+    """Filter ``pod`` on the node and, when it fits, assume it there in one step; else nothing is changed.
+
+    Raises:
+        NotFoundError: There is no such node (NODE_NOT_FOUND).
+        UnavailableError: The node changes faster than the check can follow.
+    """
+    state = engine.state
+
+    def row_of(read: ClusterState) -> Int32s:
+        row = read.snapshot.nodes.index.get(node_name)
+        if row is None:
+            raise node_not_found(node_name)
+        return np.array([row], np.int32)
+
+    for attempt in range(MAX_ATTEMPTS):
+        evaluation, version = engine.look(pod, profile, row_of, progress=progress, run=evaluate_filters)
+        if not len(evaluation.feasible):
+            return evaluation
+        with state.lock:
+            if attempt < OPTIMISTIC_ATTEMPTS and state.version != version:
+                continue
+            changes = state.changes_since(version)
+            if changes is None or np.isin(evaluation.rows, [row for row, _, _ in changes]).any():
+                continue
+            state.assume(pod, node_name)
+            return evaluation
+    raise UnavailableError(
+        f"node {node_name} changed during each of {MAX_ATTEMPTS} attempts to place pod {pod.key}; try again",
+        reason="OVERLOADED",
+    )
+
+
+def still_fits(
+    engine: Engine, pod: Pod, node_name: str, profile: Profile, progress: Progress | None
+) -> Evaluation:
+    """Filter ``pod`` on the node on which it is assumed, as if it weren't there.
+
+    Raises:
+        NotFoundError: There is no such node any more (NODE_NOT_FOUND).
+    """
+    fork = engine.state.fork()
+    fork.discard(pod.metadata.uid)
+    row = fork.snapshot.nodes.index.get(node_name)
+    if row is None:
+        raise node_not_found(node_name)
+    rows = np.array([row], np.int32)
+    evaluation, _ = engine.look(
+        pod, profile, lambda _: rows, state=fork, progress=progress, run=evaluate_filters
+    )
+    return evaluation

@@ -1,0 +1,121 @@
+"""The pods that a Permit plugin makes wait.
+
+Mirrors ``waiting_pods_map.go`` and ``WaitOnPermit`` in ``framework/runtime/framework.go``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+
+from mooring.config.durations import format_duration
+from mooring.framework import SUCCESS, Clock, Pod, Status, WaitingPod
+from mooring.runtime.progress import Progress
+
+LONGEST_WAIT = 15 * 60.0
+"""So many seconds a plugin may make a pod wait, whatever it asks for."""
+
+_STEP = 0.1
+"""Seconds after which it is looked whether somebody still waits for the pod."""
+
+
+class Waiting:
+    """One pod that waits; implements ``WaitingPod``.
+
+    Args:
+        pod: The pod.
+        node_name: Its node.
+        seconds: By plugin, how long it asks the pod to wait.
+    """
+
+    def __init__(self, pod: Pod, node_name: str, seconds: Mapping[str, float], clock: Clock) -> None:
+        self.pod = pod
+        self.node_name = node_name
+        self._clock = clock
+        self._seconds = {plugin: min(wait, LONGEST_WAIT) for plugin, wait in seconds.items()}
+        began = clock.monotonic()
+        self._ends = {plugin: began + wait for plugin, wait in self._seconds.items()}
+        self._verdict: Status | None = None
+        self._changed = threading.Condition()
+
+    def pending_plugins(self) -> Sequence[str]:
+        with self._changed:
+            return tuple(self._ends)
+
+    def allow(self, plugin: str) -> None:
+        with self._changed:
+            self._ends.pop(plugin, None)
+            if not self._ends:
+                self._decide(SUCCESS)
+
+    def reject(self, plugin: str, message: str) -> bool:
+        with self._changed:
+            return self._decide(Status.unschedulable(message).by(plugin))
+
+    def wait(self, progress: Progress) -> Status:
+        """Success, or by whom and why the pod was rejected: also when a plugin's time is over.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        with self._changed:
+            while self._verdict is None:
+                plugin = min(self._ends, key=lambda name: self._ends[name])
+                left = self._ends[plugin] - self._clock.monotonic()
+                if left <= 0:
+                    waited = format_duration(timedelta(seconds=self._seconds[plugin]))
+                    said = f"rejected due to timeout after waiting {waited} at plugin {plugin}"
+                    self._decide(Status.unschedulable(said).by(plugin))
+                    break
+                progress.check()
+                self._changed.wait(min(left, _STEP))
+            return self._verdict or SUCCESS
+
+    def _decide(self, verdict: Status) -> bool:
+        if self._verdict is not None:
+            return False
+        self._verdict = verdict
+        self._changed.notify_all()
+        return True
+
+
+class PermitRoom:
+    """All pods that wait; implements ``WaitingPods``."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, Waiting] = {}
+        self._lock = threading.Lock()
+
+    def get(self, uid: str) -> WaitingPod | None:
+        with self._lock:
+            return self._pods.get(uid)
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        with self._lock:
+            return iter(tuple(self._pods.values()))
+
+    def add(self, waiting: Waiting) -> None:
+        """It waits from now on."""
+        with self._lock:
+            self._pods[waiting.pod.metadata.uid] = waiting
+
+    def wait(self, uid: str, progress: Progress) -> Status:
+        """Blocks until the pod may go on, or must not; Success at once for a pod that doesn't wait.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits; the pod waits no longer either.
+        """
+        with self._lock:
+            waiting = self._pods.get(uid)
+        if waiting is None:
+            return SUCCESS
+        try:
+            return waiting.wait(progress)
+        finally:
+            self.leave(uid)
+
+    def leave(self, uid: str) -> None:
+        """The pod waits no longer, whatever was said of it."""
+        with self._lock:
+            self._pods.pop(uid, None)

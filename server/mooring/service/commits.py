@@ -1,0 +1,157 @@
+"""Bind, Reserve and Unreserve: the calls about one pod that change something."""
+
+from __future__ import annotations
+
+import grpc
+
+from mooring.framework import Pod
+from mooring.framework.args import FieldError
+from mooring.framework.errors import (
+    AbortedError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    PluginFailureError,
+)
+from mooring.runtime.engine import Engine
+from mooring.runtime.profile import Profile
+from mooring.service.backend import Backend
+from mooring.service.objects import find_pod, referenced_pod, status_message
+from mooring.service.outcomes import OUTCOMES
+from mooring.service.slots import Progress
+from mooring.v1 import objects_pb2
+from mooring.v1 import scheduling_service_pb2 as pb
+
+LONGEST_NAME = 253
+"""Characters in a node's name."""
+
+
+def caller(context: grpc.ServicerContext) -> str:
+    """The name in the caller's certificate; "" without one."""
+    names = context.auth_context().get("x509_common_name") or [b""]
+    return bytes(names[0]).decode(errors="replace")
+
+
+def bind(backend: Backend, request: pb.BindRequest, progress: Progress) -> pb.BindResponse:
+    """Bind a pod to the node that the caller names.
+
+    Raises:
+        MooringError: The request is wrong, the pod can't be bound there, or the binding failed.
+    """
+    _check(FieldError("pod.uid", "is missing") if not request.pod.uid else None, _node_fault(request.node))
+    state = backend.engine.state
+    pod = referenced_pod(state, request.pod, "pod") or _unknown_pod(backend, request.pod)
+    profile = commit_profile(backend.engine, request.profile, pod)
+    committed = backend.committer.bind(pod, request.node, profile, progress=progress)
+    status = committed.status
+    if not status.ok:
+        raise PluginFailureError(
+            f"plugin {status.plugin!r} refused the binding: {status.message}",
+            plugin=status.plugin,
+            extension_point="Bind",
+        )
+    outcome = OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
+    return pb.BindResponse(outcome=outcome, provenance=_provenance(backend, profile.name))
+
+
+def reserve(
+    backend: Backend, request: pb.ReserveRequest, owner: str, progress: Progress
+) -> pb.ReserveResponse:
+    """Reserve a place for a pod on the node that the caller names.
+
+    Raises:
+        MooringError: The request is wrong, or the pod can't have a place there.
+    """
+    _check(_node_fault(request.node))
+    state = backend.engine.state
+    pod = find_pod(backend.decoder, state, request.pod)
+    _check(FieldError("pod", "has no UID") if not pod.metadata.uid else None)
+    refuse_recreated(backend, pod)
+    profile = commit_profile(backend.engine, request.profile, pod)
+    status = backend.committer.reserve(pod, request.node, profile, owner=owner, progress=progress)
+    return pb.ReserveResponse(status=status_message(status), provenance=_provenance(backend, profile.name))
+
+
+def unreserve(
+    backend: Backend, request: pb.UnreserveRequest, owner: str, progress: Progress
+) -> pb.UnreserveResponse:
+    """End the reservation of a pod.
+
+    Raises:
+        MooringError: The request is wrong, or the reservation is not the caller's to end.
+    """
+    pod = request.pod
+    fields = {"pod.namespace": pod.namespace, "pod.name": pod.name, "pod.uid": pod.uid}
+    _check(*(FieldError(path, "is missing") for path, value in fields.items() if not value))
+    released = backend.committer.unreserve(pod.namespace, pod.name, pod.uid, owner=owner, progress=progress)
+    return pb.UnreserveResponse(released=released, provenance=_provenance(backend))
+
+
+def commit_profile(engine: Engine, name: str, pod: Pod) -> Profile:
+    """The profile for a commit: the named one, by which the caller takes the pod on, or the pod's own.
+
+    Raises:
+        NotFoundError: There is no such profile.
+        FailedPreconditionError: The pod is another scheduler's (OTHER_SCHEDULER).
+    """
+    scheduler = pod.spec.scheduler_name
+    if not name and scheduler and scheduler not in engine.profiles:
+        raise FailedPreconditionError(
+            f"pod {pod.key} is scheduled by {scheduler!r}; name a profile to place it all the same",
+            reason="OTHER_SCHEDULER",
+            pod=pod.key,
+            scheduler=scheduler,
+        )
+    return engine.profile(name, pod)
+
+
+def refuse_recreated(backend: Backend, pod: Pod) -> None:
+    """Refuse a pod whose name belongs to another one by now.
+
+    Raises:
+        AbortedError: It does (POD_RECREATED).
+    """
+    named = backend.engine.state.find_pod(pod.metadata.namespace, pod.metadata.name)
+    if named is not None and named.metadata.uid != pod.metadata.uid:
+        raise AbortedError(
+            f"pod {pod.key} has UID {named.metadata.uid}, not {pod.metadata.uid}; forget the old pod",
+            reason="POD_RECREATED",
+            pod=pod.key,
+            uid=named.metadata.uid,
+        )
+
+
+def _unknown_pod(backend: Backend, reference: objects_pb2.PodReference) -> Pod:
+    """A pod that only the API server knows, unless a source follows that anyway."""
+    key = f"{reference.namespace}/{reference.name}"
+    pod = backend.read_pod(reference.namespace, reference.name) if backend.read_pod else None
+    if pod is None:
+        raise NotFoundError(f"pod {key} is not known; forget it", reason="POD_NOT_FOUND", pod=key)
+    if pod.metadata.uid != reference.uid:
+        raise AbortedError(
+            f"pod {key} has UID {pod.metadata.uid}, not {reference.uid}; forget the old pod",
+            reason="POD_RECREATED",
+            pod=key,
+            uid=pod.metadata.uid,
+        )
+    return pod
+
+
+def _check(*faults: FieldError | None) -> None:
+    found = [fault for fault in faults if fault is not None]
+    if found:
+        raise InvalidArgumentError(found)
+
+
+def _node_fault(node: str) -> FieldError | None:
+    if not node:
+        return FieldError("node", "is missing")
+    if len(node) > LONGEST_NAME:
+        return FieldError("node", f"has {len(node)} characters; at most {LONGEST_NAME} are")
+    return None
+
+
+def _provenance(backend: Backend, profile: str = "") -> objects_pb2.Provenance:
+    state = backend.engine.state
+    with state.lock:
+        return backend.provenance(state.version, state.snapshot.nodes.epoch, profile)
