@@ -2,6 +2,7 @@
 
 import json
 import sys
+import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -72,8 +73,8 @@ class MooringServer(_Restartable):
     ) -> None:
         self.address = f"127.0.0.1:{free_port()}"
         command = [str(_SCRIPTS / "mooring"), "serve", "--source", source, "--drain-delay", "0"]
-        for flag in ("--health-listen", "--metrics-listen"):
-            command += [flag, f"127.0.0.1:{free_port()}"]
+        self._metrics_address = f"127.0.0.1:{free_port()}"
+        command += ["--health-listen", f"127.0.0.1:{free_port()}", "--metrics-listen", self._metrics_address]
         command += ["--listen", self.address]
         if config is not None:
             file = directory / "mooring-config.json"
@@ -82,6 +83,13 @@ class MooringServer(_Restartable):
         if kubeconfig is not None:
             command += ["--kubeconfig", str(kubeconfig)]
         super().__init__(directory, command)
+
+    def metrics(self) -> str:
+        """Its metrics page."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"http://{self._metrics_address}/metrics", timeout=10) as response:
+            text: str = response.read().decode()
+        return text
 
 
 class Adapter(_Restartable):

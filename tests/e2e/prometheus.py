@@ -1,0 +1,155 @@
+"""A real Prometheus that scrapes node exporters of our own, whose counters the tests move."""
+
+import json
+import re
+import shutil
+import subprocess
+import threading
+import time
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from .process import Process, environment, free_port
+
+SCRAPE_SECONDS = 1
+_NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def installed() -> str:
+    """The path of the program; Debian's package is installed when it is missing.
+
+    Raises CalledProcessError when that fails.
+    """
+    found = shutil.which("prometheus")
+    if found is None:
+        command = ["apt-get", "install", "--yes", "--no-install-recommends", "prometheus"]
+        subprocess.run(command, check=True, env=environment({"DEBIAN_FRONTEND": "noninteractive"}))
+        found = shutil.which("prometheus")
+    assert found
+    return found
+
+
+class Exporter:
+    """One node's exporter, on an address of the loopback network that is the node's own.
+
+    Bytes come in at `rate` per second; a change of it takes effect at once.
+    """
+
+    def __init__(self, host: str, rate: float) -> None:
+        self.host = host
+        self._rate = rate
+        self._count = 1_000_000.0
+        self._since = time.monotonic()
+        self._lock = threading.Lock()
+        self.scrapes = 0
+        exporter = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = exporter._metrics().encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/plain; version=0.0.4")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *said: object) -> None:
+                """A test's output stays its own."""
+
+        self._server = ThreadingHTTPServer((host, 0), Handler)
+        self.target = f"{host}:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self._thread.start()
+
+    def move(self, rate: float) -> None:
+        """From now on `rate` bytes per second."""
+        with self._lock:
+            self._advance()
+            self._rate = rate
+
+    def reset(self) -> None:
+        """The counter begins at 0 again, as after a restart of the machine."""
+        with self._lock:
+            self._advance()
+            self._count = 0.0
+
+    def scraped(self, times: int) -> bool:
+        """Whether it was asked so often."""
+        return self.scrapes >= times
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def _advance(self) -> None:
+        now = time.monotonic()
+        self._count += self._rate * (now - self._since)
+        self._since = now
+
+    def _metrics(self) -> str:
+        with self._lock:
+            self._advance()
+            self.scrapes += 1
+            return (
+                "# TYPE node_network_receive_bytes_total counter\n"
+                f'node_network_receive_bytes_total{{device="eth0"}} {self._count:.0f}\n'
+                'node_network_receive_bytes_total{device="lo"} 1e15\n'
+            )
+
+
+class Prometheus:
+    """Prometheus on a free port; it keeps what it measured when it is stopped and started again."""
+
+    def __init__(self, directory: Path, targets: list[str]) -> None:
+        self._directory = directory
+        self._port = free_port()
+        self._starts = 0
+        self._process: Process | None = None
+        self.address = f"http://127.0.0.1:{self._port}"
+        scraping = [{"job_name": "node", "static_configs": [{"targets": targets}]}]
+        every = f"{SCRAPE_SECONDS}s"
+        config = {"global": {"scrape_interval": every, "scrape_timeout": every}, "scrape_configs": scraping}
+        (directory / "prometheus.yml").write_text(json.dumps(config))
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        self._starts += 1
+        command = [
+            installed(),
+            f"--config.file={self._directory / 'prometheus.yml'}",
+            f"--storage.tsdb.path={self._directory / 'tsdb'}",
+            f"--web.listen-address=127.0.0.1:{self._port}",
+        ]
+        self._process = Process("prometheus", command, self._directory / f"prometheus-{self._starts}.log")
+        self._process.wait_ready(self._is_ready, "/-/ready")
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
+
+    def queries(self) -> int:
+        """How many queries it answered since its start, by its own count."""
+        with _NO_PROXY.open(f"{self.address}/metrics", timeout=10) as response:
+            text = response.read().decode()
+        pattern = r'^prometheus_http_requests_total{.*handler="/api/v1/query"} (\S+)$'
+        return int(sum(map(float, re.findall(pattern, text, re.MULTILINE))))
+
+    def _is_ready(self) -> bool:
+        try:
+            with _NO_PROXY.open(f"{self.address}/-/ready", timeout=5) as response:
+                return bool(response.status == 200)
+        except OSError:
+            return False
