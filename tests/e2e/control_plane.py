@@ -75,6 +75,25 @@ class ControlPlane:
             if event["responseStatus"]["code"] == 201
         ]
 
+    def restart_api_server(self) -> None:
+        """Ends kube-apiserver and starts it anew, with the same port and what etcd has."""
+        api_server = next(process for process in self._running if process.name == "kube-apiserver")
+        self._running.remove(api_server)
+        api_server.stop()
+        self._start_apiserver()
+
+    def compact(self) -> None:
+        """Makes etcd forget every change so far; kube-apiserver remembers some until it is restarted."""
+        revision = int(self.api.call("GET", "/api/v1/namespaces")["metadata"]["resourceVersion"])
+        request = urllib.request.Request(
+            f"{self._etcd_address}/v3/kv/compaction",
+            data=json.dumps({"revision": revision, "physical": True}).encode(),
+            method="POST",
+        )
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=30):
+            pass
+
     def scheduler(self, config: dict[str, Any], name: str = "kube-scheduler") -> Process:
         """Starts an unmodified kube-scheduler with `config`, connection and lease added; ready on return."""
         config_file = self.write_scheduler_config(config, name)

@@ -1,0 +1,162 @@
+"""The fake API server: real HTTP on the loopback, our own objects behind it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Iterable, Mapping
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tests.fake_api_server.faults import Faults
+from tests.fake_api_server.handler import Handler
+from tests.fake_api_server.history import History
+from tests.fake_api_server.kinds import DEFAULT_OFF, KINDS, Kind
+from tests.fake_api_server.objects import Objects
+from tests.fake_api_server.store import Manifest, Store
+
+_KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: fake
+contexts:
+- {name: fake, context: {cluster: fake, user: "USER"}}
+clusters:
+- {name: fake, cluster: {server: "SERVER"}}
+users:
+- {name: "USER", user: {CREDENTIALS}}
+"""
+
+
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+    allow_reuse_address = True
+
+    def __init__(self, address: tuple[str, int], fake: FakeApiServer) -> None:
+        self.fake = fake
+        self.connections: set[socket.socket] = set()
+        super().__init__(address, Handler)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        self.connections.add(request)
+        try:
+            super().finish_request(request, client_address)
+        finally:
+            self.connections.discard(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no news."""
+
+    def cut(self) -> None:
+        for connection in tuple(self.connections):
+            self.connections.discard(connection)
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+class FakeApiServer:
+    """A context manager; as such it serves. Its objects outlive ``stop`` and ``start``.
+
+    Args:
+        without: API versions that it doesn't have.
+        bookmark_seconds: How long a watch is quiet before it gets a bookmark.
+        token: The bearer token that it wants; "" = any or none.
+
+    Attributes:
+        store: The objects.
+        faults: What goes wrong.
+        history: What was asked.
+        forbidden: Plurals that nobody may see.
+    """
+
+    def __init__(
+        self, *, without: Iterable[str] = DEFAULT_OFF, bookmark_seconds: float = 0.5, token: str = ""
+    ) -> None:
+        self.kinds = {(kind.version, kind.plural): kind for kind in KINDS if kind.version not in set(without)}
+        self.bookmark_seconds = bookmark_seconds
+        self.token = token
+        self.store = Store()
+        self.objects = Objects(self.store)
+        self.faults = Faults()
+        self.history = History()
+        self.forbidden: set[str] = set()
+        self.add({"kind": "Namespace", "metadata": {"name": "default"}})
+        self._port = 0
+        self._listener: _Listener | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Listens, after a ``stop`` on the same port again."""
+        self._listener = _Listener(("127.0.0.1", self._port), self)
+        self._port = self._listener.server_port
+        self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Closes the port and every connection."""
+        if self._listener is None or self._thread is None:
+            return
+        listener, self._listener = self._listener, None
+        listener.shutdown()
+        self._thread.join()
+        listener.server_close()
+        listener.cut()
+        with self.store.changed:
+            self.store.changed.notify_all()
+
+    def cut(self) -> None:
+        """Closes every connection; new ones are welcome."""
+        if self._listener is not None:
+            self._listener.cut()
+
+    def serves(self, listener: object) -> bool:
+        """True while the connections of ``listener`` are served."""
+        return self._listener is listener
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:PORT``."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def kubeconfig(self, path: Path) -> Path:
+        """Writes a kubeconfig file for this server; returns its path."""
+        credentials = f'token: "{self.token}"' if self.token else ""
+        text = _KUBECONFIG.replace("SERVER", self.url).replace("USER", "tester")
+        path.write_text(text.replace("CREDENTIALS", credentials))
+        return path
+
+    def add(self, *items: Mapping[str, Any]) -> list[Manifest]:
+        """Stores objects as they are; returns them with what every object gets."""
+        return [self.objects.add(self.kind_of(item["kind"]), item) for item in items]
+
+    def remove(self, kind: str, name: str, namespace: str = "") -> None:
+        """Removes an object at once, as a kubelet ends a pod."""
+        known = self.kind_of(kind)
+        self.store.delete(known.plural, (namespace or "default" if known.namespaced else "", name))
+
+    def get(self, kind: str, name: str, namespace: str = "") -> Manifest | None:
+        """The object as it is."""
+        known = self.kind_of(kind)
+        return self.store.get(known.plural, (namespace or "default" if known.namespaced else "", name))
+
+    def all(self, kind: str) -> list[Manifest]:
+        """All objects of a kind."""
+        return [json.loads(data) for data in self.store.all(self.kind_of(kind).plural)]
+
+    def kind_of(self, kind: str) -> Kind:
+        """How the kind is served."""
+        return next(known for known in self.kinds.values() if known.kind == kind)
