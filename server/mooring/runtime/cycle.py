@@ -24,7 +24,7 @@ from mooring.framework.preemption import Candidate
 from mooring.runtime.evaluation import NO_NODES, NOT_LOOKED_AT, Evaluation, begin
 from mooring.runtime.filtering import run_filters
 from mooring.runtime.nominated import refuse_for_nominated
-from mooring.runtime.pre_filtering import run_pre_filter
+from mooring.runtime.pre_filtering import refuse_left_out, run_pre_filter
 from mooring.runtime.preemption import preempt, run_post_filter
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
@@ -160,7 +160,7 @@ def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, o
     positions = np.flatnonzero(allowed).astype(np.int32)
     with calls.point("Filter") as point:
         nominated = _nominated(evaluation, options)
-        fits = len(nominated) > 0 and _fits(evaluation, nominated, calls)
+        fits = len(nominated) > 0 and _fits(evaluation, nominated, allowed, calls)
         if not fits:
             _search(evaluation, positions, nominated, calls, options)
         point.status = Code.SUCCESS if (evaluation.codes == 0).any() else Code.UNSCHEDULABLE
@@ -175,7 +175,7 @@ def _nominated(evaluation: Evaluation, options: CycleOptions) -> Int32s:
     return np.flatnonzero(evaluation.rows == row).astype(np.int32)
 
 
-def _fits(evaluation: Evaluation, nominated: Int32s, calls: PluginCalls) -> bool:
+def _fits(evaluation: Evaluation, nominated: Int32s, allowed: Bools, calls: PluginCalls) -> bool:
     """Whether the nominated node does; then no other one is looked at."""
     before = evaluation.codes[nominated]
     # As there, what PreFilter said of this node does not count, and neither does a failure; a refusal stays.
@@ -187,10 +187,20 @@ def _fits(evaluation: Evaluation, nominated: Int32s, calls: PluginCalls) -> bool
         evaluation.codes[nominated] = before
         return False
     if evaluation.codes[nominated[0]] != 0:
+        _blame(evaluation, nominated[0], allowed)
         return False
     _leave_out(evaluation, np.setdiff1d(np.arange(len(evaluation.rows), dtype=np.int32), nominated))
     evaluation.evaluated = 1
     return True
+
+
+def _blame(evaluation: Evaluation, nominated: int, allowed: Bools) -> None:
+    """As there, who refuses the nominated node is named where PreFilter left out other ones."""
+    if evaluation.limiting:
+        evaluation.limiting.add(evaluation.statuses[evaluation.codes[nominated]].plugin)
+        left_out = ~allowed
+        left_out[nominated] = False
+        refuse_left_out(evaluation, left_out)
 
 
 def _search(
@@ -213,8 +223,7 @@ def _search(
 
 
 def _leave_out(evaluation: Evaluation, positions: Int32s) -> None:
-    evaluation.statuses.append(NOT_LOOKED_AT)
-    evaluation.codes[positions] = len(evaluation.statuses) - 1
+    evaluation.codes[positions] = evaluation.number_of(NOT_LOOKED_AT)
 
 
 def _filter(

@@ -64,6 +64,7 @@ class Evaluation:
         statuses: The distinct verdicts; number 0 is Success.
         prefilter: By plugin, in order; those that skipped are absent.
         skipped: The PreFilter plugins that skipped, whose Filter is left out.
+        limiting: The plugins on whose account nodes were left out before Filter.
         rejections: With all rejections asked for: per candidate, what every rejecting plugin said.
         evaluated: How many candidates the Filter plugins looked at.
         advance: By how many nodes the next search begins later; none when the nominated node did.
@@ -83,6 +84,7 @@ class Evaluation:
     statuses: list[Status]
     prefilter: dict[str, PreFilterOutcome] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
+    limiting: set[str] = field(default_factory=set)
     rejections: list[list[Status]] | None = None
     evaluated: int = 0
     advance: int = 0
@@ -136,6 +138,12 @@ class Evaluation:
             said = ", ".join(sorted(f"{count} {reason}" for reason, count in self._reason_counts().items()))
         sentence = f"0/{len(self.rows)} nodes are available: {said}."
         return sentence if self.post_filter.ok else f"{sentence} {self.post_filter.message}"
+
+    def number_of(self, status: Status) -> int:
+        """The index of ``status`` in ``statuses``, where it is added if need be."""
+        if status not in self.statuses:
+            self.statuses.append(status)
+        return self.statuses.index(status)
 
     def _reason_counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()

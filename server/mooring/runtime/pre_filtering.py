@@ -5,6 +5,8 @@ Mirrors ``RunPreFilterPlugins`` in ``framework/runtime/framework.go``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from mooring.framework import SUCCESS, Bools, Code, NodeView, PreFilterResult, Status
@@ -85,7 +87,7 @@ def _nowhere(limiting: list[str]) -> Status:
     return Status.unresolvable(f"node(s) didn't satisfy plugin(s) {_go_list(limiting)} simultaneously")
 
 
-def _go_list(names: list[str]) -> str:
+def _go_list(names: Iterable[str]) -> str:
     return f"[{' '.join(sorted(names))}]"
 
 
@@ -96,7 +98,12 @@ def _allowed(evaluation: Evaluation, names: frozenset[str] | None, limiting: lis
     index = evaluation.snapshot.nodes.index
     wanted = [index[name] for name in names if name in index]
     allowed = np.isin(evaluation.rows, np.array(wanted, np.int32))
-    outside = Status.unresolvable(f"node(s) didn't satisfy plugin(s) {_go_list(limiting)}")
-    evaluation.statuses.append(outside)
-    evaluation.codes[~allowed] = len(evaluation.statuses) - 1
+    evaluation.limiting.update(limiting)
+    refuse_left_out(evaluation, ~allowed)
     return allowed
+
+
+def refuse_left_out(evaluation: Evaluation, left_out: Bools) -> None:
+    """Say of the candidates in ``left_out`` (bool[N]) which plugins don't name them."""
+    outside = Status.unresolvable(f"node(s) didn't satisfy plugin(s) {_go_list(evaluation.limiting)}")
+    evaluation.codes[left_out] = evaluation.number_of(outside)

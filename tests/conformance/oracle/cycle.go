@@ -71,7 +71,7 @@ func (d *decision) run(alwaysScore bool) {
 	if !ok {
 		return
 	}
-	if d.nominatedNodeFits(&diagnosis) {
+	if d.nominatedNodeFits(&diagnosis, plugins) {
 		return
 	}
 	feasible, ok := d.filter(d.candidates(result, plugins, &diagnosis), &diagnosis)
@@ -130,8 +130,9 @@ func (d *decision) preFilter(diagnosis *framework.Diagnosis) (*fwk.PreFilterResu
 }
 
 // nominatedNodeFits decides the pod if the node that was nominated for it does. The other nodes are then left out of
-// the document, as nobody looked at them. A refusal stays in the diagnosis, even of a node that PreFilter left out.
-func (d *decision) nominatedNodeFits(diagnosis *framework.Diagnosis) bool {
+// the document, as nobody looked at them. A refusal stays in the diagnosis, even of a node that PreFilter left out, and
+// schedulePod then counts who refused among the plugins that left out nodes: both are the same set there.
+func (d *decision) nominatedNodeFits(diagnosis *framework.Diagnosis, plugins sets.Set[string]) bool {
 	name := d.pod.Status.NominatedNodeName
 	i := slices.IndexFunc(d.nodes, func(node fwk.NodeInfo) bool { return node.Node().Name == name })
 	if i < 0 {
@@ -140,6 +141,9 @@ func (d *decision) nominatedNodeFits(diagnosis *framework.Diagnosis) bool {
 	s := d.host.RunFilterPluginsWithNominatedPods(d.ctx, d.state, d.pod, d.nodes[i])
 	if s.IsRejected() {
 		diagnosis.NodeToStatus.Set(name, s)
+		if plugins != nil {
+			plugins.Insert(s.Plugin())
+		}
 	}
 	if !s.IsSuccess() {
 		return false

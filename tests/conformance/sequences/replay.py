@@ -1,0 +1,102 @@
+"""mooring takes the steps of a sequence, and is compared with what kube-scheduler made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.manifests import objects_from, pod_from_manifest
+from mooring.cluster.state import State
+from mooring.config import from_document
+from mooring.framework import Gates, KubeVersion, Pod
+from mooring.framework.errors import PluginFailureError
+from mooring.framework.resources import ResourceRules
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.engine import Choice, Engine, all_rows
+from mooring.runtime.evaluation import NOT_LOOKED_AT, Evaluation
+from mooring.runtime.failure import event_note
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.testing.explaining import NoBinder
+from tests.conformance.families.draft import Manifest
+
+SOURCE = "sequence"
+
+
+def differences(sequence: Manifest, decisions: list[Manifest | None], version: str) -> list[str]:
+    """What mooring does otherwise than kube-scheduler did, step by step; it goes on from what that did."""
+    state, engine = _cluster(sequence, version)
+    for at, (step, decided) in enumerate(zip(sequence["steps"], decisions, strict=True)):
+        if decided is None:
+            _change(state, step)
+            continue
+        pod = pod_from_manifest(step["pod"])
+        try:
+            choice = engine.decide_and_assume(pod, engine.profile(pod=pod), all_rows)
+        except PluginFailureError:
+            return (
+                [] if decided["code"] == "Error" else [f"steps[{at}]: mooring fails, kube-scheduler does not"]
+            )
+        if decided["code"] == "Error":
+            return [f"steps[{at}]: only kube-scheduler fails: {decided['message']}"]
+        if _at_random(choice.evaluation) or "from cycleState: not found" in decided["message"]:
+            # A Filter plugin without its PreFilter fails each side in its own words.
+            return []
+        if found := [f"steps[{at}].{line}" for line in _compared(choice, decided)]:
+            return found
+        _follow(state, pod, choice, decided)
+    return []
+
+
+def _cluster(sequence: Manifest, version: str) -> tuple[State, Engine]:
+    registry = new_in_tree_registry()
+    state = State(rules=ResourceRules.of(Gates(KubeVersion.parse(version), None)))
+    state.replace(SOURCE, objects_from(sequence["objects"]).objects)
+    configuration = from_document(sequence["config"], registry.catalog(), kube_version=version)
+    return state, build_engine(configuration, registry, state, NoBinder(), kube_version=version)
+
+
+def _change(state: State, step: Manifest) -> None:
+    if "remove_node" in step:
+        state.apply(SOURCE, [Remove("Node", "", step["remove_node"])])
+    else:
+        state.apply(SOURCE, [Put(node) for node in objects_from([step["add_node"]]).objects])
+
+
+def _at_random(evaluation: Evaluation) -> bool:
+    """Whether kube-scheduler looks at some of the nodes that PreFilter names, which is in no order there."""
+    named = any(outcome.nodes is not None for outcome in evaluation.prefilter.values())
+    return named and evaluation.advance > 0 and NOT_LOOKED_AT in evaluation.statuses
+
+
+def _compared(choice: Choice, decided: Manifest) -> Iterator[str]:
+    evaluation = choice.evaluation
+    message = evaluation.message
+    pairs: dict[str, tuple[object, object]] = {
+        "message": (message, decided["message"]),
+        "event": (event_note(message), decided["event"]),
+    }
+    if decided["host"]:
+        names = evaluation.snapshot.nodes.names
+        ties = {names[row] for row in choice.ties.tolist()}
+        pairs["feasible"] = (len(evaluation.feasible), decided["feasible"])
+        pairs["evaluated"] = (evaluation.evaluated, decided["evaluated"])
+        pairs["host in ties"] = (decided["host"] in ties, True)
+        if decided["nodes"]:
+            feasible = sorted(names[row] for row in evaluation.rows[evaluation.feasible].tolist())
+            pairs["nodes"] = (feasible, decided["nodes"])
+    for what, (ours, theirs) in pairs.items():
+        if ours != theirs:
+            yield f"{what}: mooring {ours!r}, kube-scheduler {theirs!r}"
+
+
+def _follow(state: State, pod: Pod, choice: Choice, decided: Manifest) -> None:
+    """Go on from kube-scheduler's choice, which among equals is random, and from its nomination."""
+    host = decided["host"]
+    if not host:
+        status = replace(pod.status, nominated_node_name=decided["nominated"])
+        state.apply(SOURCE, [Put(replace(pod, status=status))])
+    elif host != choice.node_name:
+        state.forget(pod.metadata.uid)
+        state.assume(pod, host)
