@@ -1,0 +1,105 @@
+"""Puts the scheduler together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mooring.framework import Clock, ClusterApi, Leadership, Pod, PreEnqueuePlugin, Status
+from mooring.framework.interface import PreemptingPlugin
+from mooring.framework.releases import Gates
+from mooring.runtime.engine import Engine
+from mooring.runtime.placing import Committer
+from mooring.runtime.profile import Enabled, Profile
+from mooring.scheduler.changes import Changes
+from mooring.scheduler.failure import FailureHandler
+from mooring.scheduler.observer import SchedulerObserver
+from mooring.scheduler.pod_status import PodStatusWriter
+from mooring.scheduler.preemption import Preemptions
+from mooring.scheduler.queue import BackoffTimes, Gate, QueuedPod, SchedulingQueue, rules_of
+from mooring.scheduler.recorder import EventRecorder
+from mooring.scheduler.scheduler import Parts, Scheduler, Wake
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the scheduler gets from outside.
+
+    Attributes:
+        engine: Decides; its state is followed from now on.
+        committer: Commits what was decided.
+        cluster: Where Events, conditions and deletions go.
+        leadership: Whether anything may be committed.
+        gates: Which features of which release are on.
+        observer: Takes measurements.
+        clock: The time.
+    """
+
+    engine: Engine
+    committer: Committer
+    cluster: ClusterApi
+    leadership: Leadership
+    gates: Gates
+    observer: SchedulerObserver
+    clock: Clock
+
+
+def build_scheduler(around: Surroundings, times: BackoffTimes, binders: int) -> Scheduler:
+    """A scheduler for the pods of the engine's profiles; it follows the engine's state from now on.
+
+    Args:
+        around: What it works with.
+        times: How long pods back off.
+        binders: So many pods are bound at a time.
+    """
+    wake = Wake()
+    engine, cluster, clock, observer = around.engine, around.cluster, around.clock, around.observer
+    recorder = EventRecorder(cluster, clock, observer)
+    statuses = PodStatusWriter(cluster, clock)
+    preemptions = Preemptions(engine.state, cluster, engine.waiting, statuses, recorder, observer, clock)
+    queue = SchedulingQueue(
+        {
+            name: rules_of(profile, _gates(profile, engine, preemptions))
+            for name, profile in engine.profiles.items()
+        },
+        partial(_less, next(iter(engine.profiles.values()))),
+        clock,
+        times=times,
+        gates=around.gates,
+        wake=wake.set,
+        incoming=observer.queued,
+    )
+    changes = Changes(queue, engine.state, engine.profiles, around.gates, engine.waiting, wake.set)
+    changes.follow()
+    failures = FailureHandler(queue, engine.state, statuses, recorder)
+    parts = Parts(
+        engine=engine,
+        committer=around.committer,
+        queue=queue,
+        changes=changes,
+        failures=failures,
+        preemptions=preemptions,
+        recorder=recorder,
+        leadership=around.leadership,
+        observer=observer,
+        clock=clock,
+    )
+    return Scheduler(parts, wake, binders)
+
+
+def _gates(profile: Profile, engine: Engine, preemptions: Preemptions) -> list[Gate]:
+    gates = []
+    for enabled in profile.pre_enqueue:
+        gates.append(Gate(enabled.name, partial(_ask, engine, profile, enabled)))
+        if isinstance(enabled.plugin, PreemptingPlugin):
+            gates.append(Gate(enabled.name, preemptions.gate))
+    return gates
+
+
+def _ask(engine: Engine, profile: Profile, enabled: Enabled[PreEnqueuePlugin[Any]], pod: Pod) -> Status:
+    return engine.calls(profile).call(enabled.name, "PreEnqueue", enabled.plugin.pre_enqueue, pod)
+
+
+def _less(profile: Profile, first: QueuedPod, second: QueuedPod) -> bool:
+    return profile.queue_sort[0].plugin.less(first.pod, first.queued_at, second.pod, second.queued_at)

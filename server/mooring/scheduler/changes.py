@@ -1,0 +1,126 @@
+"""What changes in the cluster, as the queue is told of it. Mirrors ``eventhandlers.go``."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Container
+
+from mooring.framework import (
+    ActionType,
+    ClusterEvent,
+    ClusterState,
+    EventResource,
+    ObjectChange,
+    Pod,
+    WaitingPods,
+)
+from mooring.framework.releases import Gates
+from mooring.runtime.cluster_events import as_scheduler_sees, events_of, nomination_ended
+from mooring.scheduler.queue import SchedulingQueue
+
+POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
+"""A pod isn't on its node any more."""
+
+
+class Changes:
+    """Notes the state's changes and tells the queue of them, in order, when it is asked to.
+
+    Args:
+        queue: What is told.
+        state: What changes.
+        schedulers: The names of the profiles: pods of others are nobody's here.
+        gates: Which features of which release are on.
+        waiting: The pods that wait for a Permit plugin's word.
+        wake: Called when there is something to tell.
+    """
+
+    def __init__(
+        self,
+        queue: SchedulingQueue,
+        state: ClusterState,
+        schedulers: Container[str],
+        gates: Gates,
+        waiting: WaitingPods,
+        wake: Callable[[], None],
+    ) -> None:
+        self._queue = queue
+        self._state = state
+        self._schedulers = schedulers
+        self._gates = gates
+        self._waiting = waiting
+        self._wake = wake
+        self._noted: deque[ObjectChange] = deque()
+
+    def follow(self) -> None:
+        """Note what is there, and every change from now on."""
+        with self._state.lock:
+            self._state.subscribe(self.note)
+            for pod in self._state.snapshot.pods.pending():
+                self.note(ObjectChange("Pod", None, pod))
+
+    def note(self, change: ObjectChange) -> None:
+        """A listener of the state; any thread."""
+        self._noted.append(change)
+        self._wake()
+
+    def tell(self) -> None:
+        """Tell the queue what was noted; one thread."""
+        while self._noted:
+            change = as_scheduler_sees(self._noted.popleft())
+            if change is None:
+                continue
+            if change.kind == "Pod":
+                self._own_pod(change.old, change.new)
+            if change.kind != "Pod" or self._concerns_others(change):
+                for event in events_of(change, self._gates):
+                    self._queue.move(event, change.old, change.new)
+
+    def _concerns_others(self, change: ObjectChange) -> bool:
+        """Whether it is a pod with a node, or a new one; an update of a waiting pod concerns it alone."""
+        pod = change.new or change.old
+        return change.old is None or bool(pod.spec.node_name)
+
+    def _own_pod(self, old: Pod | None, new: Pod | None) -> None:
+        """Queue, update or take out a pod that waits for its node."""
+        pod = new or old
+        if pod is None or pod.spec.scheduler_name not in self._schedulers:
+            return
+        if new is None:
+            if not pod.spec.node_name:
+                self._gone(pod)
+        elif new.spec.node_name:
+            if old is None:
+                self._queue.delete(new.metadata.uid)
+        elif old is None:
+            self._queue.add(new)
+        else:
+            self._updated(old, new)
+
+    def _gone(self, pod: Pod) -> None:
+        self._queue.delete(pod.metadata.uid)
+        if nomination_ended(pod, None):
+            self._nomination_ended(pod)
+
+    def _updated(self, old: Pod, new: Pod) -> None:
+        record = self._state.snapshot.pods.get(new.metadata.uid)
+        if record is not None and record.assumed:
+            if new.metadata.deletion_timestamp and not old.metadata.deletion_timestamp:
+                self._assumed_pod_leaves(new)
+            return
+        if record is None or record.pod.spec.node_name:
+            # It got its node, or went, after this change: what tells so comes next.
+            return
+        self._queue.update(old, new)
+        if nomination_ended(old, new):
+            self._nomination_ended(old)
+
+    def _assumed_pod_leaves(self, pod: Pod) -> None:
+        """A pod that waits is not bound any more; for another, the API server will refuse the binding."""
+        waiting = self._waiting.get(pod.metadata.uid)
+        if waiting is not None:
+            waiting.reject("", "removed")
+            self._queue.move(POD_LEFT, pod, None)
+
+    def _nomination_ended(self, pod: Pod) -> None:
+        priority = pod.spec.priority or 0
+        self._queue.move(POD_LEFT, pod, None, lambda other: (other.spec.priority or 0) <= priority)

@@ -1,0 +1,105 @@
+"""What happens to a pod that got no node. Mirrors ``handleSchedulingFailure`` in ``schedule_one.go``."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from mooring.framework import ClusterState, Code, Pod, Status
+from mooring.framework.errors import MooringError
+from mooring.runtime.evaluation import Evaluation
+from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodStatusWriter
+from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
+from mooring.scheduler.recorder import EventRecorder, Note
+
+log = logging.getLogger(__name__)
+
+BY_NOBODY = Rejection()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a pod got no node.
+
+    Attributes:
+        message: The whole sentence.
+        rejection: Who refused it.
+        refused: It was refused; False = something failed.
+        nominated: The node that is being cleared for it; "" = none, None = as it was.
+    """
+
+    message: str
+    rejection: Rejection = BY_NOBODY
+    refused: bool = True
+    nominated: str | None = ""
+
+    @property
+    def result(self) -> str:
+        """As metrics spell it."""
+        return "unschedulable" if self.refused else "error"
+
+
+def failed(error: Exception) -> Failure:
+    """The attempt ended in an error."""
+    message = error.message if isinstance(error, MooringError) else f"{type(error).__name__}: {error}"
+    return Failure(message, refused=False)
+
+
+def refused_by_nodes(evaluation: Evaluation, nominated: str | None = "") -> Failure:
+    """No node takes the pod, or it may not be tried."""
+    plugins: set[str] = set()
+    pending: set[str] = set()
+    statuses = evaluation.statuses if evaluation.rejection.ok else [evaluation.rejection]
+    for status in statuses:
+        if status.plugin:
+            (pending if status.code is Code.PENDING else plugins).add(status.plugin)
+    plugins.update(name for name, outcome in evaluation.prefilter.items() if outcome.nodes is not None)
+    return Failure(evaluation.message, Rejection(frozenset(plugins), frozenset(pending)), nominated=nominated)
+
+
+def refused_by_plugin(status: Status) -> Failure:
+    """A Reserve, Permit, PreBind or Bind plugin won't have the pod on the node that was chosen for it."""
+    if not status.rejected:
+        return Failure(status.message, refused=False)
+    reasons = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))
+    names = frozenset({status.plugin}) if status.plugin else frozenset()
+    rejection = Rejection(pending=names) if status.code is Code.PENDING else Rejection(names)
+    return Failure(f"0/1 nodes are available: {reasons}.", rejection)
+
+
+@dataclass(frozen=True, slots=True)
+class FailureHandler:
+    """Gives pods back to the queue and says why. Safe from any thread.
+
+    Attributes:
+        queue: Where they wait.
+        state: What is known of them.
+        statuses: Where their condition is written.
+        recorder: Where people read of it.
+    """
+
+    queue: SchedulingQueue
+    state: ClusterState
+    statuses: PodStatusWriter
+    recorder: EventRecorder
+
+    def handle(self, item: QueuedPod, failure: Failure) -> None:
+        """The pod of ``item`` got no node."""
+        pod = self.unplaced(item)
+        if pod is None:
+            self.queue.done(item.uid)
+            return
+        level = logging.INFO - 2 if failure.refused else logging.ERROR
+        log.log(level, "no node for pod %s: %s", pod.key, failure.message)
+        item.pod = pod
+        if failure.nominated is not None:
+            self.state.nominate(item.uid, failure.nominated)
+        self.queue.give_back(item, failure.rejection)
+        self.recorder.record(Note(pod, "Warning", "FailedScheduling", "Scheduling", failure.message))
+        reason = UNSCHEDULABLE if failure.refused else SCHEDULER_ERROR
+        self.statuses.not_scheduled(pod, reason, failure.message, failure.nominated)
+
+    def unplaced(self, item: QueuedPod) -> Pod | None:
+        """The pod as it is now; None when it is gone or has a node."""
+        record = self.state.snapshot.pods.get(item.uid)
+        return None if record is None or record.pod.spec.node_name else record.pod

@@ -1,0 +1,94 @@
+"""What a pod's status says about its scheduling: the PodScheduled condition, and the nominated node.
+
+Mirrors ``updatePod`` in ``schedule_one.go``.
+"""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+from mooring.framework import Clock, ClusterApi, Pod
+from mooring.framework.errors import MooringError, NotFoundError
+from mooring.framework.objects import Condition
+
+log = logging.getLogger(__name__)
+
+WRITERS = 4
+"""Threads that write statuses; each pod has its own, so that its changes keep their order."""
+
+UNSCHEDULABLE = "Unschedulable"
+SCHEDULER_ERROR = "SchedulerError"
+
+
+class PodStatusWriter:
+    """Writes statuses without being waited for. Safe from any thread.
+
+    Args:
+        cluster: Where they are written.
+        clock: The time.
+    """
+
+    def __init__(self, cluster: ClusterApi, clock: Clock) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._writers = [
+            ThreadPoolExecutor(1, thread_name_prefix=f"pod-status-{number}") for number in range(WRITERS)
+        ]
+
+    def stop(self) -> None:
+        """Write what is under way; drop the rest."""
+        for writer in self._writers:
+            writer.shutdown(wait=True, cancel_futures=True)
+
+    def not_scheduled(self, pod: Pod, reason: str, message: str, nominated: str | None) -> None:
+        """Say that the pod has no node, and why.
+
+        Args:
+            pod: The pod as it is.
+            reason: ``UNSCHEDULABLE`` or ``SCHEDULER_ERROR``.
+            message: The whole sentence.
+            nominated: The node that is being cleared for it; "" = none any more, None = as before.
+        """
+        patch: dict[str, Any] = {}
+        wanted = Condition("PodScheduled", "False", reason, message)
+        if (condition := changed_condition(pod, wanted, self._clock.now())) is not None:
+            patch["conditions"] = [condition]
+        if nominated is not None and nominated != pod.status.nominated_node_name:
+            patch["nominatedNodeName"] = nominated or None
+        self.patch(pod, patch)
+
+    def clear_nomination(self, pod: Pod) -> None:
+        """Say that no node is being cleared for the pod any more."""
+        self.patch(pod, {"nominatedNodeName": None})
+
+    def patch(self, pod: Pod, patch: dict[str, Any]) -> None:
+        """Merge ``patch`` into the status, after what was asked for this pod before."""
+        if patch:
+            self._writers[hash(pod.metadata.uid) % WRITERS].submit(self._write, pod, patch)
+
+    def _write(self, pod: Pod, patch: dict[str, Any]) -> None:
+        try:
+            self._cluster.patch_pod_status(pod, patch)
+        except NotFoundError:
+            log.log(logging.INFO - 3, "pod %s is gone; its status is not written", pod.key)
+        except MooringError as error:
+            log.warning("the status of pod %s was not written: %s", pod.key, error)
+
+
+def changed_condition(pod: Pod, wanted: Condition, now: float) -> dict[str, Any] | None:
+    """``wanted`` as the API spells it; None when the pod has it already."""
+    known = next((entry for entry in pod.status.conditions if entry.type == wanted.type), None)
+    if known == wanted:
+        return None
+    condition = {
+        "type": wanted.type,
+        "status": wanted.status,
+        "reason": wanted.reason,
+        "message": wanted.message,
+    }
+    if known is None or known.status != wanted.status:
+        condition["lastTransitionTime"] = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return condition

@@ -1,0 +1,181 @@
+"""Events about pods, for people: ``Scheduled``, ``FailedScheduling``, ``Preempted``.
+
+Mirrors ``k8s.io/client-go/tools/events``: asynchronous, repetitions joined into series, dropped when there
+are too many.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import socket
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from mooring.framework import Clock, ClusterApi, ObjectReference, Pod
+from mooring.framework.errors import MooringError
+from mooring.runtime.failure import event_note
+from mooring.scheduler.observer import SchedulerObserver
+
+log = logging.getLogger(__name__)
+
+BACKLOG = 1000
+"""So many Events may wait to be written."""
+
+WRITERS = 2
+"""Threads that write them."""
+
+SERIES_SECONDS = 360.0
+"""A repetition after this time is an Event of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What an Event says; it is a repetition of another one with the same pod version and the same words
+    but for ``note``.
+
+    Attributes:
+        pod: The pod that it is about.
+        kind: ``Normal`` or ``Warning``.
+        reason: In one word, why.
+        action: In one word, what was done.
+        note: The sentence; cut to what the API server takes.
+        related: Another pod that has to do with it.
+    """
+
+    pod: Pod
+    kind: str
+    reason: str
+    action: str
+    note: str
+    related: Pod | None = None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Equal for repetitions."""
+        meta = self.pod.metadata
+        related = self.related.metadata.uid if self.related else ""
+        return meta.uid, meta.resource_version, self.kind, self.reason, self.action, related
+
+
+@dataclass(slots=True)
+class _Series:
+    name: str
+    last: float
+    count: int = 1
+
+
+@dataclass(slots=True)
+class EventRecorder:
+    """Writes Events in threads of its own. ``record`` never blocks; safe from any thread.
+
+    Attributes:
+        cluster: Where they are written.
+        clock: The time.
+        observer: Hears of dropped ones.
+    """
+
+    cluster: ClusterApi
+    clock: Clock
+    observer: SchedulerObserver
+    _waiting: queue.Queue[Note | None] = field(default_factory=lambda: queue.Queue(BACKLOG))
+    _series: dict[tuple[str, ...], _Series] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _writers: list[threading.Thread] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Begin to write."""
+        for number in range(WRITERS):
+            writer = threading.Thread(target=self._write_all, name=f"events-{number}", daemon=True)
+            self._writers.append(writer)
+            writer.start()
+
+    def stop(self, timeout: float) -> None:
+        """Write what waits, for so many seconds at most."""
+        end = self.clock.monotonic() + timeout
+        for _ in self._writers:
+            self._waiting.put(None)
+        for writer in self._writers:
+            writer.join(max(0.0, end - self.clock.monotonic()))
+
+    def record(self, note: Note) -> None:
+        """Have an Event written, or drop it when too many wait."""
+        try:
+            self._waiting.put_nowait(note)
+        except queue.Full:
+            self.observer.dropped()
+
+    def _write_all(self) -> None:
+        while (note := self._waiting.get()) is not None:
+            try:
+                self._write(note)
+            except MooringError as error:
+                log.warning("the event %s of pod %s was not written: %s", note.reason, note.pod.key, error)
+
+    def _write(self, note: Note) -> None:
+        now = self.clock.now()
+        series, repeated = self._series_of(note, now)
+        namespace = note.pod.metadata.namespace
+        if not repeated:
+            self.cluster.create("Event", namespace, _body(note, series.name, now))
+        elif series.count & (series.count - 1) == 0:
+            # The first repetition is told, then ever fewer: nobody needs to read them one by one.
+            body = {"series": {"count": series.count, "lastObservedTime": _timestamp(now)}}
+            self.cluster.patch(ObjectReference("Event", namespace, series.name), body)
+
+    def _series_of(self, note: Note, now: float) -> tuple[_Series, bool]:
+        with self._lock:
+            known = self._series.pop(note.key, None)
+            repeated = known is not None and now - known.last <= SERIES_SECONDS
+            if known is None or not repeated:
+                known = _Series(f"{note.pod.metadata.name}.{int(now * 1e9):x}", now)
+            else:
+                known.last = now
+                known.count += 1
+            self._series[note.key] = known
+            self._forget_old(now)
+            return known, repeated
+
+    def _forget_old(self, now: float) -> None:
+        while self._series:
+            # In the order of their last use: the first is the oldest.
+            key = next(iter(self._series))
+            if now - self._series[key].last <= SERIES_SECONDS:
+                return
+            del self._series[key]
+
+
+def _body(note: Note, name: str, now: float) -> dict[str, Any]:
+    scheduler = note.pod.spec.scheduler_name
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": note.pod.metadata.namespace},
+        "eventTime": _timestamp(now),
+        "reportingController": scheduler,
+        "reportingInstance": f"{scheduler}-{socket.gethostname()}",
+        "action": note.action,
+        "reason": note.reason,
+        "regarding": _reference(note.pod),
+        **({"related": _reference(note.related)} if note.related else {}),
+        "note": event_note(note.note),
+        "type": note.kind,
+    }
+
+
+def _reference(pod: Pod) -> dict[str, str]:
+    meta = pod.metadata
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "namespace": meta.namespace,
+        "name": meta.name,
+        "uid": meta.uid,
+        "resourceVersion": meta.resource_version,
+    }
+
+
+def _timestamp(now: float) -> str:
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,277 @@
+"""The scheduler: takes the next pod, finds its node, binds it. Mirrors ``schedule_one.go``."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from mooring.framework import Clock, Leadership, Pod
+from mooring.framework.interface import PreemptingPlugin
+from mooring.runtime.engine import Choice, Engine, all_rows
+from mooring.runtime.placing import Committer
+from mooring.runtime.preemption import preempt
+from mooring.runtime.profile import Profile
+from mooring.runtime.reservations import Reservation
+from mooring.runtime.tie_break import choose, mix64
+from mooring.scheduler.changes import POD_LEFT, Changes
+from mooring.scheduler.failure import (
+    Failure,
+    FailureHandler,
+    failed,
+    refused_by_nodes,
+    refused_by_plugin,
+)
+from mooring.scheduler.observer import SchedulerObserver
+from mooring.scheduler.preemption import Preemptions
+from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
+from mooring.scheduler.recorder import EventRecorder, Note
+
+log = logging.getLogger(__name__)
+
+STANDBY_SECONDS = 0.1
+"""A replica that doesn't lead looks so often whether it does."""
+
+LAST_EVENTS_SECONDS = 2.0
+"""So long the last Events may take to be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the scheduler is made of.
+
+    Attributes:
+        engine: Decides.
+        committer: Commits what was decided.
+        queue: The pods that wait.
+        changes: What the queue is told of.
+        failures: What happens to pods that got no node.
+        preemptions: Makes room.
+        recorder: Where people read of it.
+        leadership: Whether anything may be committed.
+        observer: Takes measurements.
+        clock: The time.
+    """
+
+    engine: Engine
+    committer: Committer
+    queue: SchedulingQueue
+    changes: Changes
+    failures: FailureHandler
+    preemptions: Preemptions
+    recorder: EventRecorder
+    leadership: Leadership
+    observer: SchedulerObserver
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One pod's attempt: which, with what, since when on the monotonic clock."""
+
+    item: QueuedPod
+    pod: Pod
+    profile: Profile
+    began: float
+
+
+class Wake:
+    """Wakes the thread that decides. Safe from any thread, never blocks for long."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        """There may be something to do."""
+        if not self._event.is_set():
+            self._event.set()
+
+    def clear(self) -> None:
+        """Everything that there was to do is about to be looked at."""
+        self._event.clear()
+
+    def wait(self, seconds: float) -> None:
+        """Until there is something to do, or the time is over."""
+        self._event.wait(seconds)
+
+
+class Scheduler:
+    """One thread decides, pod by pod; others bind.
+
+    Args:
+        parts: What it is made of.
+        wake: Wakes the thread that decides.
+        binders: So many pods are bound at a time.
+    """
+
+    def __init__(self, parts: Parts, wake: Wake, binders: int) -> None:
+        self.queue = parts.queue
+        self._parts = parts
+        self._wake = wake
+        self._stopping = threading.Event()
+        self._binders = ThreadPoolExecutor(binders, thread_name_prefix="binder")
+        self._waiters: set[threading.Thread] = set()
+
+    def run(self) -> None:
+        """Schedule until ``stop``; the calling thread decides."""
+        self._parts.recorder.start()
+        while not self._stopping.is_set():
+            self._wake.clear()
+            if (pause := self.step()) > 0:
+                self._wake.wait(pause)
+
+    def stop(self) -> None:
+        """Take no more pods. Any thread."""
+        self._stopping.set()
+        self._wake.set()
+
+    def finish(self) -> None:
+        """Bind or give back what is under way, then write what is to be told. After ``run`` ended."""
+        for waiting in self._parts.engine.waiting:
+            waiting.reject("", "the scheduler stops")
+        for waiter in tuple(self._waiters):
+            waiter.join()
+        self._binders.shutdown(wait=True)
+        self._parts.preemptions.stop()
+        self._parts.failures.statuses.stop()
+        self._parts.recorder.stop(LAST_EVENTS_SECONDS)
+
+    def step(self) -> float:
+        """Tell the queue what changed and try one pod.
+
+        Returns:
+            After how many seconds to come again, when nothing wakes the scheduler before; 0 = at once.
+        """
+        parts = self._parts
+        parts.changes.tell()
+        pause = parts.queue.flush()
+        if not parts.leadership.is_leader():
+            return min(pause, STANDBY_SECONDS)
+        item = parts.queue.pop()
+        if item is None:
+            return pause
+        profile = parts.engine.profiles[item.pod.spec.scheduler_name]
+        attempt = _Attempt(item, item.pod, profile, parts.clock.monotonic())
+        try:
+            if not self._left_alone(item):
+                self._schedule(attempt)
+        except Exception as error:
+            log.exception("trying pod %s", item.pod.key)
+            self._fail(attempt, failed(error))
+        return 0.0
+
+    def _left_alone(self, item: QueuedPod) -> bool:
+        """Whether the pod needs no node from here: it leaves, has one, or is being bound."""
+        parts, pod = self._parts, item.pod
+        record = parts.engine.state.snapshot.pods.get(item.uid)
+        if record is not None and record.assumed:
+            # What became of its binding isn't known yet.
+            parts.queue.give_back(item, Rejection())
+            return True
+        if pod.metadata.deletion_timestamp:
+            note = f"skip schedule deleting pod: {pod.key}"
+            parts.recorder.record(Note(pod, "Warning", "FailedScheduling", "Scheduling", note))
+        elif record is not None and not record.pod.spec.node_name:
+            return False
+        parts.queue.done(item.uid)
+        return True
+
+    def _schedule(self, attempt: _Attempt) -> None:
+        """The scheduling cycle; the binding cycle goes on in a thread of its own."""
+        parts = self._parts
+        placement = parts.committer.begin(attempt.pod, attempt.profile, all_rows)
+        reservation = placement.reservation
+        if reservation is not None:
+            self._begin_binding(attempt, placement.choice, reservation)
+        elif placement.committed is not None:
+            self._fail(attempt, refused_by_plugin(placement.committed.status))
+        else:
+            self._fail(attempt, self._no_node(attempt, placement.choice))
+
+    def _begin_binding(self, attempt: _Attempt, choice: Choice, reservation: Reservation) -> None:
+        """Bind in a thread; a pod that has to wait first gets one of its own, so that it keeps nobody up."""
+        evaluation = choice.evaluation
+        counts = evaluation.evaluated, len(evaluation.feasible)
+        if self._parts.engine.waiting.get(attempt.item.uid) is None:
+            # Events that happen from now on can't help a pod that has its node.
+            self._parts.queue.done(attempt.item.uid)
+            self._binders.submit(self._bind, attempt, reservation, counts)
+            return
+        waiter = threading.Thread(target=self._wait_and_bind, args=(attempt, reservation, counts))
+        self._waiters.add(waiter)
+        waiter.start()
+
+    def _wait_and_bind(self, attempt: _Attempt, reservation: Reservation, counts: tuple[int, int]) -> None:
+        try:
+            self._bind(attempt, reservation, counts)
+        finally:
+            self._waiters.discard(threading.current_thread())
+
+    def _bind(self, attempt: _Attempt, reservation: Reservation, counts: tuple[int, int]) -> None:
+        """The binding cycle."""
+        parts, pod = self._parts, attempt.pod
+        try:
+            status = parts.committer.finish(reservation).status
+        except Exception as error:
+            log.exception("binding pod %s to node %s", pod.key, reservation.commit.node_name)
+            self._binding_failed(attempt, failed(error))
+            return
+        if not status.ok:
+            self._binding_failed(attempt, refused_by_plugin(status))
+            return
+        node_name = reservation.commit.node_name
+        log.info(
+            '"Successfully bound pod to node" pod="%s" node="%s" evaluatedNodes=%d feasibleNodes=%d',
+            pod.key,
+            node_name,
+            *counts,
+        )
+        parts.queue.done(attempt.item.uid)
+        parts.recorder.record(
+            Note(pod, "Normal", "Scheduled", "Binding", f"Successfully assigned {pod.key} to {node_name}")
+        )
+        item = attempt.item
+        parts.observer.attempted("scheduled", attempt.profile.name, parts.clock.monotonic() - attempt.began)
+        parts.observer.scheduled(item.attempts, parts.clock.now() - (item.first_attempt_at or item.queued_at))
+
+    def _binding_failed(self, attempt: _Attempt, failure: Failure) -> None:
+        """The pod's place is free again; after a refusal, for others only."""
+        move = self._parts.queue.move
+        if not failure.refused:
+            move(POD_LEFT, attempt.pod, None)
+            self._fail(attempt, failure)
+            return
+        self._fail(attempt, failure)
+        uid = attempt.item.uid
+        move(POD_LEFT, attempt.pod, None, lambda other: other.metadata.uid != uid)
+
+    def _no_node(self, attempt: _Attempt, choice: Choice) -> Failure:
+        """Why no node takes the pod; makes room where that helps."""
+        evaluation, pod = choice.evaluation, attempt.pod
+        plugin = _preempting(attempt.profile)
+        could = plugin and len(evaluation.rows)
+        if not could or not (evaluation.post_filter.ok or pod.status.nominated_node_name):
+            return refused_by_nodes(evaluation)
+        engine = self._parts.engine
+        calls = engine.calls(attempt.profile)
+        found = preempt(evaluation, calls, None, mix64(attempt.item.attempts, pod.metadata.uid))
+        if not found.best:
+            return refused_by_nodes(evaluation, "" if found.eligible else None)
+        node_name = found.best[choose(0, pod.metadata.uid, len(found.best))]
+        candidate = next(entry for entry in found.candidates if entry.node_name == node_name)
+        self._parts.preemptions.start(pod, candidate, plugin, lambda: self.queue.force([pod]))
+        return refused_by_nodes(evaluation, node_name)
+
+    def _fail(self, attempt: _Attempt, failure: Failure) -> None:
+        parts = self._parts
+        parts.observer.attempted(
+            failure.result, attempt.profile.name, parts.clock.monotonic() - attempt.began
+        )
+        parts.failures.handle(attempt.item, failure)
+
+
+def _preempting(profile: Profile) -> str:
+    """The name of the profile's plugin that preempts; "" without one."""
+    found = (entry.name for entry in profile.post_filter if isinstance(entry.plugin, PreemptingPlugin))
+    return next(found, "")

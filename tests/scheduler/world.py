@@ -1,0 +1,219 @@
+"""A cluster in memory: a state, an API that writes to it, and the scheduler over both."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.state import State
+from mooring.config import from_document
+from mooring.framework import BindOutcome, Leadership, Node, ObjectReference, Plugin, Pod
+from mooring.framework.errors import NotFoundError
+from mooring.framework.handle import Unchallenged
+from mooring.framework.objects import Condition
+from mooring.framework.releases import NEWEST, Gates
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.placing import Committer
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.scheduler.assembly import Surroundings, build_scheduler
+from mooring.scheduler.observer import Unobserved
+from mooring.scheduler.queue import BackoffTimes
+
+from .fakes import FakeClock
+
+SOURCE = "cluster"
+
+
+class FakeCluster:
+    """Implements ``ClusterApi`` and ``Binder`` over a state: what is written is delivered at once.
+
+    Attributes:
+        bindings: (pod name, node name) of every binding that was asked for.
+        events: (reason, pod name, note) of every Event.
+        pods: All pods, by UID, as the API has them.
+        deleted: The names of the pods that were deleted, in order.
+        before_bind: Called before each binding; may raise.
+        before_delete: The same for deletions.
+        graceful: Deleted pods stay, with a deletion timestamp.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.bindings: list[tuple[str, str]] = []
+        self.events: list[tuple[str, str, str]] = []
+        self.deleted: list[str] = []
+        self.before_bind: Callable[[Pod], None] = lambda _: None
+        self.before_delete: Callable[[Pod], None] = lambda _: None
+        self.graceful = False
+        self.pods: dict[str, Pod] = {}
+        self._version = 0
+        self._lock = threading.RLock()
+
+    def put(self, *objects: Pod | Node) -> None:
+        """Objects are there, or are now like this."""
+        with self._lock:
+            for item in objects:
+                self._version += 1
+                written = replace(item, metadata=replace(item.metadata, resource_version=str(self._version)))
+                if isinstance(written, Pod):
+                    self.pods[written.metadata.uid] = written
+                self.state.apply(SOURCE, [Put(written)])
+
+    def remove(self, pod: Pod) -> None:
+        """The pod is gone."""
+        meta = pod.metadata
+        with self._lock:
+            self.pods.pop(meta.uid, None)
+            self.state.apply(SOURCE, [Remove("Pod", meta.namespace, meta.name, meta.uid)])
+
+    def named(self, name: str) -> Pod:
+        """The pod of that name."""
+        return next(pod for pod in self.pods.values() if pod.metadata.name == name)
+
+    def node_of(self, name: str) -> str:
+        """The node that the pod is bound to, "" without one."""
+        return self.named(name).spec.node_name
+
+    def bind(self, pod: Pod, node_name: str) -> BindOutcome:
+        self.bindings.append((pod.metadata.name, node_name))
+        self.before_bind(pod)
+        self._change(pod, lambda now: replace(now, spec=replace(now.spec, node_name=node_name)))
+        return BindOutcome.BOUND
+
+    def read_pod(self, namespace: str, name: str) -> Pod | None:
+        found = (pod for pod in self.pods.values() if pod.key == f"{namespace}/{name}")
+        return next(found, None)
+
+    def delete_pod(self, pod: Pod) -> None:
+        self.deleted.append(pod.metadata.name)
+        self.before_delete(pod)
+        if self.graceful:
+            leaving = "2026-01-01T00:00:00Z"
+            self._change(
+                pod, lambda now: replace(now, metadata=replace(now.metadata, deletion_timestamp=leaving))
+            )
+        else:
+            self.remove(pod)
+
+    def patch_pod_status(self, pod: Pod, patch: Mapping[str, Any]) -> None:
+        def patched(now: Pod) -> Pod:
+            kept = {condition.type: condition for condition in now.status.conditions}
+            for given in patch.get("conditions", ()):
+                known = {key: given.get(key, "") for key in ("type", "status", "reason", "message")}
+                kept[given["type"]] = Condition(**known)
+            status = replace(now.status, conditions=tuple(kept.values()))
+            if "nominatedNodeName" in patch:
+                status = replace(status, nominated_node_name=patch["nominatedNodeName"] or "")
+            return replace(now, status=status)
+
+        self._change(pod, patched)
+
+    def read(self, target: ObjectReference) -> dict[str, Any] | None:
+        raise NotImplementedError
+
+    def patch(
+        self, target: ObjectReference, patch: Mapping[str, Any], *, subresource: str = ""
+    ) -> dict[str, Any]:
+        return {}
+
+    def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        assert kind == "Event"
+        self.events.append((body["reason"], body["regarding"]["name"], body["note"]))
+        return dict(body)
+
+    def _change(self, pod: Pod, change: Callable[[Pod], Pod]) -> None:
+        with self._lock:
+            now = self.pods.get(pod.metadata.uid)
+            if now is None:
+                raise NotFoundError(f"pod {pod.key} is gone", reason="POD_NOT_FOUND")
+            self.put(change(now))
+
+
+def configuration(plugins: Sequence[type[Plugin[Any]]], names: Sequence[str]) -> dict[str, Any]:
+    """The default profile under each of ``names``, with more plugins."""
+    enabled = [{"name": plugin.name} for plugin in plugins]
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {"schedulerName": name, "plugins": {"multiPoint": {"enabled": enabled}}} for name in names
+        ],
+    }
+
+
+class World:
+    """The scheduler, step by step: ``settle`` lets it do all that it can do now.
+
+    Args:
+        plugins: Enabled beside the default ones.
+        nodes: The cluster's nodes.
+        schedulers: The names of the profiles.
+        leadership: Whether anything may be committed.
+    """
+
+    def __init__(
+        self,
+        *plugins: type[Plugin[Any]],
+        nodes: Iterable[Node] = (),
+        schedulers: Sequence[str] = ("default-scheduler",),
+        leadership: Leadership | None = None,
+    ) -> None:
+        self.clock = FakeClock()
+        self.state = State()
+        self.cluster = FakeCluster(self.state)
+        registry = new_in_tree_registry()
+        for plugin in plugins:
+            registry.register(plugin.name, plugin)
+        config = from_document(configuration(plugins, schedulers), registry.catalog())
+        engine = build_engine(config, registry, self.state, self.cluster, cluster=self.cluster)
+        leads = leadership or Unchallenged()
+        self.cycle = BindingCycle(engine, leadership=leads, api=self.cluster, clock=self.clock)
+        around = Surroundings(
+            engine=engine,
+            committer=Committer(self.cycle),
+            cluster=self.cluster,
+            leadership=leads,
+            gates=Gates(NEWEST),
+            observer=Unobserved(),
+            clock=self.clock,
+        )
+        self.scheduler = build_scheduler(around, BackoffTimes(), binders=1)
+        self.queue = self.scheduler.queue
+        self.cluster.put(*nodes)
+
+    def add(self, *objects: Pod | Node) -> None:
+        """Objects are made or changed, and the scheduler does what it can."""
+        self.cluster.put(*objects)
+        self.settle()
+
+    def settle(self) -> None:
+        """Let the scheduler do all that it can do now."""
+        quiet = 0
+        while quiet < 2:
+            quiet = 0 if self.scheduler.step() == 0 else quiet + 1
+            self._finish_threads()
+
+    def wait(self, seconds: float) -> None:
+        """Time goes by, second by second."""
+        for _ in range(int(seconds)):
+            self.clock.advance(1)
+            self.settle()
+
+    def reasons(self, name: str) -> list[str]:
+        """The reasons of the Events about the pod, in order."""
+        return [reason for reason, pod, _ in self.cluster.events if pod == name]
+
+    def _finish_threads(self) -> None:
+        parts = self.scheduler._parts
+        for pool in (self.scheduler._binders, parts.preemptions._deleters, *parts.failures.statuses._writers):
+            pool.submit(lambda: None).result()
+        waiting = parts.recorder._waiting
+        while not waiting.empty():
+            note = waiting.get()
+            assert note is not None
+            parts.recorder._write(note)
