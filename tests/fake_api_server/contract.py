@@ -320,9 +320,9 @@ class Contract:
 
     def test_a_watch_tells_where_it_is(self, cluster: Cluster) -> None:
         since = body(cluster.api.request("GET", PODS.collection("default")))["metadata"]["resourceVersion"]
-        made_pod(cluster)
         seconds = str(cluster.bookmark_seconds)
         with watch(cluster, since, allowWatchBookmarks="true", timeoutSeconds=seconds) as stream:
+            made_pod(cluster)
             told = [json.loads(line) for line in stream]
         bookmarks = [event["object"] for event in told if event["type"] == "BOOKMARK"]
         assert bookmarks
