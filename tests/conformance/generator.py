@@ -9,12 +9,14 @@ from tests.conformance.families import (
     affinity,
     declared_features,
     dynamic_resources,
+    gates,
     images,
     nominations,
     pod_affinity,
     ports,
     preemption,
     resources,
+    rough,
     spread,
     taints,
     volume_binding,
@@ -95,6 +97,10 @@ def scenario(seed: int, index: int, only: str | None = None, version: str = NEWE
         FAMILIES[family](draft)
     if draft.chance(0.01):
         draft.nodes, draft.assigned = [], []
+    if draft.chance(0.06):
+        gates.switch(draft)
+    if draft.chance(0.1):
+        rough.roughen(draft)
     others = [*draft.nodes, *draft.assigned, *draft.nominated, *draft.objects]
     rng.shuffle(others)
     config = configuration(draft)

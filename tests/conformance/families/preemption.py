@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from tests.conformance.families import affinity, nominations, pod_affinity, ports, resources, spread, taints
+from tests.conformance.families import (
+    affinity,
+    nominations,
+    pod_affinity,
+    ports,
+    resources,
+    spread,
+    taints,
+    volumes,
+)
 from tests.conformance.families.draft import Draft, Family, Manifest, pod_manifest
 
 PRIORITIES = [-10, -1, 0, 0, 1, 5, 5, 10, 100, 2000000000]
@@ -17,6 +26,8 @@ BESIDES: list[Family] = [
     spread.constraints,
     pod_affinity.own_terms,
     pod_affinity.others_terms,
+    volumes.volume_restrictions,
+    volumes.node_volume_limits,
 ]
 LEAVING = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
 

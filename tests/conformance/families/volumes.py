@@ -34,17 +34,25 @@ def volume_restrictions(draft: Draft) -> None:
         for _ in range(draft.rng.choice([0, 1, 1, 2])):
             mount(pod, _disk(draft))
     if draft.chance(0.5):
-        own = {
-            namespace: claim(draft, namespace, accessModes=["ReadWriteOncePod"])["metadata"]["name"]
-            for namespace in _namespaces(draft)
-        }
-        shared = {namespace: claim(draft, namespace)["metadata"]["name"] for namespace in own}
-        for pod in draft.pods():
-            if draft.chance(0.4):
-                namespace = pod["metadata"]["namespace"]
-                use(pod, draft.rng.choice([own[namespace], shared[namespace]]))
+        _claims_of_one(draft)
     if draft.chance(0.05):
         use(draft.pod, "claim-that-is-gone")
+
+
+def _claims_of_one(draft: Draft) -> None:
+    """Claims for one pod alone and for many, most of them with a volume; some users are important."""
+    own = {name: claim(draft, name, accessModes=["ReadWriteOncePod"]) for name in _namespaces(draft)}
+    shared = {name: claim(draft, name) for name in own}
+    for wanted in [*own.values(), *shared.values()]:
+        if draft.chance(0.95):
+            bind(wanted, volume(draft))
+    rank = draft.chance(0.4)
+    for pod in draft.pods():
+        if rank:
+            pod["spec"]["priority"] = draft.rng.choice([0, 5, 10])
+        if draft.chance(0.7 if pod is draft.pod else 0.25):
+            for kind in draft.some([own, own, shared], 1, 2):
+                use(pod, kind[pod["metadata"]["namespace"]]["metadata"]["name"])
 
 
 def _namespaces(draft: Draft) -> list[str]:
