@@ -133,6 +133,16 @@ def test_a_full_load_touches_only_what_changed() -> None:
     assert state.snapshot.nodes.epoch == epoch
 
 
+def test_a_full_load_of_one_kind_leaves_the_others() -> None:
+    state = loaded(make_node("a"), make_node("b"), make_pod("p", node="a"))
+    state.replace("test", [make_node("a")], kind="Node")
+    assert set(state.snapshot.nodes.index) == {"a"}
+    assert pods_on(state, "a") == {"p"}
+    state.replace("test", [], kind="Pod")
+    assert len(state.snapshot.pods) == 0
+    assert set(state.snapshot.nodes.index) == {"a"}
+
+
 def test_a_log_that_is_too_short_says_so() -> None:
     state = State(log_length=2)
     state.replace("test", [make_node("a"), make_node("b")])

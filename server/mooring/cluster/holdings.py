@@ -54,10 +54,13 @@ class Holdings:
         if key:
             self._forget_key(key, name)
 
-    def missing(self, source: str, batch: Batch) -> list[tuple[str, str]]:
-        """Kind and identity of what ``source`` has beyond ``batch``; pods before their nodes."""
+    def missing(self, source: str, batch: Batch, only: str = "") -> list[tuple[str, str]]:
+        """Kind and identity of what ``source`` has beyond ``batch``, of one kind or of all.
+
+        Pods come before their nodes.
+        """
         kinds = self._sources.get(source, {})
-        order = sorted(kinds, key=lambda kind: kind != "Pod")
+        order = sorted((kind for kind in kinds if only in ("", kind)), key=lambda kind: kind != "Pod")
         return [(kind, name) for kind in order for name in kinds[kind] if not batch.has(kind, name)]
 
     def displaced_by(self, batch: Batch) -> Iterator[str]:

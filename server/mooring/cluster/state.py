@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
 from mooring.cluster.holdings import Holdings
 from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, Remove
+from mooring.cluster.listeners import Listeners
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.prepared import Batch, prepare
 from mooring.cluster.table_writer import TableWriter
-from mooring.framework.cluster_events import Listener, ObjectChange
+from mooring.framework.cluster_events import Listener
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectKey, ObjectTable
@@ -55,7 +56,7 @@ class State:
         self.lock = self.snapshot.nodes.lock
         self._holdings = Holdings()
         self._delivered: dict[str, Pod | None] = {}
-        self._listeners: list[Listener] = []
+        self._listeners = Listeners()
 
     def changes_since(self, version: int) -> Sequence[RowChange] | None:
         with self.lock:
@@ -134,11 +135,11 @@ class State:
             twin._publish()
         return twin
 
-    def replace(self, source: str, objects: Iterable[ClusterObject]) -> None:
-        """A full load: ``objects`` are now all that ``source`` has. Either all of it takes effect or nothing.
+    def replace(self, source: str, objects: Iterable[ClusterObject], *, kind: str = "") -> None:
+        """A full load: ``objects`` are now all that ``source`` has, or all of the given ``kind``.
 
-        What is the same as before costs nothing and keeps its rows. New nodes get their rows in name order.
-        Of an object given twice the last one counts.
+        Either all of it takes effect or nothing. What is the same as before costs nothing and keeps its rows.
+        New nodes get their rows in name order. Of an object given twice the last one counts.
 
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
@@ -146,8 +147,8 @@ class State:
         batch = prepare(objects, self.snapshot.pods, self.rules)
         with self.lock:
             self._holdings.check(source, batch)
-            for kind, name in self._holdings.missing(source, batch):
-                self._drop(source, kind, name)
+            for gone, name in self._holdings.missing(source, batch, kind):
+                self._drop(source, gone, name)
             self._writer.nodes.reserve(len(batch.nodes.keys() - self.snapshot.nodes.index.keys()))
             self._write(batch)
             self._holdings.add(source, batch)
@@ -178,7 +179,7 @@ class State:
 
     def subscribe(self, listener: Listener) -> None:
         with self.lock:
-            self._listeners.append(listener)
+            self._listeners.add(listener)
 
     def find_pod(self, namespace: str, name: str) -> Pod | None:
         """The pod of that name as it is now; only pods that a source delivered have a name here."""
@@ -227,7 +228,7 @@ class State:
             old = self._writer.objects.find(KINDS[kind], _key(name))
             self._writer.remove_object(KINDS[kind], _key(name))
         self._holdings.discard(source, kind, name)
-        self._tell(kind, old, None)
+        self._listeners.tell(kind, old, None)
 
     def _write(self, batch: Batch) -> None:
         table = self.snapshot.nodes
@@ -237,23 +238,17 @@ class State:
             old = None if row is None else table.nodes[row]
             if old != node:
                 self._writer.put_node(node, amounts)
-                self._tell("Node", old, node)
+                self._listeners.tell("Node", old, node)
         for pod, usage in batch.pods.values():
             before = self._delivered_pod(pod.metadata.uid)
             self._write_pod(pod, usage)
             if before != pod:
-                self._tell("Pod", before, pod)
+                self._listeners.tell("Pod", before, pod)
         for item in batch.objects.values():
             known = self._writer.objects.find(type(item), (item.metadata.namespace, item.metadata.name))
             if known != item:
                 self._writer.put_object(item)
-                self._tell(type(item).__name__, known, item)
-
-    def _tell(self, kind: str, old: ClusterObject | None, new: ClusterObject | None) -> None:
-        if self._listeners:
-            change = ObjectChange(kind, old, new)
-            for listener in self._listeners:
-                listener(change)
+                self._listeners.tell(type(item).__name__, known, item)
 
     def _delivered_pod(self, uid: str) -> Pod | None:
         """The pod as its source delivered it, without what was decided since."""
