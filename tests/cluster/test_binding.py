@@ -1,12 +1,17 @@
+"""Bindings at the API server: what counts as bound, what each refusal means, and what a lost answer costs."""
+
 from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
+import threading
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from mooring.cluster.api import ApiServer, ClientOptions
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
 from mooring.cluster.state import State
 from mooring.framework.errors import (
@@ -16,175 +21,235 @@ from mooring.framework.errors import (
     MooringError,
     NotFoundError,
     PermissionDeniedError,
+    ResourceExhaustedError,
     UnavailableError,
 )
-from mooring.framework.handle import BindOutcome
+from mooring.framework.handle import BindOutcome, Leadership
 from mooring.testing.builders import make_node, make_pod, pod_manifest
-from tests.cluster.fake_api import FakeApi, serving
+from tests.fake_api_server import Answer, Cut, FakeApiServer
 
 UID = {"uid": "uid-1"}
 POD = make_pod("p", metadata=UID)
-
-KUBECONFIG = """
-apiVersion: v1
-kind: Config
-current-context: local
-contexts:
-- {name: local, context: {cluster: local, user: ""}}
-clusters:
-- {name: local, cluster: {server: "SERVER"}}
-"""
+DELETING = {**UID, "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/held"]}
+BINDING = "/binding$"
 
 
-def binder_for(api: FakeApi, folder: Path) -> KubernetesBinder:
-    """As an operator makes one: from a file, here one without a user."""
-    file = folder / "kubeconfig"
-    file.write_text(KUBECONFIG.replace("SERVER", api.url))
-    return KubernetesBinder.from_kubeconfig(file, timeout_seconds=5)
+@pytest.fixture
+def fake() -> Iterator[FakeApiServer]:
+    with FakeApiServer() as running:
+        yield running
 
 
 def stored(**fields: Any) -> dict[str, Any]:
     return pod_manifest("p", **{"metadata": UID, **fields})
 
 
-def test_a_pod_is_bound_with_its_uid_as_precondition(tmp_path: Path) -> None:
-    with serving(FakeApi({"default/p": stored()})) as api:
-        assert binder_for(api, tmp_path).bind(POD, "n") is BindOutcome.BOUND
-    assert api.pods["default/p"]["spec"]["nodeName"] == "n"
-    assert api.bindings[0]["metadata"]["uid"] == "uid-1"
-    assert api.bindings[0]["target"]["kind"] == "Node"
+def binder_for(
+    fake: FakeApiServer, seconds: float = 5.0, leadership: Leadership | None = None
+) -> KubernetesBinder:
+    api = ApiServer(lambda: configuration(fake.url), ClientOptions(timeout_seconds=seconds))
+    return KubernetesBinder(api, leadership)
+
+
+def configuration(url: str) -> Any:
+    from kubernetes.client import Configuration
+
+    made = Configuration()
+    made.host = url
+    return made
+
+
+def node_of(fake: FakeApiServer) -> str:
+    pod = fake.get("Pod", "p")
+    assert pod is not None
+    return str(pod["spec"].get("nodeName", ""))
+
+
+def test_bind_happy_status(fake: FakeApiServer) -> None:
+    fake.add(stored())
+    assert binder_for(fake).bind(POD, "n") is BindOutcome.BOUND
+    (entry,) = fake.history.bindings()
+    assert (entry.status, entry.call.body["metadata"]["uid"]) == (201, "uid-1")
+    assert entry.call.body["target"]["kind"] == "Node"
+    assert entry.call.query == {"timeout": "5s"}
+    assert node_of(fake) == "n"
+
+
+@pytest.mark.parametrize("fault", [Cut(after=True), Answer(500, after=True)], ids=["cut", "HTTP 500"])
+def test_bind_response_lost(fake: FakeApiServer, fault: Any) -> None:
+    fake.add(stored())
+    fake.faults.on("POST", BINDING, fault, times=1)
+    assert binder_for(fake).bind(POD, "n") is BindOutcome.BOUND
+    assert len(fake.history.bindings()) == 1
+
+
+def test_bind_request_lost(fake: FakeApiServer) -> None:
+    fake.add(stored())
+    fake.faults.on("POST", BINDING, Cut(), times=1)
+    assert binder_for(fake).bind(POD, "n") is BindOutcome.BOUND
+    assert [entry.done for entry in fake.history.bindings()] == [False, True]
+
+
+@pytest.mark.parametrize("at_byte", [1, 15, 80, 200])
+def test_an_answer_that_is_cut_short_counts_as_lost(fake: FakeApiServer, at_byte: int) -> None:
+    fake.add(stored())
+    fake.faults.on("POST", BINDING, Cut(after=True, at_byte=at_byte), times=1)
+    assert binder_for(fake).bind(POD, "n") is BindOutcome.BOUND
+    assert sum(entry.done for entry in fake.history.bindings()) == 1
+
+
+def test_bind_409_same_node(fake: FakeApiServer) -> None:
+    fake.add(stored(node="n"))
+    assert binder_for(fake).bind(POD, "n") is BindOutcome.ALREADY_BOUND
 
 
 @pytest.mark.parametrize(
-    ("api", "outcome"),
+    ("pod", "error", "reason", "metadata"),
     [
+        pytest.param(None, NotFoundError, "POD_NOT_FOUND", {}, id="gone"),
         pytest.param(
-            FakeApi({"default/p": stored(node="n")}), BindOutcome.ALREADY_BOUND, id="bound there already"
-        ),
-        pytest.param(
-            FakeApi({"default/p": stored()}, bind_status=500, binds_anyway=True),
-            BindOutcome.BOUND,
-            id="bound, but the answer was an error",
-        ),
-        pytest.param(
-            FakeApi({"default/p": stored()}, bind_status=0, binds_anyway=True),
-            BindOutcome.BOUND,
-            id="bound, but the answer was lost",
-        ),
-    ],
-)
-def test_what_counts_as_bound(api: FakeApi, outcome: BindOutcome, tmp_path: Path) -> None:
-    with serving(api):
-        assert binder_for(api, tmp_path).bind(POD, "n") is outcome
-
-
-@pytest.mark.parametrize(
-    ("api", "error", "reason", "metadata"),
-    [
-        pytest.param(FakeApi(), NotFoundError, "POD_NOT_FOUND", {}, id="gone"),
-        pytest.param(
-            FakeApi({"default/p": stored(node="other")}),
+            stored(node="other"),
             FailedPreconditionError,
             "POD_BOUND_ELSEWHERE",
             {"node": "other"},
-            id="bound elsewhere",
+            id="bind_409_other_node",
         ),
         pytest.param(
-            FakeApi({"default/p": stored(metadata={**UID, "deletionTimestamp": "2026-01-01T00:00:00Z"})}),
-            FailedPreconditionError,
-            "POD_DELETING",
-            {},
-            id="being deleted",
+            stored(metadata=DELETING), FailedPreconditionError, "POD_DELETING", {}, id="bind_deleting_pod"
         ),
         pytest.param(
-            FakeApi({"default/p": stored(spec={"schedulingGates": [{"name": "g"}]})}),
+            stored(spec={"schedulingGates": [{"name": "g"}]}),
             FailedPreconditionError,
             "POD_GATED",
             {},
             id="gated",
         ),
         pytest.param(
-            FakeApi({"default/p": stored(metadata={"uid": "uid-2"})}),
+            stored(metadata={"uid": "uid-2"}),
             AbortedError,
             "POD_RECREATED",
             {"uid": "uid-2"},
-            id="recreated",
-        ),
-        pytest.param(
-            FakeApi({"default/p": stored()}, bind_status=409),
-            UnavailableError,
-            "API_SERVER_UNAVAILABLE",
-            {},
-            id="odd 409",
-        ),
-        pytest.param(
-            FakeApi({"default/p": stored()}, bind_status=429),
-            UnavailableError,
-            "API_SERVER_UNAVAILABLE",
-            {},
-            id="too many",
-        ),
-        pytest.param(
-            FakeApi({"default/p": stored()}, bind_status=500),
-            UnavailableError,
-            "API_SERVER_UNAVAILABLE",
-            {},
-            id="failed",
-        ),
-        pytest.param(
-            FakeApi({"default/p": stored()}, bind_status=0),
-            UnavailableError,
-            "API_SERVER_UNAVAILABLE",
-            {},
-            id="cut off",
-        ),
-        pytest.param(
-            FakeApi({"default/p": stored()}, bind_status=403),
-            PermissionDeniedError,
-            "FORBIDDEN",
-            {},
-            id="forbidden",
-        ),
-        pytest.param(
-            FakeApi({"default/p": stored()}, bind_status=422),
-            InvalidArgumentError,
-            "REQUEST_INVALID",
-            {},
-            id="refused",
+            id="bind_uid_mismatch",
         ),
     ],
 )
 def test_what_keeps_a_pod_from_being_bound(
-    api: FakeApi, error: type[MooringError], reason: str, metadata: dict[str, str], tmp_path: Path
+    fake: FakeApiServer,
+    pod: dict[str, Any] | None,
+    error: type[MooringError],
+    reason: str,
+    metadata: dict[str, str],
 ) -> None:
-    with serving(api), pytest.raises(error) as raised:
-        binder_for(api, tmp_path).bind(POD, "n")
+    fake.add(*([pod] if pod else []))
+    with pytest.raises(error) as raised:
+        binder_for(fake).bind(POD, "n")
     assert raised.value.reason == reason
     assert metadata.items() <= raised.value.metadata.items()
+    assert not list(fake.history.accepted_bindings())
+    assert len(fake.history.bindings()) == 1
 
 
-def test_no_api_server_is_a_clear_error(tmp_path: Path) -> None:
-    with serving(FakeApi()) as api:
-        binder = binder_for(api, tmp_path)
+@pytest.mark.parametrize("retry_after", [None, 1], ids=["no time named", "Retry-After"])
+def test_bind_429(fake: FakeApiServer, retry_after: int | None) -> None:
+    fake.add(stored())
+    fake.faults.on("POST", BINDING, Answer(429, retry_after), times=2)
+    assert binder_for(fake).bind(POD, "n") is BindOutcome.BOUND
+    times = [entry.call.at for entry in fake.history.bindings()]
+    assert len(times) == 3
+    assert all(later - earlier >= 0.9 for earlier, later in zip(times, times[1:], strict=False))
+
+
+def test_bind_429_for_longer_than_there_is_time_is_known_not_to_be_bound(fake: FakeApiServer) -> None:
+    fake.add(stored())
+    fake.faults.on("POST", BINDING, Answer(429, 30))
+    began = time.monotonic()
+    with pytest.raises(ResourceExhaustedError):
+        binder_for(fake, seconds=1.0).bind(POD, "n")
+    assert time.monotonic() - began < 30
+    assert len(fake.history.bindings()) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "reason"),
+    [
+        *(
+            pytest.param(Answer(status), UnavailableError, "API_SERVER_UNAVAILABLE", id=str(status))
+            for status in (409, 500, 502, 503, 504)
+        ),
+        pytest.param(Cut(), UnavailableError, "API_SERVER_UNAVAILABLE", id="cut off each time"),
+        pytest.param(Answer(403), PermissionDeniedError, "FORBIDDEN", id="403"),
+        pytest.param(Answer(422), InvalidArgumentError, "REQUEST_INVALID", id="422"),
+        pytest.param(
+            Answer(500, message="target.name: Required value"),
+            InvalidArgumentError,
+            "REQUEST_INVALID",
+            id="500 for a bad target",
+        ),
+    ],
+)
+def test_bind_5xx_and_500_invalid(
+    fake: FakeApiServer, fault: Any, error: type[MooringError], reason: str
+) -> None:
+    fake.add(stored())
+    fake.faults.on("POST", BINDING, fault)
+    with pytest.raises(error) as raised:
+        binder_for(fake).bind(POD, "n")
+    assert raised.value.reason == reason
+    assert node_of(fake) == ""
+
+
+def test_no_api_server_is_a_clear_error() -> None:
+    with FakeApiServer() as fake:
+        binder = binder_for(fake)
     with pytest.raises(UnavailableError, match="default/p"):
         binder.bind(POD, "n")
 
 
-@pytest.mark.parametrize(
-    "text", [None, "{", "[]", "kind: Config"], ids=["missing", "no YAML", "a list", "empty"]
-)
-def test_a_kubeconfig_that_can_not_be_used_is_named(text: str | None, tmp_path: Path) -> None:
-    file = tmp_path / "kubeconfig"
-    if text is not None:
-        file.write_text(text)
-    with pytest.raises(InvalidArgumentError, match="kubeconfig"):
-        KubernetesBinder.from_kubeconfig(file)
+class Deposed:
+    """Leads for the first ``terms`` questions."""
+
+    def __init__(self, terms: int) -> None:
+        self.terms = terms
+
+    def is_leader(self) -> bool:
+        self.terms -= 1
+        return self.terms >= 0
+
+    def leader(self) -> str:
+        return "the-other"
 
 
-def test_outside_of_a_cluster_there_is_no_service_account(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with pytest.raises(InvalidArgumentError, match="no service account"):
-        KubernetesBinder.in_cluster()
+@pytest.mark.parametrize(("terms", "sent"), [(0, 0), (1, 1)], ids=["before", "while it is put off"])
+def test_a_leader_whose_lease_ran_out_sends_no_binding(fake: FakeApiServer, terms: int, sent: int) -> None:
+    fake.add(stored())
+    fake.faults.on("POST", BINDING, Answer(429, 0), times=1)
+    with pytest.raises(UnavailableError) as raised:
+        binder_for(fake, leadership=Deposed(terms)).bind(POD, "n")
+    assert (raised.value.reason, raised.value.metadata["leader"]) == ("NOT_LEADER", "the-other")
+    assert len(fake.history.bindings()) == sent
+    assert node_of(fake) == ""
+
+
+def test_of_many_bindings_of_one_pod_exactly_one_is_accepted(fake: FakeApiServer) -> None:
+    fake.add(stored())
+    binder = binder_for(fake)
+    outcomes: list[object] = []
+
+    def bind(node: str) -> None:
+        try:
+            outcomes.append(binder.bind(POD, node))
+        except FailedPreconditionError as error:
+            outcomes.append(error.reason)
+
+    threads = [threading.Thread(target=bind, args=(f"n{at % 4}",)) for at in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes.count(BindOutcome.BOUND) == 1
+    assert outcomes.count(BindOutcome.ALREADY_BOUND) == 3
+    assert outcomes.count("POD_BOUND_ELSEWHERE") == 12
+    assert len(list(fake.history.accepted_bindings())) == 1
 
 
 def test_a_local_binding_is_an_assumption() -> None:

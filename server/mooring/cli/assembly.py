@@ -16,11 +16,13 @@ from mooring import __version__, config
 from mooring.cli.bridge import Decoder, PushBridge, source_state
 from mooring.cli.options import Option
 from mooring.cli.plugin_entries import plugin_entries
+from mooring.cluster.api import ApiServer
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
+from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.sources import FilesSource, PushSource, SampleSource, Source
 from mooring.cluster.state import State
 from mooring.config.show import plain
-from mooring.framework import Binder, Gates, KubeVersion
+from mooring.framework import ClusterApi, Gates, KubeVersion
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
@@ -108,7 +110,7 @@ class Assembly:
     cycle: BindingCycle
     kube_version: str
     feature_gates: dict[str, bool]
-    api_server_connected: bool
+    api: ClusterApi | None
     max_concurrent_calls: int
 
     def backend(self, slots: Slots, metrics: Metrics) -> Backend:
@@ -127,7 +129,8 @@ class Assembly:
             plugins=tuple(plugin_entries(self.registry)),
             profile_documents=profile_documents(self.configuration),
             pushes=PushBridge(self.source) if isinstance(self.source, PushSource) else None,
-            api_server_connected=self.api_server_connected,
+            api_server_connected=self.api is not None,
+            read_pod=self.api.read_pod if self.api else None,
             feature_gates=self.feature_gates,
             limits=Limits(max_concurrent_calls=self.max_concurrent_calls),
             metrics=metrics,
@@ -160,12 +163,17 @@ def profile_documents(configuration: config.Configuration) -> dict[str, str]:
     return {profile["schedulerName"]: json.dumps(profile) for profile in profiles}
 
 
-def _binder(args: argparse.Namespace, state: State) -> Binder:
+def api_server_of(args: argparse.Namespace) -> ApiServer | None:
+    """The API server that ``args`` name; None without one.
+
+    Raises:
+        InvalidArgumentError: It can't be used.
+    """
     if args.kubeconfig and args.in_cluster:
         raise InvalidArgumentError.at("--kubeconfig", "is given together with --in-cluster; choose one")
     if args.kubeconfig:
-        return KubernetesBinder.from_kubeconfig(args.kubeconfig)
-    return KubernetesBinder.in_cluster() if args.in_cluster else LocalBinder(state)
+        return ApiServer.from_kubeconfig(args.kubeconfig)
+    return ApiServer.in_cluster() if args.in_cluster else None
 
 
 def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Observer) -> Assembly:
@@ -179,15 +187,17 @@ def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Ob
     # Epochs of an earlier start must never validate indices of this one.
     rules = ResourceRules.of(Gates(KubeVersion.parse(args.kube_version), args.feature_gates))
     state = State(first_epoch=time.time_ns() // 1_000_000, rules=rules)
-    binder = _binder(args, state)
+    server = api_server_of(args)
+    api = KubernetesApi(server) if server else None
     engine = build_engine(
         configuration,
         registry,
         state,
-        binder,
+        KubernetesBinder(server) if server else LocalBinder(state),
         kube_version=args.kube_version,
         feature_gates=args.feature_gates,
         observer=observer,
+        cluster=api,
     )
     return Assembly(
         registry=registry,
@@ -195,9 +205,9 @@ def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Ob
         state=state,
         source=source_of(args.source, state),
         engine=engine,
-        cycle=BindingCycle(engine),
+        cycle=BindingCycle(engine, api=api),
+        api=api,
         kube_version=args.kube_version,
         feature_gates=dict(args.feature_gates or {}),
-        api_server_connected=isinstance(binder, KubernetesBinder),
         max_concurrent_calls=args.max_concurrent_calls,
     )

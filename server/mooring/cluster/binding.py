@@ -6,14 +6,12 @@ pkg/registry/core/pod/storage/storage.go), so the pod is read again to tell thes
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from functools import partial
 
-import msgspec
-
-from mooring.cluster.decoding import decode_pod
+from mooring.cluster.api import RESOURCES, ApiServer, Response
+from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.state import State
+from mooring.framework import Leadership
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     AbortedError,
@@ -22,13 +20,16 @@ from mooring.framework.errors import (
     MooringError,
     NotFoundError,
     PermissionDeniedError,
+    ResourceExhaustedError,
     UnavailableError,
 )
-from mooring.framework.handle import BindOutcome
+from mooring.framework.handle import BindOutcome, Unchallenged, require_leader
 from mooring.framework.objects import Pod
 
-DEFAULT_TIMEOUT_SECONDS = 10.0
-"""How long the API server may take for one answer; connecting takes at most half of it."""
+ATTEMPTS = 2
+"""So often a binding is sent whose answer is lost and that the pod doesn't show; the UID makes that safe."""
+
+_NO_ANSWER = 0
 
 
 class LocalBinder:
@@ -37,9 +38,6 @@ class LocalBinder:
     Args:
         state: Where the pod is counted.
     """
-
-    connected = False
-    """Whether bindings go to an API server."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -64,57 +62,14 @@ class KubernetesBinder:
     """Writes bindings to the API server. Safe from any thread.
 
     Args:
-        client: A ``kubernetes.client.ApiClient``.
-        timeout_seconds: For each request.
+        api: The API server.
+        leadership: Asked each time before a binding is sent; by default nobody else may send one.
     """
 
-    connected = True
-    """Whether bindings go to an API server."""
-
-    def __init__(self, client: Any, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS) -> None:
-        from kubernetes.client import CoreV1Api
-
-        self._api: Any = CoreV1Api(client)
-        self._timeout = (timeout_seconds / 2, timeout_seconds)
-
-    @classmethod
-    def from_kubeconfig(
-        cls, path: str | Path, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
-    ) -> KubernetesBinder:
-        """A binder for the current context of a kubeconfig file.
-
-        Raises:
-            InvalidArgumentError: The file can't be used.
-        """
-        from kubernetes.config import ConfigException, new_client_from_config
-        from yaml import YAMLError
-
-        try:
-            client = new_client_from_config(  # type: ignore[no-untyped-call] # the package types its models only
-                config_file=str(path), persist_config=False
-            )
-        except (ConfigException, YAMLError, OSError, ValueError, TypeError) as error:
-            raise InvalidArgumentError(
-                [FieldError("kubeconfig", f"{path} can't be used: {error}")]
-            ) from error
-        return cls(client, timeout_seconds)
-
-    @classmethod
-    def in_cluster(cls, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS) -> KubernetesBinder:
-        """A binder with the service account of the pod that this process runs in.
-
-        Raises:
-            InvalidArgumentError: There is no service account.
-        """
-        from kubernetes.client import ApiClient, Configuration
-        from kubernetes.config import ConfigException, load_incluster_config
-
-        configuration = Configuration()
-        try:
-            load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call] # as above
-        except ConfigException as error:
-            raise InvalidArgumentError([FieldError("in-cluster", f"no service account: {error}")]) from error
-        return cls(ApiClient(configuration), timeout_seconds)
+    def __init__(self, api: ApiServer, leadership: Leadership | None = None) -> None:
+        self._api = api
+        self._reader = KubernetesApi(api)
+        self._require_leader = partial(require_leader, leadership or Unchallenged())
 
     def bind(self, pod: Pod, node_name: str) -> BindOutcome:
         """As the protocol says; the pod's UID is the binding's precondition.
@@ -125,92 +80,96 @@ class KubernetesBinder:
             FailedPreconditionError: POD_BOUND_ELSEWHERE, POD_DELETING or POD_GATED.
             PermissionDeniedError: The API server refused our credentials.
             InvalidArgumentError: It refused the binding itself.
-            UnavailableError: It didn't answer, or failed; the pod may be bound, and repeating is safe.
+            ResourceExhaustedError: It has too much to do (OVERLOADED); the pod is not bound.
+            UnavailableError: Another replica leads (NOT_LEADER), and nothing was sent; or the API server did
+                not answer, or failed (API_SERVER_UNAVAILABLE): the pod may be bound, and repeating is safe.
         """
-        status, answer = self._post(pod, node_name)
-        if 200 <= status < 300:
-            return BindOutcome.BOUND
-        if status in (401, 403):
-            raise PermissionDeniedError(f"the API server refused to bind {pod.key}: {answer}", pod=pod.key)
-        if status in (400, 404, 422):
-            current = None if status == 404 else self._read(pod)
-            if current is None:
-                raise _gone(pod)
-            raise InvalidArgumentError([FieldError("node", f"binding {pod.key} to {node_name}: {answer}")])
-        # A conflict, or a request whose fate is unknown: only the pod itself can tell.
-        current = self._read(pod)
+        for attempt in range(ATTEMPTS):
+            response = self._post(pod, node_name)
+            if response.ok:
+                return BindOutcome.BOUND
+            refusal = _refused(pod, node_name, response)
+            if refusal is not None:
+                raise refusal
+            # A conflict, or a request whose fate is unknown: only the pod itself can tell.
+            if self._is_bound(pod, node_name, response):
+                bound_before = attempt == 0 and response.status == 409
+                return BindOutcome.ALREADY_BOUND if bound_before else BindOutcome.BOUND
+            if response.status != _NO_ANSWER:
+                break
+        raise _unavailable(pod, response)
+
+    def _post(self, pod: Pod, node_name: str) -> Response:
+        """The answer; status 0 when there was none."""
+        meta = pod.metadata
+        seconds = self._api.options.timeout_seconds
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node_name},
+        }
+        try:
+            return self._api.request(
+                "POST",
+                RESOURCES["Pod"].item(meta.namespace, meta.name, "binding"),
+                # The server gives up when we do, so that an unknown outcome doesn't stay open.
+                query={"timeout": f"{seconds:g}s"},
+                body=binding,
+                before=self._require_leader,
+            )
+        except UnavailableError as error:
+            if error.reason == "NOT_LEADER":
+                raise
+            return Response(_NO_ANSWER, body=error.message.encode())
+
+    def _is_bound(self, pod: Pod, node_name: str, response: Response) -> bool:
+        """Whether the API server has the pod on the node; False = on none.
+
+        Raises:
+            MooringError: The pod is gone, recreated, bound elsewhere, being deleted or gated; or it can't be
+                read.
+        """
+        try:
+            current = self._reader.read_pod(pod.metadata.namespace, pod.metadata.name)
+        except UnavailableError:
+            raise _unavailable(pod, response) from None
         if current is None:
             raise _gone(pod)
-        refusal = _refusal(pod, current, node_name)
-        if refusal is not None:
-            raise refusal
-        if current.spec.node_name == node_name:
-            return BindOutcome.ALREADY_BOUND if status == 409 else BindOutcome.BOUND
-        raise _unavailable(pod, status, answer)
-
-    def _post(self, pod: Pod, node_name: str) -> tuple[int, str]:
-        """HTTP status (0 = no answer) and the message that came with it."""
-        from kubernetes.client import V1Binding, V1ObjectMeta, V1ObjectReference
-
-        meta = pod.metadata
-        binding = V1Binding(
-            metadata=V1ObjectMeta(name=meta.name, namespace=meta.namespace, uid=meta.uid),
-            target=V1ObjectReference(api_version="v1", kind="Node", name=node_name),
-        )
-        status, data = self._request(self._api.create_namespaced_pod_binding, pod, body=binding)
-        return status, _message(data)
-
-    def _read(self, pod: Pod) -> Pod | None:
-        """The pod of that name as the API server has it; None when there is none."""
-        status, data = self._request(self._api.read_namespaced_pod, pod)
-        if status == 404:
-            return None
-        if status in (401, 403):
-            raise PermissionDeniedError(f"the API server refused to show {pod.key}", pod=pod.key)
-        if status != 200:
-            raise _unavailable(pod, status, _message(data))
-        return decode_pod(data)
-
-    def _request(self, call: Callable[..., Any], pod: Pod, **arguments: Any) -> tuple[int, bytes]:
-        """HTTP status and body as they came; without an answer 0 and the reason."""
-        from kubernetes.client import ApiException
-        from urllib3.exceptions import HTTPError
-
-        meta = pod.metadata
-        try:
-            # Decoded by the client, a successful binding's answer raises: it is a Status, not a Binding.
-            response = call(
-                name=meta.name,
-                namespace=meta.namespace,
-                _preload_content=False,
-                _request_timeout=self._timeout,
-                **arguments,
+        key, uid, bound_to = pod.key, current.metadata.uid, current.spec.node_name
+        if uid != pod.metadata.uid:
+            raise AbortedError(f"{key} is another pod now", reason="POD_RECREATED", pod=key, uid=uid)
+        if bound_to == node_name:
+            return True
+        if bound_to:
+            raise FailedPreconditionError(
+                f"{key} is bound to node {bound_to}", reason="POD_BOUND_ELSEWHERE", pod=key, node=bound_to
             )
-            return int(response.status), bytes(response.data)
-        except ApiException as error:
-            body = error.body or b""
-            return int(error.status or 0), body.encode() if isinstance(body, str) else bytes(body)
-        except (HTTPError, OSError) as error:
-            return 0, f"{type(error).__name__}: {error}".encode()
+        if current.metadata.deletion_timestamp is not None:
+            raise FailedPreconditionError(f"{key} is being deleted", reason="POD_DELETING", pod=key)
+        if current.spec.scheduling_gates:
+            gates = ", ".join(gate.name for gate in current.spec.scheduling_gates)
+            raise FailedPreconditionError(f"{key} waits for gates: {gates}", reason="POD_GATED", pod=key)
+        return False
 
 
-def _refusal(pod: Pod, current: Pod, node_name: str) -> MooringError | None:
-    """Why the API server won't bind ``pod``, going by what it has under that name."""
-    key, uid = pod.key, current.metadata.uid
-    if uid != pod.metadata.uid:
-        return AbortedError(f"{key} is another pod now", reason="POD_RECREATED", pod=key, uid=uid)
-    bound_to = current.spec.node_name
-    if bound_to == node_name:
-        return None
-    if bound_to:
-        return FailedPreconditionError(
-            f"{key} is bound to node {bound_to}", reason="POD_BOUND_ELSEWHERE", pod=key, node=bound_to
-        )
-    if current.metadata.deletion_timestamp is not None:
-        return FailedPreconditionError(f"{key} is being deleted", reason="POD_DELETING", pod=key)
-    if current.spec.scheduling_gates:
-        gates = ", ".join(gate.name for gate in current.spec.scheduling_gates)
-        return FailedPreconditionError(f"{key} waits for gates: {gates}", reason="POD_GATED", pod=key)
+def _refused(pod: Pod, node_name: str, response: Response) -> MooringError | None:
+    """What an answer means that says for sure that the pod is not bound by it; None for any other."""
+    said = response.message
+    match response.status:
+        case 401 | 403:
+            return PermissionDeniedError(f"the API server refused to bind {pod.key}: {said}", pod=pod.key)
+        case 404:
+            return _gone(pod)
+        case 429:
+            return ResourceExhaustedError(
+                f"the API server has too much to do to bind {pod.key}: {said}; try again later",
+                reason="OVERLOADED",
+                pod=pod.key,
+            )
+    # It says 500 to a target that it can't use.
+    if response.status in (400, 422) or (response.status == 500 and "target." in said):
+        return InvalidArgumentError([FieldError("node", f"binding {pod.key} to {node_name}: {said}")])
     return None
 
 
@@ -218,20 +177,11 @@ def _gone(pod: Pod) -> NotFoundError:
     return NotFoundError(f"pod {pod.key} is gone; forget it", reason="POD_NOT_FOUND", pod=pod.key)
 
 
-def _unavailable(pod: Pod, status: int, answer: str) -> UnavailableError:
-    why = f"HTTP {status}, {answer}" if status else answer
+def _unavailable(pod: Pod, response: Response) -> UnavailableError:
+    said = response.message
+    why = said if response.status == _NO_ANSWER else f"HTTP {response.status}, {said}"
     return UnavailableError(
         f"the API server did not bind {pod.key} for sure: {why}; repeat the call",
         reason="API_SERVER_UNAVAILABLE",
         pod=pod.key,
     )
-
-
-def _message(data: bytes) -> str:
-    """The message of a ``Status``, or the beginning of whatever else came."""
-    try:
-        answer = msgspec.json.decode(data)
-    except msgspec.DecodeError:
-        answer = None
-    message = answer.get("message") if isinstance(answer, dict) else None
-    return str(message or data[:200].decode(errors="replace"))

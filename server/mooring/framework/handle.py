@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Protocol
 
 from mooring.framework.cluster_api import ClusterApi
+from mooring.framework.errors import UnavailableError
 from mooring.framework.objects import Pod
 from mooring.framework.releases import NEWEST, Gates, KubeVersion
 from mooring.framework.view import Snapshot
@@ -62,6 +63,21 @@ class Unchallenged:
     def leader(self) -> str:
         """Nobody needs to be told."""
         return ""
+
+
+def require_leader(leadership: Leadership) -> None:
+    """Refuse to go on without the lease.
+
+    Raises:
+        UnavailableError: Another process holds it (NOT_LEADER).
+    """
+    if not leadership.is_leader():
+        leader = leadership.leader()
+        raise UnavailableError(
+            f"this replica does not lead; call {leader or 'the one that does'}",
+            reason="NOT_LEADER",
+            leader=leader,
+        )
 
 
 class Clock(Protocol):

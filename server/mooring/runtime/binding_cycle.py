@@ -19,7 +19,7 @@ from mooring.framework.errors import (
     PluginFailureError,
     UnavailableError,
 )
-from mooring.framework.handle import Unchallenged
+from mooring.framework.handle import Unchallenged, require_leader
 from mooring.runtime.clock import SystemClock
 from mooring.runtime.commit import Committed
 from mooring.runtime.engine import Engine
@@ -87,13 +87,7 @@ class BindingCycle:
         Raises:
             UnavailableError: Another process holds it (NOT_LEADER).
         """
-        if not self._leadership.is_leader():
-            leader = self._leadership.leader()
-            raise UnavailableError(
-                f"this replica does not lead; call {leader or 'the one that does'}",
-                reason="NOT_LEADER",
-                leader=leader,
-            )
+        require_leader(self._leadership)
 
     def reserve(self, reservation: Reservation, progress: Progress | None) -> Status:
         """Run Reserve for a pod that was just assumed; nothing is left of it unless that succeeds."""

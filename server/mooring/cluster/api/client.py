@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,7 @@ class ApiServer:
         body: Any = None,
         content_type: str = JSON,
         timeout: float | None = None,
+        before: Callable[[], None] | None = None,
     ) -> Response:
         """One request; the answer whatever its status. ``failure`` says what a refusal means.
 
@@ -116,6 +117,7 @@ class ApiServer:
             body: JSON values; None = no body.
             content_type: Of the body.
             timeout: Seconds for the whole call; None = ``options.timeout_seconds``.
+            before: Called each time before it is sent; what that raises ends the call.
 
         Raises:
             UnavailableError: There was no answer; the request may have been carried out.
@@ -124,6 +126,8 @@ class ApiServer:
         data = None if body is None else msgspec.json.encode(body)
         request = Request(method, path, query or {}, data, content_type)
         while True:
+            if before is not None:
+                before()
             response = self._answer(request, end)
             pause = _pause(request, response)
             if pause is None or time.monotonic() + pause >= end:

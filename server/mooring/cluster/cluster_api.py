@@ -1,0 +1,127 @@
+"""What mooring reads and writes at the API server besides its source and its bindings."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from mooring.cluster.api import RESOURCES, ApiServer, Resource, Response, failure, served_version
+from mooring.cluster.api.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from mooring.cluster.decoding import decode_pod
+from mooring.framework.cluster_api import ObjectReference
+from mooring.framework.errors import NotFoundError
+from mooring.framework.objects import Pod
+
+
+class KubernetesApi:
+    """Implements ``mooring.framework.ClusterApi``.
+
+    Args:
+        api: The API server.
+    """
+
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+        self._versions: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def read_pod(self, namespace: str, name: str) -> Pod | None:
+        path = RESOURCES["Pod"].item(namespace, name)
+        response = self._api.request("GET", path)
+        return None if response.status == 404 else decode_pod(_body(response, f"read pod {namespace}/{name}"))
+
+    def delete_pod(self, pod: Pod) -> None:
+        meta = pod.metadata
+        response = self._api.request(
+            "DELETE",
+            RESOURCES["Pod"].item(meta.namespace, meta.name),
+            body={"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": meta.uid}},
+        )
+        # Of another UID by now: this pod is gone.
+        if response.status not in (404, 409):
+            _body(response, f"delete pod {pod.key}")
+
+    def patch_pod_status(self, pod: Pod, patch: Mapping[str, Any]) -> None:
+        meta = pod.metadata
+        response = self._api.request(
+            "PATCH",
+            RESOURCES["Pod"].item(meta.namespace, meta.name, "status"),
+            body={"metadata": {"uid": meta.uid}, "status": patch},
+            content_type=STRATEGIC_MERGE_PATCH,
+        )
+        _body(response, f"write the status of pod {pod.key}")
+
+    def read(self, target: ObjectReference) -> dict[str, Any] | None:
+        response = self._api.request("GET", self._path(target))
+        return None if response.status == 404 else _document(response, f"read {_name(target)}")
+
+    def patch(
+        self, target: ObjectReference, patch: Mapping[str, Any], *, subresource: str = ""
+    ) -> dict[str, Any]:
+        conditions = {"uid": target.uid, "resourceVersion": target.resource_version}
+        metadata = {
+            **patch.get("metadata", {}),
+            **{name: value for name, value in conditions.items() if value},
+        }
+        response = self._api.request(
+            "PATCH",
+            self._path(target, subresource),
+            body={**patch, "metadata": metadata} if metadata else patch,
+            content_type=MERGE_PATCH,
+        )
+        return _document(response, f"write {_name(target)}")
+
+    def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        resource = RESOURCES[kind]
+        version = self._version(resource)
+        response = self._api.request(
+            "POST",
+            resource.collection(namespace, version),
+            body={**body, "apiVersion": version, "kind": kind},
+        )
+        return _document(response, f"make a {kind} in {namespace or 'the cluster'}")
+
+    def _path(self, target: ObjectReference, subresource: str = "") -> str:
+        resource = RESOURCES[target.kind]
+        return resource.item(target.namespace, target.name, subresource, self._version(resource))
+
+    def _version(self, resource: Resource) -> str:
+        """The newest version that the server has; it is asked once, and answers for good.
+
+        Raises:
+            NotFoundError: It has none.
+        """
+        if len(resource.versions) == 1:
+            return resource.versions[0]
+        with self._lock:
+            version = self._versions.get(resource.kind) or served_version(self._api, resource)
+            if not version:
+                raise NotFoundError(
+                    f"the API server has no {resource.plural} in any of {', '.join(resource.versions)}",
+                    reason="OBJECT_NOT_FOUND",
+                )
+            self._versions[resource.kind] = version
+            return version
+
+
+def _body(response: Response, subject: str) -> bytes:
+    """The body of an answer that is no refusal.
+
+    Raises:
+        MooringError: It is one.
+    """
+    if not response.ok:
+        raise failure(response, subject)
+    return response.body
+
+
+def _document(response: Response, subject: str) -> dict[str, Any]:
+    return msgspec.json.decode(_body(response, subject), type=dict[str, Any])
+
+
+def _name(target: ObjectReference) -> str:
+    name = f"{target.namespace}/{target.name}" if target.namespace else target.name
+    return f"{target.kind} {name}"
