@@ -130,8 +130,12 @@ def _sampling(draft: Draft, config: Manifest | None) -> Manifest:
 
 def _steps(draft: Draft) -> Iterator[Manifest]:
     yield {"pod": draft.pod}
+    # How many nodes have an image is there as old as the last change of the node that is scored.
+    steady = any("images" in node["status"] for node in draft.nodes)
     for i in range(draft.rng.randint(0, 5)):
-        if draft.chance(0.2):
+        if steady:
+            pass
+        elif draft.chance(0.2):
             yield {"add_node": _like(draft.rng.choice(draft.nodes), f"late-{i}")}
         elif draft.chance(0.1) and (names := _younger(draft.nodes)):
             name = draft.rng.choice(names)
