@@ -1,0 +1,168 @@
+"""A committer over the fake API server, and what must hold whatever went wrong between the two."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from mooring.cluster.api import ApiServer, ClientOptions
+from mooring.cluster.binding import KubernetesBinder
+from mooring.cluster.cluster_api import KubernetesApi
+from mooring.cluster.decoding import decode_pod
+from mooring.cluster.state import State
+from mooring.config import from_document
+from mooring.framework import BindOutcome, Leadership, Plugin, Pod
+from mooring.framework.errors import MooringError
+from mooring.framework.handle import Unchallenged
+from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.engine import Engine
+from mooring.runtime.placing import Committer
+from mooring.testing import make_node
+from mooring.testing.builders import pod_manifest
+from tests.fake_api_server import FakeApiServer
+
+from .fakes import profile, registry_of
+
+ROOM = "example.com/ip"
+"""A resource of which every pod of these tests takes one."""
+
+UNKNOWN = ("API_SERVER_UNAVAILABLE", "DEADLINE_EXCEEDED")
+"""Reasons of errors after which the pod may be bound."""
+
+
+def manifest(name: str, uid: str = "", **fields: Any) -> dict[str, Any]:
+    """A pod that takes one ``ROOM``."""
+    metadata = {"uid": uid or f"uid-{name}", **fields.pop("metadata", {})}
+    return pod_manifest(name, requests={ROOM: 1}, metadata=metadata, **fields)
+
+
+@dataclass
+class World:
+    """A committer, what it decides on, and the API server that it binds at.
+
+    Attributes:
+        outcomes: By UID and node, how each bind ended: the outcome, or the reason of the error.
+    """
+
+    fake: FakeApiServer
+    state: State
+    engine: Engine
+    cycle: BindingCycle
+    outcomes: list[tuple[str, str, BindOutcome | str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.committer = Committer(self.cycle)
+
+    def add(self, *manifests: dict[str, Any]) -> list[Pod]:
+        """Pods that the API server has and that the state has heard of."""
+        self.fake.add(*manifests)
+        self.sync()
+        return [self.pod(manifest["metadata"]["name"]) for manifest in manifests]
+
+    def pod(self, name: str) -> Pod:
+        """The pod as the API server has it."""
+        found = self.fake.get("Pod", name)
+        assert found is not None
+        return decode_pod(json.dumps(found).encode())
+
+    def sync(self) -> None:
+        """The state hears of everything, as from a fresh list."""
+        pods = [decode_pod(json.dumps(item).encode()) for item in self.fake.all("Pod")]
+        nodes = [node for node in self.state.snapshot.nodes.nodes if node is not None]
+        self.state.replace("test", [*nodes, *pods])
+
+    def bind(self, pod: Pod, node: str, **how: Any) -> BindOutcome | str:
+        """Bind, and keep how it ended."""
+        ended: BindOutcome | str
+        try:
+            committed = self.committer.bind(pod, node, self.engine.profile(), **how)
+            ended = committed.outcome or committed.status.message
+        except MooringError as error:
+            ended = error.reason
+        self.outcomes.append((pod.metadata.uid, node, ended))
+        return ended
+
+    def settle(self, seconds: float = 20.0) -> None:
+        """Wait until no reservation is open, then let the state hear of everything."""
+        until(lambda: not len(self.committer.reservations), seconds)
+        self.sync()
+
+    def check(self, room: int) -> None:
+        """I1 to I4 from the API server's history; ``room`` is what each node has.
+
+        Call it after ``settle``.
+        """
+        accepted = list(self.fake.history.accepted_bindings())
+        twice = [uid for uid, count in Counter(uid for uid, _, _ in accepted).items() if count > 1]
+        assert twice == [], "I1: bound twice"
+        where = {uid: node for uid, node, _ in accepted}
+        for uid, node, ended in self.outcomes:
+            if isinstance(ended, BindOutcome):
+                assert where.get(uid) == node, f"I3: {uid} was said to be on {node}"
+            elif ended not in UNKNOWN:
+                assert where.get(uid) != node or self._bound_otherwise(uid, node), f"I3: {uid}, {ended}"
+        pods = self.fake.all("Pod")
+        taken = Counter(pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName"))
+        assert all(count <= room for count in taken.values()), "I2: more than there is room"
+        assert len(self.committer.reservations) == 0, "I4: reservations left"
+        records = self.state.snapshot.pods.records
+        assert not [uid for uid, record in records.items() if record.assumed], "I4: assumptions left"
+
+    def _bound_otherwise(self, uid: str, node: str) -> bool:
+        """Whether another call of the same bind succeeded, or may have."""
+        return any(
+            (other, at) == (uid, node) and (isinstance(ended, BindOutcome) or ended in UNKNOWN)
+            for other, at, ended in self.outcomes
+        )
+
+
+@contextmanager
+def committing(
+    *plugins: type[Plugin[Any]],
+    nodes: Sequence[str] = ("a", "b"),
+    room: int = 10,
+    settling_seconds: float = 0.3,
+    timeout_seconds: float = 5.0,
+    leadership: Leadership | None = None,
+) -> Iterator[World]:
+    """Nodes with ``room`` each, the plugin of resources and ``plugins``."""
+    from kubernetes.client import Configuration
+
+    with FakeApiServer() as fake:
+        configuration = Configuration()
+        configuration.host = fake.url
+        api = ApiServer(lambda: configuration, ClientOptions(timeout_seconds=timeout_seconds))
+        reader = KubernetesApi(api)
+        state = State()
+        state.replace("test", [make_node(name, allocatable={ROOM: room}) for name in nodes])
+        registry = registry_of(plugins)
+        document = profile([NodeResourcesFit, *plugins])
+        engine = build_engine(
+            from_document(document, registry.catalog()),
+            registry,
+            state,
+            KubernetesBinder(api, leadership),
+            cluster=reader,
+        )
+        cycle = BindingCycle(
+            engine, api=reader, leadership=leadership or Unchallenged(), settling_seconds=settling_seconds
+        )
+        try:
+            yield World(fake, state, engine, cycle)
+        finally:
+            cycle.stop()
+
+
+def until(holds: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Wait for something that must come to hold."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not come to hold"
+        time.sleep(0.01)
