@@ -24,8 +24,9 @@ type answer struct {
 	ID       json.RawMessage `json:"id"`
 	Document *document       `json:"document,omitempty"`
 	// Decisions has an entry for each step, null for those that are no pod.
-	Decisions []*decided `json:"decisions,omitempty"`
-	Error     string     `json:"error,omitempty"`
+	Decisions []*decided  `json:"decisions,omitempty"`
+	Hints     *hintAnswer `json:"hints,omitempty"`
+	Error     string      `json:"error,omitempty"`
 }
 
 func main() {
@@ -97,7 +98,7 @@ func serve(in io.Reader, out io.Writer, workers int) error {
 func decideLine(line []byte) (result answer) {
 	defer func() {
 		if r := recover(); r != nil {
-			result.Document, result.Decisions = nil, nil
+			result.Document, result.Decisions, result.Hints = nil, nil, nil
 			result.Error = fmt.Sprintf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
@@ -109,6 +110,8 @@ func decideLine(line []byte) (result answer) {
 	case err != nil:
 	case len(scenario.Steps) > 0:
 		result.Decisions, err = runSequence(scenario)
+	case len(scenario.Changes) > 0:
+		result.Hints, err = withGates(scenario.Gates, func() (*hintAnswer, error) { return askHints(scenario) })
 	default:
 		result.Document, err = withGates(scenario.Gates, func() (*document, error) { return decide(scenario) })
 	}

@@ -1,0 +1,138 @@
+"""What mooring makes of a question, in the oracle's words, and where the two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from mooring.cluster.manifests import objects_from, pod_from_manifest
+from mooring.cluster.state import State
+from mooring.config import default, from_document
+from mooring.framework import (
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    Gates,
+    HintedEvent,
+    KubeVersion,
+    ObjectChange,
+    Plugin,
+    Pod,
+    QueueingHint,
+)
+from mooring.framework.resources import ResourceRules
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.cluster_events import as_scheduler_sees, concerns, events_of, nomination_ended
+from mooring.runtime.profile import Enabled
+from mooring.runtime.registry import Registry, new_in_tree_registry
+from mooring.testing.explaining import NoBinder
+from tests.conformance.families.draft import Manifest
+
+HINTS = {QueueingHint.QUEUE: "Queue", QueueingHint.SKIP: "QueueSkip"}
+RELEASED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
+Registered = dict[str, tuple[HintedEvent, ...]]
+
+
+def differences(question: Manifest, answer: Manifest, version: str) -> Iterator[str]:
+    """What mooring says otherwise. A plugin that is named but runs nowhere is in the answer alone."""
+    gates = Gates(KubeVersion.parse(version), question["feature_gates"])
+    registered, pod = _prepared(question, version)
+    for plugin, entries in registered.items():
+        heard, known = sorted(_name(entry.event) for entry in entries), answer["registered"].get(plugin)
+        if heard != sorted(known or []):
+            yield f"registered {plugin}: mooring {heard}, kube-scheduler {known}"
+    for at, (change, said) in enumerate(zip(question["changes"], answer["changes"], strict=True)):
+        if "error" in said:
+            continue
+        happened = ObjectChange(_kind(change), _side(change["old"]), _side(change["new"]))
+        events = _events(happened, gates)
+        names = [_name(event) for event in events]
+        if names != said["events"]:
+            yield f"changes[{at}]: mooring {names}, kube-scheduler {said['events']}"
+            continue
+        ours = _hints(registered, events, pod, happened)
+        theirs = {key: hint for key, hint in said["hints"].items() if key.split(" ")[0] in registered}
+        if ours != theirs:
+            wrong = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key))
+            yield f"changes[{at}]: " + ", ".join(
+                f"{key}: mooring {ours.get(key)}, kube-scheduler {theirs.get(key)}" for key in wrong
+            )
+
+
+def _prepared(question: Manifest, version: str) -> tuple[Registered, Pod]:
+    """The registered events of the plugins that say which they are, and the pod."""
+    gates, catalog = question["feature_gates"], _registry().catalog()
+    objects = objects_from(question["objects"]).objects
+    state = State(rules=ResourceRules.of(Gates(KubeVersion.parse(version), gates)))
+    state.replace("question", objects)
+    configuration = (
+        default(catalog, kube_version=version, feature_gates=gates)
+        if question["config"] is None
+        else from_document(question["config"], catalog, kube_version=version, feature_gates=gates)
+    )
+    engine = build_engine(
+        configuration, _registry(), state, NoBinder(), kube_version=version, feature_gates=gates
+    )
+    pod = pod_from_manifest(question["pod"], objects)
+    profile = engine.profile(question["profile"] or "", pod)
+    running: list[Enabled[Any]] = [*profile.pre_enqueue, *profile.pre_filter, *profile.filter]
+    running += [*profile.reserve, *profile.permit]
+    return {
+        entry.name: tuple(entry.plugin.events_to_register())
+        for entry in running
+        if type(entry.plugin).events_to_register is not Plugin.events_to_register
+    }, pod
+
+
+@cache
+def _registry() -> Registry:
+    return new_in_tree_registry()
+
+
+def _kind(change: Manifest) -> str:
+    return str((change["new"] or change["old"])["kind"])
+
+
+def _side(manifest: Manifest | None) -> object:
+    return None if manifest is None else objects_from([manifest]).objects[0]
+
+
+def _events(change: ObjectChange, gates: Gates) -> tuple[ClusterEvent, ...]:
+    seen = as_scheduler_sees(change)
+    events = events_of(seen, gates) if seen is not None else ()
+    released = change.kind == "Pod" and change.new is None and nomination_ended(change.old, None)
+    return (*events, RELEASED) if released else events
+
+
+def _hints(
+    registered: Registered, events: tuple[ClusterEvent, ...], pod: Pod, change: ObjectChange
+) -> dict[str, str]:
+    new = change.new
+    asked = new if isinstance(new, Pod) and new.metadata.uid == pod.metadata.uid else pod
+    return {
+        f"{plugin} {_name(event)}": HINTS[_hint(entry, asked, change)]
+        for event in events
+        for plugin, entries in registered.items()
+        for entry in entries
+        if concerns(entry.event, event)
+    }
+
+
+def _hint(entry: HintedEvent, pod: Pod, change: ObjectChange) -> QueueingHint:
+    """By the queue's rule: without a hint, and when it raises, the pod is tried again."""
+    try:
+        return QueueingHint.QUEUE if entry.hint is None else entry.hint(pod, change.old, change.new)
+    except ValueError:
+        return QueueingHint.QUEUE
+
+
+def _name(event: ClusterEvent) -> str:
+    """The event as the oracle writes it."""
+    actions = set()
+    if ActionType.UPDATE in event.action or event.action == ActionType.UPDATE_OTHER:
+        actions.add("Update")
+    rest = event.action & ~ActionType.UPDATE if "Update" in actions else event.action
+    actions |= {str(action.name).title().replace("_", "") for action in rest}
+    resource = event.resource.rpartition("/")[2].replace("UnscheduledPod", "UnschedulablePod")
+    return f"{resource} {'|'.join(sorted(actions))}"
