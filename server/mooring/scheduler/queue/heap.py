@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator
 
 from mooring.scheduler.queue.queued_pod import QueuedPod
@@ -10,76 +9,87 @@ from mooring.scheduler.queue.queued_pod import QueuedPod
 Less = Callable[[QueuedPod, QueuedPod], bool]
 """True when the first goes before the second."""
 
-SLACK = 64
-"""So many taken-out entries may stay in the heap in any case."""
-
-
-class _Entry:
-    """A place in the heap; ``item`` is None once it was taken out."""
-
-    __slots__ = ("item", "less")
-
-    def __init__(self, item: QueuedPod, less: Less) -> None:
-        self.item: QueuedPod | None = item
-        self.less = less
-
-    def __lt__(self, other: _Entry) -> bool:
-        if self.item is None or other.item is None:
-            return self.item is None
-        return self.less(self.item, other.item)
-
 
 class PodHeap:
     """Queued pods by UID, the first in the order of ``less`` on top. For one thread at a time.
 
+    A binary heap that knows where each pod is; the standard library's can't move a pod whose place changed.
+
     Args:
-        less: Must not change its mind about pods that are in the heap.
+        less: Must not change its mind about a pod that is in the heap, unless ``put`` is called for it.
     """
 
     def __init__(self, less: Less) -> None:
         self._less = less
-        self._heap: list[_Entry] = []
-        self._entries: dict[str, _Entry] = {}
+        self._items: list[QueuedPod] = []
+        self._at: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._items)
 
     def __contains__(self, uid: str) -> bool:
-        return uid in self._entries
+        return uid in self._at
 
     def __iter__(self) -> Iterator[QueuedPod]:
         """The pods in no particular order."""
-        return (entry.item for entry in self._entries.values() if entry.item is not None)
+        return iter(self._items)
 
     def put(self, item: QueuedPod) -> None:
         """Add the pod, or find its new place."""
-        self.remove(item.uid)
-        entry = self._entries[item.uid] = _Entry(item, self._less)
-        heapq.heappush(self._heap, entry)
+        at = self._at.get(item.uid)
+        if at is None:
+            at = len(self._items)
+            self._items.append(item)
+        self._settle(item, at)
 
     def get(self, uid: str) -> QueuedPod | None:
         """The pod with this UID."""
-        entry = self._entries.get(uid)
-        return entry.item if entry else None
+        at = self._at.get(uid)
+        return None if at is None else self._items[at]
 
     def remove(self, uid: str) -> QueuedPod | None:
         """Take the pod out; None when it isn't there."""
-        entry = self._entries.pop(uid, None)
-        if entry is None:
+        at = self._at.pop(uid, None)
+        if at is None:
             return None
-        item, entry.item = entry.item, None
-        if len(self._heap) > 2 * len(self._entries) + SLACK:
-            self._heap = list(self._entries.values())
-            heapq.heapify(self._heap)
+        item, last = self._items[at], self._items.pop()
+        if last is not item:
+            self._settle(last, at)
         return item
 
     def first(self) -> QueuedPod | None:
         """The pod on top, which stays there."""
-        while self._heap and self._heap[0].item is None:
-            heapq.heappop(self._heap)
-        return self._heap[0].item if self._heap else None
+        return self._items[0] if self._items else None
 
     def pop(self) -> QueuedPod | None:
         """Take the pod on top; None when there is none."""
-        item = self.first()
-        return self.remove(item.uid) if item else None
+        return self.remove(self._items[0].uid) if self._items else None
+
+    def _settle(self, item: QueuedPod, at: int) -> None:
+        """Put ``item`` where it belongs, beginning at the place ``at``."""
+        at = self._sink(item, self._rise(item, at))
+        self._items[at] = item
+        self._at[item.uid] = at
+
+    def _rise(self, item: QueuedPod, at: int) -> int:
+        while at:
+            parent = (at - 1) // 2
+            above = self._items[parent]
+            if not self._less(item, above):
+                break
+            self._items[at] = above
+            self._at[above.uid] = at
+            at = parent
+        return at
+
+    def _sink(self, item: QueuedPod, at: int) -> int:
+        while (child := 2 * at + 1) < len(self._items):
+            if child + 1 < len(self._items) and self._less(self._items[child + 1], self._items[child]):
+                child += 1
+            below = self._items[child]
+            if not self._less(below, item):
+                break
+            self._items[at] = below
+            self._at[below.uid] = at
+            at = child
+        return at

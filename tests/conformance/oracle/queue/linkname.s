@@ -1,0 +1,1 @@
+// Lets linkname.go declare functions without bodies.

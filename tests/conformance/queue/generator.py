@@ -1,0 +1,117 @@
+"""Seeded random histories of a scheduling queue: what a scheduler and its cluster may do to it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Step = dict[str, Any]
+
+EVENTS = (
+    "node-added",
+    "node-label",
+    "node-taint",
+    "pod-left",
+    "pod-came",
+    "claim-added",
+    "class-added",
+    "assigned-labels",
+)
+PLUGINS = ("Fit", "Affinity", "Volumes", "Any")
+
+TICKS = 512
+"""Of a second: fractions of it are whole numbers in both programs' clocks."""
+
+
+def histories(seed: int, count: int) -> Iterator[dict[str, Any]]:
+    """``count`` histories; the same for the same seed."""
+    for number in range(count):
+        draw = random.Random(f"{seed}-{number}")
+        yield {"id": f"{seed}-{number}", "steps": History(draw).steps(draw.randrange(10, 80))}
+
+
+class History:
+    """One history in the making. Steps about pods that are gone by then do nothing."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self._draw = draw
+        self._made = 0
+        self._pods: dict[str, dict[str, Any]] = {}
+
+    def steps(self, count: int) -> list[Step]:
+        """So many steps. ``n`` tells which of the pods in flight is given back."""
+        choices: list[tuple[int, Callable[[], Step]]] = [
+            (6, self._add),
+            (4, self._update),
+            (1, self._delete),
+            (10, lambda: {"do": "pop"}),
+            (9, self._give_back),
+            (2, lambda: {"do": "done", "n": self._draw.randrange(4)}),
+            (2, self._force),
+            (9, self._move),
+            (1, lambda: {"do": "set-lock", "n": self._draw.randrange(2)}),
+            (6, lambda: {"do": "flush"}),
+        ]
+        weights = [weight for weight, _ in choices]
+        made = [self._add()]
+        while len(made) < count:
+            [(_, make)] = self._draw.choices(choices, weights)
+            made.append(make())
+        for step in made:
+            step["ticks"] = self._ticks()
+        return made
+
+    def _ticks(self) -> int:
+        draw = self._draw
+        return draw.choice(
+            [1, 1, 1, 7, 100, TICKS, TICKS + 1, 3 * TICKS, 11 * TICKS, 290 * TICKS * draw.randrange(2) + 1]
+        )
+
+    def _add(self) -> Step:
+        draw = self._draw
+        self._made += 1
+        name = f"p{self._made}"
+        pod: Step = {
+            "name": name,
+            "n": draw.randrange(50),
+            "priority": draw.choice([0, 0, 10, -5]),
+            "gates": draw.choice([[], [], [], ["a"], ["a", "b"]]),
+            "labels": {"v": str(draw.randrange(2))},
+        }
+        self._pods[name] = pod
+        return {"do": "add", "pod": pod}
+
+    def _some(self) -> str:
+        return self._draw.choice(list(self._pods))
+
+    def _update(self) -> Step:
+        draw = self._draw
+        before = self._pods[self._some()]
+        changes: list[dict[str, Any]] = [
+            {"labels": {"v": str(draw.randrange(3))}},
+            {"gates": before["gates"][1:]},
+            {"gates": []},
+            {"gates": [], "labels": {"v": "x"}},
+            {},
+        ]
+        after = {**before, **draw.choice(changes)}
+        self._pods[after["name"]] = after
+        return {"do": "update", "pod": after}
+
+    def _delete(self) -> Step:
+        return {"do": "delete", "name": self._some()}
+
+    def _give_back(self) -> Step:
+        draw = self._draw
+        refused = draw.sample(PLUGINS, draw.choice([0, 1, 1, 2]))
+        pending = draw.sample(PLUGINS, draw.choice([0, 0, 0, 1]))
+        return {"do": "give-back", "n": draw.randrange(4), "plugins": refused, "pending": pending}
+
+    def _force(self) -> Step:
+        return {"do": "force", "name": self._some()}
+
+    def _move(self) -> Step:
+        draw = self._draw
+        only = draw.choice([[], [], [], ["even"]])
+        return {"do": "move", "event": draw.choice(EVENTS), "n": draw.randrange(20), "plugins": only}
