@@ -1,4 +1,4 @@
-"""NetworkTraffic follows a real Prometheus: load that moves, resets, nodes without measurements, an outage."""
+"""NetworkTraffic follows a real Prometheus: load that moves, resets, nodes without measurement, an outage."""
 
 import json
 import re

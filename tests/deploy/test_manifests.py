@@ -1,0 +1,229 @@
+"""The manifests of deploy/: they say what the programs understand, ask for few rights, and run confined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import mooring
+from mooring.cli.main import COMMANDS
+from mooring.cluster.api.resources import RESOURCES
+from mooring.cluster.kinds import KINDS
+from tests.cli.commands import ROOT, call
+
+DEPLOY = ROOT / "deploy"
+CONFIGURATIONS = sorted(DEPLOY.glob("overlays/*/config.yaml"))
+MANIFESTS = sorted(
+    file
+    for folder in ("base", "components", "overlays")
+    for file in (DEPLOY / folder).rglob("*.yaml")
+    if file.name not in ("config.yaml", "kube-scheduler.yaml", "kustomization.yaml")
+)
+READ = ["get", "list", "watch"]
+Manifest = dict[str, Any]
+
+
+def documents(file: Path) -> list[Manifest]:
+    return [document for document in yaml.safe_load_all(file.read_text()) if document]
+
+
+def objects(*kinds: str) -> Iterator[Manifest]:
+    for file in MANIFESTS:
+        yield from (document for document in documents(file) if document["kind"] in kinds)
+
+
+def pods() -> Iterator[tuple[str, Manifest]]:
+    """Folder and spec of each pod that the overlays start."""
+    for file in MANIFESTS:
+        for document in documents(file):
+            if document["kind"] in ("Deployment", "DaemonSet"):
+                yield file.parent.name, document["spec"]["template"]["spec"]
+            elif document["kind"] == "Pod":
+                yield file.parent.name, document["spec"]
+
+
+PODS = dict(pods())
+CONTAINERS = [
+    pytest.param(container, id=f"{overlay}: {container['name']}")
+    for overlay, spec in PODS.items()
+    for container in spec["containers"]
+]
+KNOWN = [
+    container
+    for spec in PODS.values()
+    for container in spec["containers"]
+    if container["command"][-1] in (*COMMANDS, "mooring-extender")
+]
+
+
+def test_all_of_them_are_found() -> None:
+    assert PODS.keys() == {"extender", "extender-loopback", "second-scheduler", "replace-default"}
+
+
+def test_every_manifest_is_part_of_a_kustomization() -> None:
+    for file in MANIFESTS:
+        built = yaml.safe_load((file.parent / "kustomization.yaml").read_text())
+        assert file.name in built["resources"]
+
+
+@pytest.mark.parametrize("container", KNOWN)
+def test_flags_are_known(container: Manifest, capsys: pytest.CaptureFixture[str]) -> None:
+    program, *words = container["command"]
+    if program == "mooring":
+        known = call(capsys, *words, "--help").out
+    else:
+        from mooring_extender.cli import main
+
+        with pytest.raises(SystemExit):
+            main([*words, "--help"])
+        known = capsys.readouterr().out
+    flags = [argument.partition("=")[0] for argument in container["args"]]
+    assert [flag for flag in flags if not re.search(rf"(?<!\S){flag}\b", known)] == []
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_probes_ask_where_the_program_listens(container: Manifest) -> None:
+    ports = {port["name"]: port["containerPort"] for port in container.get("ports", ())}
+    listening = {int(port) for argument in container["args"] for port in re.findall(r":(\d+)$", argument)}
+    if container["command"] == ["mooring", "scheduler"]:
+        listening.add(10259)
+    assert set(ports.values()) <= listening
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        asked = container.get(probe, {}).get("httpGet")
+        if asked:
+            assert ports.get(asked["port"], asked["port"]) in listening
+    assert "readinessProbe" in container
+    assert "livenessProbe" in container
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_containers_are_confined(container: Manifest) -> None:
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+    mounts = [mount for mount in container["volumeMounts"] if not mount.get("readOnly")]
+    assert [mount["mountPath"] for mount in mounts] in ([], ["/run/mooring"])
+
+
+@pytest.mark.parametrize(("overlay", "spec"), PODS.items(), ids=PODS)
+def test_pods_are_confined(overlay: str, spec: Manifest) -> None:
+    context = spec["securityContext"]
+    assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+    on_host = overlay in ("extender-loopback", "replace-default")
+    assert spec.get("hostNetwork", False) is on_host
+    as_root = overlay == "replace-default"
+    assert (context["runAsUser"] == 0) is as_root
+    assert context.get("runAsNonRoot", False) is not as_root
+    hosts = [volume["hostPath"]["path"] for volume in spec["volumes"] if "hostPath" in volume]
+    assert bool(hosts) is as_root
+    if on_host:
+        addresses = [argument for argument in spec["containers"][0]["args"] if "listen=" in argument]
+        assert all("=127.0.0.1:" in address for address in addresses)
+
+
+def test_the_image_is_of_this_version() -> None:
+    for file in DEPLOY.glob("overlays/*/kustomization.yaml"):
+        images = yaml.safe_load(file.read_text())["images"]
+        assert images == [{"name": "mooring", "newTag": mooring.__version__}]
+    used = {container["image"] for spec in PODS.values() for container in spec["containers"]}
+    assert used == {"mooring"}
+
+
+def rights(name: str) -> dict[tuple[str, str], list[str]]:
+    """By API group and resource, what a role allows."""
+    (role,) = [role for role in objects("ClusterRole", "Role") if role["metadata"]["name"] == name]
+    allowed: dict[tuple[str, str], list[str]] = {}
+    for rule in role["rules"]:
+        assert len(rule["apiGroups"]) == 1
+        names = rule.get("resourceNames", [""])
+        for resource in rule["resources"]:
+            for one in names:
+                allowed[rule["apiGroups"][0], f"{resource}{one and f'/{one}'}"] = rule["verbs"]
+    return allowed
+
+
+def test_the_reader_may_read_what_the_state_follows_and_nothing_else() -> None:
+    followed = {
+        (version.rpartition("/")[0], RESOURCES[kind].plural): READ
+        for kind in KINDS
+        for version in RESOURCES[kind].versions[:1]
+    }
+    assert rights("mooring-reader") == followed
+
+
+def test_who_binds_may_write_what_a_binding_needs_and_nothing_else() -> None:
+    assert rights("mooring-binder") == {
+        ("", "pods/binding"): ["create"],
+        ("", "persistentvolumeclaims"): ["patch"],
+        ("", "persistentvolumes"): ["patch"],
+        ("resource.k8s.io", "resourceclaims"): ["patch"],
+        ("resource.k8s.io", "resourceclaims/status"): ["patch"],
+    }
+    assert rights("mooring-lease") == {
+        ("coordination.k8s.io", "leases"): ["create"],
+        ("coordination.k8s.io", "leases/mooring"): ["get", "update"],
+    }
+    assert rights("mooring-scheduler") == {
+        ("", "pods/status"): ["patch"],
+        ("", "pods"): ["delete"],
+        ("events.k8s.io", "events"): ["create", "patch"],
+    }
+
+
+def test_an_extender_that_does_not_bind_has_no_right_to() -> None:
+    built = yaml.safe_load((DEPLOY / "overlays" / "extender" / "kustomization.yaml").read_text())
+    assert "components" not in built
+    stanza = yaml.safe_load((DEPLOY / "overlays" / "extender" / "kube-scheduler.yaml").read_text())
+    assert "bindVerb" not in stanza["extenders"][0]
+
+
+def test_every_role_is_bound_to_the_one_identity() -> None:
+    roles = {role["metadata"]["name"] for role in objects("ClusterRole", "Role")}
+    bindings = list(objects("ClusterRoleBinding", "RoleBinding"))
+    assert {binding["roleRef"]["name"] for binding in bindings} == roles
+    for binding in bindings:
+        subject = {"kind": "ServiceAccount", "name": "mooring", "namespace": "mooring-system"}
+        assert binding["subjects"] == [subject]
+    assert {spec.get("serviceAccountName", "mooring") for spec in PODS.values()} == {"mooring"}
+
+
+def selected(labels: Manifest) -> bool:
+    """Whether a pod of the overlays has these labels."""
+    kinds = ("Deployment", "DaemonSet")
+    templates = [item["spec"]["template"]["metadata"]["labels"] for item in objects(*kinds)]
+    return any(labels.items() <= template.items() for template in templates)
+
+
+def test_selectors_select() -> None:
+    for item in objects("Deployment", "DaemonSet", "PodDisruptionBudget"):
+        assert selected(item["spec"]["selector"]["matchLabels"]), item["metadata"]
+    for item in objects("NetworkPolicy"):
+        assert selected(item["spec"]["podSelector"]["matchLabels"]), item["metadata"]
+    for item in objects("Service"):
+        assert selected(item["spec"]["selector"]), item["metadata"]
+
+
+@pytest.mark.parametrize("file", CONFIGURATIONS, ids=lambda file: file.parent.name)
+def test_configurations_are_valid(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    theirs = file.with_name("kube-scheduler.yaml")
+    behind = ["--extenders", theirs] if theirs.exists() else []
+    result = call(capsys, "config", "check", "--strict", *behind, file)
+    assert (result.code, result.out) == (0, "ok\n"), result.err
+
+
+def test_stanzas_name_the_address_that_answers() -> None:
+    (service,) = objects("Service")
+    stanza = yaml.safe_load((DEPLOY / "overlays" / "extender" / "kube-scheduler.yaml").read_text())
+    port = service["spec"]["ports"][0]["port"]
+    assert stanza["extenders"][0]["urlPrefix"] == f"https://{service['spec']['clusterIP']}:{port}"
+    loopback = yaml.safe_load((DEPLOY / "overlays" / "extender-loopback" / "kube-scheduler.yaml").read_text())
+    address = loopback["extenders"][0]["urlPrefix"].removeprefix("http://")
+    assert f"--extender-listen={address}" in PODS["extender-loopback"]["containers"][0]["args"]

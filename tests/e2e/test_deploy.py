@@ -1,0 +1,106 @@
+"""The overlays of deploy/, built by kustomize: the real API server finds no fault in them."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from .api import Api, ApiError, Manifest
+from .build import BIN, ROOT
+from .control_plane import ControlPlane
+from .process import run, wait_until
+
+pytestmark = pytest.mark.e2e
+
+OVERLAYS = ROOT / "deploy" / "overlays"
+NAMES = sorted(folder.name for folder in OVERLAYS.iterdir())
+STRICT = "dryRun=All&fieldValidation=Strict"
+WORKLOADS = ("Deployment", "DaemonSet")
+
+
+@cache
+def built(overlay: str) -> list[Manifest]:
+    """The overlay's objects. A Service's fixed address is moved into this control plane's range."""
+    output = run(BIN / "kustomize", "build", OVERLAYS / overlay)
+    objects: list[Manifest] = list(yaml.safe_load_all(output))
+    for item in objects:
+        if item["kind"] == "Service":
+            item["spec"]["clusterIP"] = "10.0.0.53"
+    return objects
+
+
+@cache
+def collections(api: Api, version: str) -> dict[str, tuple[str, bool]]:
+    """By kind, its plural and whether it has namespaces."""
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    found = api.call("GET", root)["resources"]
+    return {
+        one["kind"]: (f"{root}/{{}}{one['name']}", one["namespaced"])
+        for one in found
+        if "/" not in one["name"]
+    }
+
+
+def path_of(api: Api, item: Manifest) -> str:
+    """Where objects like `item` are created."""
+    template, namespaced = collections(api, item["apiVersion"])[item["kind"]]
+    return template.format(f"namespaces/{item['metadata']['namespace']}/" if namespaced else "")
+
+
+def make_namespace(api: Api, manifest: Manifest) -> None:
+    """As the manifest says, also when it is there already."""
+    try:
+        api.call("POST", "/api/v1/namespaces", manifest)
+    except ApiError as error:
+        if error.status != 409:
+            raise
+        path = f"/api/v1/namespaces/{manifest['metadata']['name']}"
+        there = api.call("GET", path)
+        there["metadata"]["labels"] |= manifest["metadata"]["labels"]
+        api.call("PUT", path, there)
+
+
+def wait_for_priority_classes(api: Api) -> None:
+    """The API server makes its own a while after it is ready."""
+    wanted = {"system-cluster-critical", "system-node-critical"}
+
+    def made() -> bool:
+        found = api.items("/apis/scheduling.k8s.io/v1/priorityclasses")
+        return wanted <= {item["metadata"]["name"] for item in found}
+
+    wait_until(made, "the system's priority classes")
+
+
+def pod_of(workload: Manifest) -> Manifest:
+    """The pod that a workload would start: its security is judged when it is created."""
+    template: dict[str, Any] = workload["spec"]["template"]
+    metadata = {**template["metadata"], "name": "judged", "namespace": workload["metadata"]["namespace"]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+
+
+@pytest.mark.parametrize("overlay", NAMES)
+def test_the_api_server_takes_every_object(control_plane: ControlPlane, overlay: str) -> None:
+    api, objects = control_plane.api, built(overlay)
+    wait_for_priority_classes(api)
+    for item in objects:
+        if item["kind"] == "Namespace":
+            make_namespace(api, item)
+    judged = [item for item in objects if item["kind"] != "Namespace"]
+    judged += [pod_of(item) for item in objects if item["kind"] in WORKLOADS]
+    for item in judged:
+        made = api.call("POST", f"{path_of(api, item)}?{STRICT}", item)
+        assert made["metadata"]["name"] == item["metadata"]["name"]
+
+
+def test_a_pod_that_breaks_the_rules_is_refused(control_plane: ControlPlane) -> None:
+    """What the test above rests on: the namespace's level of security is enforced, unknown fields found."""
+    api, objects = control_plane.api, built("extender")
+    wait_for_priority_classes(api)
+    make_namespace(api, next(item for item in objects if item["kind"] == "Namespace"))
+    pod = pod_of(next(item for item in objects if item["kind"] == "Deployment"))
+    for change, status in (({"hostNetwork": True}, 403), ({"hostNetwrok": True}, 400)):
+        broken = {**pod, "spec": {**pod["spec"], **change}}
+        with pytest.raises(ApiError) as refused:
+            api.call("POST", f"{path_of(api, pod)}?{STRICT}", broken)
+        assert refused.value.status == status
