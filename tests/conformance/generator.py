@@ -74,7 +74,7 @@ NAMES = [*FAMILIES, MIXED]
 SINCE = {
     "taint-toleration-comparisons": "1.35",
     "resources-pod-level-resize": "1.35",
-    "declared-features": "1.36",
+    "declared-features": "1.35",
     **{name: "1.36" for name in FAMILIES if name.startswith("devices")},
 }
 """Families whose fields or feature gates older releases do not know."""

@@ -14,6 +14,8 @@ FEATURES = [
 
 
 def declared_features(draft: Draft) -> None:
+    if draft.version == "1.35":
+        draft.gates = draft.gates | {"NodeDeclaredFeatures": True}
     for node in draft.nodes:
         if draft.chance(0.8):
             node["status"]["declaredFeatures"] = sorted(draft.some(FEATURES, 0, len(FEATURES)))

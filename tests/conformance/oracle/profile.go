@@ -80,7 +80,7 @@ func pickProfile(cfg *config.KubeSchedulerConfiguration, asked string, pod *v1.P
 var gatesMutex sync.RWMutex
 
 // withGates calls decide under a scenario's feature gates.
-func withGates(gates map[string]bool, decide func() (*document, error)) (*document, error) {
+func withGates[T any](gates map[string]bool, decide func() (*T, error)) (*T, error) {
 	if len(gates) == 0 {
 		gatesMutex.RLock()
 		defer gatesMutex.RUnlock()
@@ -116,7 +116,7 @@ func newPluginHost(ctx context.Context, c *cluster, profile *config.KubeSchedule
 	}
 	options := append(fwk.Options(ctx, c.cache, c.factory),
 		frameworkruntime.WithClientSet(c.client),
-		frameworkruntime.WithInformerFactory(c.factory),
+		frameworkruntime.WithInformerFactory(fwk.Informers(c.factory)),
 		frameworkruntime.WithSnapshotSharedLister(c.snapshot),
 		frameworkruntime.WithSharedDRAManager(draManager),
 		frameworkruntime.WithEventRecorder(&events.FakeRecorder{}),

@@ -7,6 +7,12 @@ from mooring.framework import Pod
 RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
 USER_NAMESPACES_IN_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
 
+KNOWN = frozenset((RESTART_ALL_CONTAINERS, USER_NAMESPACES_IN_HOST_NETWORK))
+"""The features that a pod can need to be scheduled."""
+
+KNOWN_1_35 = frozenset((RESTART_ALL_CONTAINERS,))
+"""Those of Kubernetes 1.35, where the gate is off unless set."""
+
 
 def needed_features(pod: Pod) -> frozenset[str]:
     """The features that the pod's node must declare."""

@@ -17,6 +17,7 @@ from mooring.framework import (
     FilterPlugin,
     Handle,
     HintedEvent,
+    KubeVersion,
     NodeView,
     Pod,
     PreFilterPlugin,
@@ -26,9 +27,15 @@ from mooring.framework import (
 )
 from mooring.framework.view import NodesChangedError
 from mooring.plugins.node_declared_features.hints import EVENTS
-from mooring.plugins.node_declared_features.needs import needed_features
+from mooring.plugins.node_declared_features.needs import (
+    KNOWN,
+    KNOWN_1_35,
+    RESTART_ALL_CONTAINERS,
+    needed_features,
+)
 
 REASON = "node(s) didn't match Pod's required features"
+REASON_1_35 = f"node declared features check failed - unsatisfied requirements: {RESTART_ALL_CONTAINERS}"
 
 GATE = "NodeDeclaredFeatures"
 """The feature gate, on since 1.36."""
@@ -45,15 +52,18 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._enabled = handle.gates.enabled(GATE)
+        newer = handle.kube_version >= KubeVersion(1, 36)
+        self._known = KNOWN if newer else KNOWN_1_35
+        self._refusal = Status.unresolvable(REASON if newer else REASON_1_35)
 
     def sign(self, pod: Pod) -> Hashable:
-        return needed_features(pod)
+        return needed_features(pod) & self._known
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS if self._enabled else ()
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        needed = needed_features(pod)
+        needed = needed_features(pod) & self._known
         if not self._enabled or not needed:
             return Status.skip()
         state.write(_PRE_FILTER, needed)
@@ -63,7 +73,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
         if not self._enabled:
             return Verdicts.passed(len(nodes))
         needed: frozenset[str] = state.read(_PRE_FILTER, frozenset)
-        return Verdicts.reject_where(~_declares(needed, nodes), Status.unresolvable(REASON))
+        return Verdicts.reject_where(~_declares(needed, nodes), self._refusal)
 
 
 def _declares(needed: frozenset[str], nodes: NodeView) -> Bools:

@@ -15,8 +15,10 @@ from mooring.framework import (
     Bools,
     CycleState,
     FilterPlugin,
+    Handle,
     HintedEvent,
     Int32s,
+    KubeVersion,
     NodeInfo,
     NodeView,
     Pod,
@@ -34,14 +36,11 @@ REASON_CLAIM = (
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
     "already in-use by another pod"
 )
+REASON_CLAIM_1_33 = (
+    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+)
 
 _PRE_FILTER = "PreFilterVolumeRestrictions"
-_STATUSES = (
-    SUCCESS,
-    Status.unschedulable(REASON_DISK),
-    Status.unschedulable(REASON_CLAIM),
-    Status.error("nothing is known of the pod's claims, because PreFilter did not run"),
-)
 _DISK, _CLAIM, _UNKNOWN = 1, 2, 3
 
 
@@ -65,6 +64,17 @@ class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
     """
 
     name = "VolumeRestrictions"
+    reads = (PersistentVolumeClaim,)
+
+    def __init__(self, args: None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        reworded = handle.kube_version >= KubeVersion(1, 34)
+        self._statuses = (
+            SUCCESS,
+            Status.unschedulable(REASON_DISK),
+            Status.unschedulable(REASON_CLAIM if reworded else REASON_CLAIM_1_33),
+            Status.error("nothing is known of the pod's claims, because PreFilter did not run"),
+        )
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.metadata.namespace, pod.spec.volumes
@@ -99,7 +109,7 @@ class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
         own = state.get(_PRE_FILTER, _OwnClaims)
         if own is None or own.uses > 0:
             codes[codes == 0] = _UNKNOWN if own is None else _CLAIM
-        return Verdicts(codes, _STATUSES)
+        return Verdicts(codes, self._statuses)
 
 
 def _uses(names: set[str], pod: Pod, nodes: NodeView) -> int:
