@@ -1,4 +1,4 @@
-"""Weights decide between two preferences, in kube-scheduler as in mooring (deploy/examples/systems/s2-weights)."""
+"""Weights decide between two preferences, in kube-scheduler as in mooring (the example s2-weights)."""
 
 import json
 from collections.abc import Iterator

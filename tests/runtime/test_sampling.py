@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.runtime.sampling import nodes_to_find
+from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.state import State
+from mooring.runtime.sampling import nodes_to_find, search_order
+from mooring.testing.builders import make_node
 
 from .fakes import cycle, filtering, scoring
 
@@ -39,3 +42,39 @@ def test_the_search_ends_when_enough_are_found() -> None:
     not_seen = [node for node in document["nodes"].values() if node["status"]["code"] != "Success"]
     assert len(not_seen) == 150
     assert "not looked at" in not_seen[0]["status"]["reasons"][0]
+
+
+ZONE, OLD_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
+REGION, OLD_REGION = "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"
+
+
+@pytest.mark.parametrize(
+    ("labels", "order"),
+    [
+        pytest.param([{}, {}, {}], [0, 1, 2], id="no zones: as they came"),
+        pytest.param([{ZONE: "b"}, {ZONE: "b"}, {ZONE: "a"}, {ZONE: "a"}], [0, 2, 1, 3], id="in turns"),
+        pytest.param([{ZONE: "a"}, {ZONE: "a"}, {}, {ZONE: ""}], [0, 2, 1, 3], id="an empty zone is none"),
+        pytest.param([{ZONE: "a"}, {ZONE: "a"}, {OLD_ZONE: "a"}], [0, 1, 2], id="the older label counts"),
+        pytest.param(
+            [{ZONE: "a"}, {ZONE: "a"}, {ZONE: "a", OLD_ZONE: "b"}], [0, 2, 1], id="and is preferred"
+        ),
+        pytest.param([{ZONE: "a"}, {ZONE: "a"}, {ZONE: "a", REGION: "r"}], [0, 2, 1], id="of another region"),
+        pytest.param(
+            [{REGION: "r"}, {REGION: "r"}, {OLD_REGION: "s", REGION: "r"}], [0, 2, 1], id="regions alone"
+        ),
+        pytest.param([{ZONE: "a"}] * 3 + [{ZONE: "b"}], [0, 3, 1, 2], id="a zone that ends first"),
+    ],
+)
+def test_the_order_in_which_nodes_are_looked_at(labels: list[dict[str, str]], order: list[int]) -> None:
+    state = State()
+    state.replace("test", [make_node(f"n{at}", labels=each) for at, each in enumerate(labels)])
+    nodes = state.snapshot.nodes
+    assert search_order(nodes, nodes.rows()).tolist() == order
+
+
+def test_a_node_that_takes_a_freed_row_comes_last() -> None:
+    state = State()
+    state.replace("test", [make_node(name) for name in ("a", "b", "c")])
+    state.apply("test", [Remove("Node", "", "a"), Put(make_node("d"))])
+    nodes = state.snapshot.nodes
+    assert [nodes.names[row] for row in nodes.rows()[search_order(nodes, nodes.rows())]] == ["b", "c", "d"]

@@ -37,7 +37,17 @@ ANYWHERE: list[Family] = [
     nominations.nominations,
     nominations.own,
 ]
-IN_SMALL_CLUSTERS: list[Family] = [affinity.name_terms, preemption.preemption]
+
+
+def out_of_reach(draft: Draft) -> None:
+    """The pod wants so much that nobody has that the words about it don't fit into an event."""
+    wanted = {f"example.com/{'far-' * draft.rng.randint(3, 13)}away-{i}": "1" for i in range(15)}
+    container = draft.rng.choice(draft.pod["spec"]["containers"])
+    for part in ("requests", "limits"):
+        container.setdefault("resources", {}).setdefault(part, {}).update(wanted)
+
+
+IN_SMALL_CLUSTERS: list[Family] = [out_of_reach, affinity.name_terms, preemption.preemption]
 REGIONS = {
     "topology.kubernetes.io/region": ["region-1", "region-2"],
     "failure-domain.beta.kubernetes.io/region": ["region-1", ""],

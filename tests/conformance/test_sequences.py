@@ -1,0 +1,30 @@
+"""Sequences that a whole kube-scheduler decided, recorded by the oracle, against mooring's decisions."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from tests.conformance.program import VERSIONS
+from tests.conformance.sequences.replay import differences
+from tests.conformance.sequences.run import vectors_of
+
+PARTS = 8
+"""The recorded sequences are replayed in so many tests, for several processes to share."""
+
+COUNTS = {"1.36": 1000}
+
+
+@pytest.mark.parametrize("version", [pytest.param(version, id=version) for version in VERSIONS])
+@pytest.mark.parametrize("part", range(PARTS))
+def test_recorded_sequences(version: str, part: int) -> None:
+    lines = gzip.decompress(vectors_of(version).read_bytes()).splitlines()
+    assert len(lines) >= COUNTS.get(version, 100)
+    wrong = {
+        vector["sequence"]["id"]: found
+        for vector in map(json.loads, lines[part::PARTS])
+        if (found := differences(vector["sequence"], vector["decisions"], version))
+    }
+    assert not wrong
