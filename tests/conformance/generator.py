@@ -97,6 +97,7 @@ def scenario(seed: int, index: int, only: str | None = None, version: str = NEWE
         FAMILIES[family](draft)
     if draft.chance(0.01):
         draft.nodes, draft.assigned = [], []
+    preemption.part_starts(draft)
     if draft.chance(0.06):
         gates.switch(draft)
     if draft.chance(0.1):

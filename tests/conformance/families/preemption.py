@@ -89,6 +89,18 @@ def _rank(draft: Draft) -> None:
             pod["metadata"]["labels"] = given | pod["metadata"].get("labels", {})
 
 
+def part_starts(draft: Draft) -> None:
+    """No two of more than twelve pods on a node start together: the order of so many equals is Go's own."""
+    for node in draft.nodes:
+        name = node["metadata"]["name"]
+        crowd = [pod for pod in draft.assigned if pod["spec"].get("nodeName") == name]
+        if len(crowd) > 12:
+            for second, pod in enumerate(draft.rng.sample(crowd, len(crowd))):
+                pod.setdefault("status", {})["startTime"] = (
+                    f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z"
+                )
+
+
 def _budget(draft: Draft, name: str) -> Manifest:
     status: Manifest = {
         "disruptionsAllowed": draft.rng.choice([0, 0, 1, 1, 2, 5]),

@@ -36,10 +36,12 @@ def configuration(draft: Draft) -> Manifest | None:
 def _profile(draft: Draft, name: str) -> Manifest:
     styles = {_default_order: 5, _own_order: 4, _point_by_point: 3, _no_score: 0.3}
     plugins = draft.rng.choices(list(styles), list(styles.values()))[0](draft.rng)
-    enabled = plugins["multiPoint"]["enabled"]
-    plugins["multiPoint"]["enabled"] = [
-        entry for entry in enabled if draft.version >= SINCE.get(entry["name"], draft.version)
-    ]
+    for section in plugins.values():
+        section["enabled"] = [
+            entry
+            for entry in section.get("enabled", [])
+            if draft.version >= SINCE.get(entry["name"], draft.version)
+        ]
     profile: Manifest = {"schedulerName": name, "plugins": plugins}
     if draft.args:
         profile["pluginConfig"] = [{"name": name, "args": args} for name, args in sorted(draft.args.items())]

@@ -219,7 +219,7 @@ def capacity_ratio(draft: Draft) -> None:
 def _strategy(draft: Draft, strategy: Manifest) -> None:
     """A scoring strategy of Fit, and resource lists for both plugins."""
     rng = draft.rng
-    rng.choice(ASKING)(draft)
+    rng.choice(ASKING if draft.version >= "1.35" else ASKING_BEFORE_1_35)(draft)
     if draft.chance(0.8):
         listed = draft.some(["cpu", "memory", "ephemeral-storage", *EXTENDED, HUGE], 1, 4)
         strategy["resources"] = [{"name": name, "weight": rng.choice([1, 2, 3, 10, 100])} for name in listed]
@@ -235,4 +235,5 @@ def _strategy(draft: Draft, strategy: Manifest) -> None:
         draft.args["NodeResourcesBalancedAllocation"] = {"resources": weighted}
 
 
-ASKING: list[Family] = [requests, requests, pod_level, resize, pod_level_resize, nothing_asked]
+ASKING_BEFORE_1_35: list[Family] = [requests, requests, pod_level, resize, nothing_asked]
+ASKING = [*ASKING_BEFORE_1_35, pod_level_resize]
