@@ -23,7 +23,6 @@ from mooring.config.expand import EnabledPlugin, enabled_names, expand
 from mooring.config.fields import decode, encode, join
 from mooring.config.in_tree import ReleaseCatalog, default_plugins
 from mooring.config.removed import removed_plugins, without_removed_plugins
-from mooring.config.reserving import check_reserving
 from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, Profile
 from mooring.config.validation import check_document, check_gates, check_profile, check_profiles
 from mooring.config.versions import as_v1, version_notes
@@ -122,12 +121,7 @@ def from_document(
     written = dataclasses.replace(written, profiles=tuple(map(without_removed_plugins, written.profiles)))
     complete = with_defaults(written, default_plugins(version, gates))
     points = [expand(profile.plugins, catalog) for profile in complete.profiles]
-    faults = (
-        *check_document(complete),
-        *check_profiles(complete, points),
-        *check_reserving(points, complete.extenders),
-    )
-    errors += _unreported(faults, errors)
+    errors += _unreported((*check_document(complete), *check_profiles(complete, points)), errors)
     if errors:
         raise ConfigError(errors)
     complete = _with_all_arguments(complete, catalog, gates)
