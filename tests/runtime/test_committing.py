@@ -72,7 +72,13 @@ def test_bind_response_lost() -> None:
     seed = random.randrange(2**32)
     print("seed", seed)
     dice = random.Random(seed)
-    faults: list[Action] = [Cut(), Cut(after=True), Cut(after=True, at_byte=40), Answer(500), Answer(500, after=True)]
+    faults: list[Action] = [
+        Cut(),
+        Cut(after=True),
+        Cut(after=True, at_byte=40),
+        Answer(500),
+        Answer(500, after=True),
+    ]
     faults += [Answer(503, after=True), Answer(504), Answer(429, 0), Hang(), Hang(after=True)]
     with committing(nodes=[f"n{at}" for at in range(8)], room=40, timeout_seconds=0.4) as world:
         pods = world.add(*(manifest(f"p{at}") for at in range(240)))
@@ -80,9 +86,7 @@ def test_bind_response_lost() -> None:
             path = rf"/p{dice.randrange(240)}{BINDING}"
             world.fake.faults.on("POST", path, dice.choice(faults), times=1)
         for _ in range(10):
-            world.fake.faults.on(
-                "GET", f"/p{dice.randrange(240)}$", dice.choice(faults[:4:3]), times=2
-            )
+            world.fake.faults.on("GET", f"/p{dice.randrange(240)}$", dice.choice(faults[:4:3]), times=2)
         orders = [(pod, f"n{dice.randrange(8)}") for pod in pods]
         with ThreadPoolExecutor(8) as callers:
             list(callers.map(lambda order: world.bind(*order), orders))
@@ -223,7 +227,9 @@ def test_a_node_that_no_longer_has_room_is_refused() -> None:
 
 def test_bind_concurrent_same_pod() -> None:
     """A11: many callers, several nodes, one pod; exactly one node wins, every round."""
-    with committing(nodes=[f"n{at}" for at in range(16)]) as world:
+    reserved: list[str] = []
+    plugin = hooked("reserve", lambda pod: reserved.append(pod.metadata.uid))
+    with committing(plugin, nodes=[f"n{at}" for at in range(16)]) as world:
         pods = world.add(*(manifest(f"p{at}") for at in range(8)))
         with ThreadPoolExecutor(64) as callers:
             for pod in pods:
@@ -231,6 +237,7 @@ def test_bind_concurrent_same_pod() -> None:
                 assert ended.count(BindOutcome.BOUND) == 1
                 assert ended.count(BindOutcome.ALREADY_BOUND) == 3
                 assert ended.count("POD_BOUND_ELSEWHERE") == 60
+        assert sorted(reserved) == sorted(pod.metadata.uid for pod in pods)
         world.settle()
         world.check(room=10)
 
