@@ -12,7 +12,8 @@ from rich.table import Table
 
 from tests.bench.workload import Figure
 
-COLUMNS = ("workload", "metric", "median", "spread", "target: least / aim")
+PEER = "kube-scheduler elsewhere: all / sampled"
+COLUMNS = ("workload", "metric", "median", "spread", "target: least / aim", PEER)
 
 
 def write(folder: Path, machine: dict[str, Any], figures: Sequence[Figure]) -> None:
@@ -26,7 +27,7 @@ def write(folder: Path, machine: dict[str, Any], figures: Sequence[Figure]) -> N
 
 def show(machine: dict[str, Any], figures: Sequence[Figure]) -> None:
     """Print the table, under a line that names the machine."""
-    console = Console(width=None if Console().is_terminal else 140)
+    console = Console(width=None if Console().is_terminal else 160)
     versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
     console.print(f"{machine['cpu']}, {machine['cores']} cores, load {machine['load']}, {machine['system']}")
     console.print(f"{machine['python']}, {versions}")
@@ -46,16 +47,17 @@ def _document(figure: Figure) -> dict[str, Any]:
         "min": min(figure.values),
         "max": max(figure.values),
         "values": list(figure.values),
+        "peer": figure.peer,
     }
 
 
-def _cells(figure: Figure) -> tuple[str, str, str, str, str]:
+def _cells(figure: Figure) -> tuple[str, ...]:
     spread = f"{_number(min(figure.values))} - {_number(max(figure.values))}"
-    return figure.workload, figure.metric, _number(figure.median), spread, figure.target
+    return figure.workload, figure.metric, _number(figure.median), spread, figure.target, figure.peer
 
 
 def _markdown(figures: Sequence[Figure]) -> str:
-    rows = [COLUMNS, ("---", "---", "---:", "---:", "---"), *map(_cells, figures)]
+    rows = [COLUMNS, ("---", "---", "---:", "---:", "---", "---"), *map(_cells, figures)]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

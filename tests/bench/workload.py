@@ -24,6 +24,7 @@ class Size:
         nodes: Nodes of the cluster.
         few: Names in the smaller extender call.
         decisions: Decisions of one repeat in process.
+        family_decisions: The same for each of scheduler_perf's workloads.
         pods: Pods in the measurement of memory.
         seconds: How long calls are repeated within one repeat.
         repeats: Repeats of each workload.
@@ -32,12 +33,13 @@ class Size:
     nodes: int = 5000
     few: int = 500
     decisions: int = 2000
+    family_decisions: int = 300
     pods: int = 10_000
     seconds: float = 2.0
     repeats: int = 5
 
 
-QUICK = Size(nodes=100, few=10, decisions=20, pods=50, seconds=0.05, repeats=2)
+QUICK = Size(nodes=100, few=10, decisions=20, family_decisions=5, pods=50, seconds=0.05, repeats=2)
 """Shows that everything works; its figures mean nothing."""
 
 
@@ -49,11 +51,13 @@ class Workload:
         name: Group, workload and variant, after scheduler_perf where it has the workload.
         prepare: Sets up, to be undone by the stack, and gives what measures.
         targets: By metric: the least figure to show, and the one that is aimed at.
+        peers: By metric: what kube-scheduler reaches, measured elsewhere.
     """
 
     name: str
     prepare: Callable[[ExitStack], Repeat]
     targets: Mapping[str, str] = field(default_factory=dict)
+    peers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Figure:
     metric: str
     values: tuple[float, ...]
     target: str = ""
+    peer: str = ""
 
     @property
     def median(self) -> float:
@@ -80,7 +85,13 @@ def measure(workload: Workload, repeats: int, advance: Callable[[], None]) -> li
             samples.append(repeat())
             advance()
     return [
-        Figure(workload.name, metric, tuple(s[metric] for s in samples), workload.targets.get(metric, ""))
+        Figure(
+            workload.name,
+            metric,
+            tuple(s[metric] for s in samples),
+            workload.targets.get(metric, ""),
+            workload.peers.get(metric, ""),
+        )
         for metric in samples[0]
     ]
 

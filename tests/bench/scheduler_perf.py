@@ -1,0 +1,91 @@
+"""Decisions per second for each of scheduler_perf's workloads; each assumes its pod, nothing is bound."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import ExitStack
+from functools import partial
+
+from mooring.cluster.decoding import from_manifest
+from mooring.cluster.kinds import Put
+from mooring.cluster.state import State
+from mooring.config import default
+from mooring.framework.objects import Pod
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.cycle import evaluate_preemption
+from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.tie_break import choose
+from mooring.testing.explaining import NoBinder
+from tests.bench.families import FAMILIES, Family
+from tests.bench.workload import Repeat, Sample, Size, Workload, timed
+
+SEED = 42
+WARM_UP = 5
+METRIC = "decisions/s"
+
+
+def workloads(size: Size) -> list[Workload]:
+    """The default profile over all nodes; kube-scheduler's own figures beside it."""
+    return [
+        Workload(
+            f"core/{family.name}/{size.nodes}Nodes",
+            partial(_prepare, size, family),
+            peers={METRIC: family.peer},
+        )
+        for family in FAMILIES
+    ]
+
+
+class Cluster:
+    """A family's cluster with an engine over it, and its pods to come."""
+
+    def __init__(self, family: Family, nodes: int) -> None:
+        self._family = family
+        self._state = State()
+        self._state.replace("bench", [from_manifest(manifest) for manifest in family.objects(nodes)])
+        self._numbers = itertools.count()
+        registry = new_in_tree_registry()
+        self.engine = build_engine(default(registry.catalog()), registry, self._state, NoBinder())
+
+    def next_pods(self, count: int) -> list[Pod]:
+        """The next ``count`` pods to decide; what comes with them is in the state."""
+        manifests = [self._family.pod(number) for number in itertools.islice(self._numbers, count)]
+        beside = [item for manifest in manifests for item in self._family.with_pod(manifest)]
+        self._state.apply("pods", [Put(from_manifest(item)) for item in beside])
+        pods = [from_manifest(manifest) for manifest in manifests]
+        return [pod for pod in pods if isinstance(pod, Pod)]
+
+    def decide(self, pods: list[Pod]) -> None:
+        """Find a node for each, and count it there."""
+        for pod in pods:
+            if self._family.preempts:
+                _make_room(self.engine, pod)
+            else:
+                self.engine.decide_and_assume(pod, self.engine.profile(), all_rows, seed=SEED)
+
+
+def _prepare(size: Size, family: Family, _running: ExitStack) -> Repeat:
+    cluster = Cluster(family, size.nodes)
+    cluster.decide(cluster.next_pods(WARM_UP))
+    # Preemption takes a second for each pod.
+    count = max(size.family_decisions // 30, 1) if family.preempts else size.family_decisions
+    return lambda: _repeat(cluster, count)
+
+
+def _repeat(cluster: Cluster, count: int) -> Sample:
+    pods = cluster.next_pods(count)
+    return {METRIC: count / timed(lambda: cluster.decide(pods))}
+
+
+def _make_room(engine: Engine, pod: Pod) -> None:
+    """What preemption and the pods' end come to: the victims go, and the pod takes their place."""
+    run = partial(evaluate_preemption, given=None, seed=SEED)
+    found = engine.look(pod, engine.profile(), all_rows, run=run)[0].preemption
+    if found is None or not found.best:
+        raise RuntimeError(f"pod {pod.key}: nobody can make room")
+    node = found.best[choose(SEED, pod.metadata.uid, len(found.best))]
+    [victims] = [candidate.victims for candidate in found.candidates if candidate.node_name == node]
+    for victim in victims:
+        engine.state.discard(victim.metadata.uid)
+    engine.state.assume(pod, node)
