@@ -46,6 +46,8 @@ class Options:
     failure still reaches kube-scheduler."""
     max_body_bytes: int = 64 * 2**20
     """The largest request body. 5,000 node objects take 31 to 59 MB, 5,000 node names 0.2 MB."""
+    binders: frozenset[str] | None = None
+    """The names in client certificates that may call the bind verb; None lets everybody."""
 
 
 class _ClientGoneError(Exception):
@@ -111,8 +113,9 @@ class ExtenderApp:
         if route is None:
             return await self._operate(method, path)
         verb, profile = route
-        headers = dict(scope["headers"])
-        refusal = self._refusal(method, headers)
+        refusal = self._refusal(method, dict(scope["headers"]))
+        if verb == "bind" and refusal is None:
+            refusal = self._unknown_binder(scope)
         answer = refusal or await self._decide(verb, profile, started, receive)
         self._metrics.answered(verb, answer, time.monotonic() - started)
         return answer
@@ -139,6 +142,17 @@ class ExtenderApp:
         if int(headers.get(b"content-length", b"0")) > self._options.max_body_bytes:
             return self._too_large()
         return None
+
+    def _unknown_binder(self, scope: Scope) -> Answer | None:
+        """Return the answer to a client that may not bind. A binding passes over every taint and limit."""
+        if self._options.binders is None:
+            return None
+        names: frozenset[str] = scope["state"]["client_names"]
+        if names & self._options.binders:
+            return None
+        shown = ", ".join(sorted(names)) or "without a certificate"
+        text = f"the client ({shown}) may not bind here: show a certificate with a name of --allow-client"
+        return refuse(HTTPStatus.FORBIDDEN, text)
 
     def _too_large(self) -> Answer:
         text = f"the body is larger than {self._options.max_body_bytes} bytes (--max-body-bytes)"

@@ -7,15 +7,16 @@ import ipaddress
 import logging
 import os
 import re
-import ssl
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
 from mooring_extender.server import ExtenderServer, ListenError
+from mooring_extender.tls import TlsFiles, channel_credentials, server_context
 
 ENVIRONMENT_PREFIX: Final = "MOORING_EXTENDER_"
 EXIT_OK: Final = 0
@@ -34,26 +35,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser(os.environ)
     args = parser.parse_args(argv)
     _configure_logging(args.v)
-    options = Options(
-        profile=args.profile,
-        path_prefix=args.path_prefix,
-        http_timeout=args.http_timeout,
-        max_body_bytes=args.max_body_bytes,
-    )
     host, port = args.listen
     if not (args.insecure_listen or args.tls_cert_file or _is_loopback(host)):
         parser.error(
             f"--listen {host}:{port} is not a loopback address: give --tls-cert-file and"
             " --tls-private-key-file, or say --insecure-listen true"
         )
+    if args.allow_client and not args.client_ca_file:
+        parser.error("--allow-client needs --client-ca-file: without it no client has a name")
     try:
-        tls = _tls(args.tls_cert_file, args.tls_private_key_file, args.client_ca_file)
-        server = ExtenderServer(ExtenderApp(partial(GrpcClient, args.server), options), host, port, tls)
+        server = _server(args, host, port)
     except (ListenError, OSError) as error:
         print(f"mooring-extender: {error}", file=sys.stderr)
         return EXIT_FAILED
     server.run(lambda url: print(f"mooring-extender ready: {url}", flush=True))
     return EXIT_OK
+
+
+def _server(args: argparse.Namespace, host: str, port: int) -> ExtenderServer:
+    """Return the adapter, its port taken. Raises ListenError, or OSError for a file that can't be used."""
+    options = Options(
+        profile=args.profile,
+        path_prefix=args.path_prefix,
+        http_timeout=args.http_timeout,
+        max_body_bytes=args.max_body_bytes,
+        binders=args.allow_client if args.allow_client or not _is_loopback(host) else None,
+    )
+    shown = _files(args.tls_cert_file, args.tls_private_key_file, args.client_ca_file)
+    trusted = _files(args.server_cert_file, args.server_key_file, args.server_ca_file)
+    if trusted:
+        # Faults are told now, not when the first call comes.
+        channel_credentials(trusted)
+    app = ExtenderApp(partial(GrpcClient, args.server, trusted), options)
+    return ExtenderServer(app, host, port, server_context(shown) if args.tls_cert_file and shown else None)
 
 
 def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -80,6 +94,10 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     flag("tls-cert-file", "PATH", "", "serve HTTPS with this certificate, PEM")
     flag("tls-private-key-file", "PATH", "", "the certificate's private key, PEM")
     flag("client-ca-file", "PATH", "", "let in only clients with a certificate of these authorities, PEM")
+    flag("allow-client", "NAMES", "", "who may call bind: names in client certificates, by commas", _names)
+    flag("server-ca-file", "PATH", "", "speak TLS to mooring, and trust these authorities, PEM")
+    flag("server-cert-file", "PATH", "", "the certificate to show to mooring, PEM")
+    flag("server-key-file", "PATH", "", "that certificate's private key, PEM")
     flag("insecure-listen", "BOOL", "false", "allow plain HTTP on an address that is not loopback", _boolean)
     flag("v", "LEVEL", "0", "log verbosity, 0 to 10", _verbosity)
     return parser
@@ -134,20 +152,14 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _tls(certificate: str, key: str, client_ca: str) -> ssl.SSLContext | None:
-    """Return what to serve HTTPS with, None for plain HTTP. Raises OSError for unusable files."""
-    if not certificate:
-        return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    try:
-        context.load_cert_chain(certificate, key or None)
-        if client_ca:
-            context.load_verify_locations(client_ca)
-            context.verify_mode = ssl.CERT_REQUIRED
-    except OSError as error:
-        files = ", ".join(filter(None, (certificate, key, client_ca)))
-        raise OSError(f"cannot serve HTTPS with {files}: {error}") from error
-    return context
+def _names(text: str) -> frozenset[str]:
+    return frozenset(filter(None, text.split(",")))
+
+
+def _files(certificate: str, key: str, authority: str) -> TlsFiles | None:
+    """Return the files that are given; None when there is none."""
+    paths = [Path(text) if text else None for text in (certificate, key, authority)]
+    return TlsFiles(*paths) if any(paths) else None
 
 
 def _configure_logging(verbosity: int) -> None:

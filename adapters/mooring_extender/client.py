@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol, TypeVar
 
@@ -24,6 +26,7 @@ from mooring.v1.scheduling_service_pb2 import (
 )
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring_extender.failures import CallError
+from mooring_extender.tls import TlsFiles, channel_credentials
 
 CHANNEL_OPTIONS: Final = (
     ("grpc.max_receive_message_length", -1),
@@ -36,6 +39,9 @@ CHANNEL_OPTIONS: Final = (
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.enable_http_proxy", 0),
 )
+
+RENEW_SECONDS: Final = 10.0
+"""So often the files of a certificate are looked at; calls on the channel before may go on as long."""
 
 
 class Client(Protocol):
@@ -85,13 +91,49 @@ class GrpcClient:
 
     Args:
         address: where mooring listens: "host:port" or "unix:PATH".
+        tls: what to trust and to show; None speaks plain text.
+
+    Raises:
+        OSError: a file of `tls` cannot be read.
     """
 
-    def __init__(self, address: str) -> None:
-        self._channel = grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
-        self._scheduling = SchedulingServiceStub(self._channel)
-        self._plugins = PluginServiceStub(self._channel)
-        self._cluster = ClusterServiceStub(self._channel)
+    def __init__(self, address: str, tls: TlsFiles | None = None) -> None:
+        self._address = address
+        self._tls = tls
+        self._stamp: tuple[int, ...] = ()
+        self._closing: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._connect()
+        if tls is not None:
+            self._follow(tls)
+
+    def _connect(self) -> None:
+        channel = self._open()
+        self._scheduling = SchedulingServiceStub(channel)
+        self._plugins = PluginServiceStub(channel)
+        self._cluster = ClusterServiceStub(channel)
+        self._channel = channel
+
+    def _open(self) -> grpc.aio.Channel:
+        if self._tls is None:
+            return grpc.aio.insecure_channel(self._address, options=CHANNEL_OPTIONS)
+        stamp = self._tls.stamp()
+        credentials = channel_credentials(self._tls)
+        self._stamp = stamp
+        return grpc.aio.secure_channel(self._address, credentials, options=CHANNEL_OPTIONS)
+
+    def _follow(self, tls: TlsFiles) -> None:
+        """Look at the files now and then: a channel keeps the certificate that it was made with."""
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(RENEW_SECONDS, self._follow, tls)
+        # OSError: a rotation in progress.
+        with contextlib.suppress(OSError):
+            if tls.stamp() != self._stamp:
+                before = self._channel
+                self._connect()
+                closing = loop.create_task(before.close(RENEW_SECONDS))
+                self._closing.add(closing)
+                closing.add_done_callback(self._closing.discard)
 
     async def filter(self, request: FilterRequest, seconds: float) -> FilterResponse:
         return await _call(self._scheduling.Filter, request, seconds)
@@ -112,7 +154,10 @@ class GrpcClient:
         return await _call(self._cluster.GetClusterInfo, GetClusterInfoRequest(), seconds)
 
     async def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         await self._channel.close()
+        await asyncio.gather(*self._closing)
 
 
 async def _call(method: _UnaryCall[Request, Response], request: Request, seconds: float) -> Response:

@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mooring_extender.app import ExtenderApp
 from mooring_extender.failures import error_body
+from mooring_extender.tls import client_names
 
 KEEP_ALIVE_SECONDS: Final = 120
 RECEIVE_SECONDS: Final = 10.0
@@ -63,11 +64,13 @@ class GuardedProtocol(HttpToolsProtocol):
     _sending: _Alarm
     _message_open = False
     _head_bytes = 0
+    _client_names: frozenset[str] = frozenset()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
         self._receiving = _Alarm(self.loop, transport.abort)
         self._sending = _Alarm(self.loop, transport.abort)
+        self._client_names = client_names(transport.get_extra_info("peercert"))
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
@@ -91,6 +94,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._message_open, self._head_bytes = True, 0
         super().on_message_begin()
+        self.scope["state"]["client_names"] = self._client_names
 
     def on_message_complete(self) -> None:
         self._message_open = False

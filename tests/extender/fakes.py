@@ -28,6 +28,7 @@ from mooring.v1.statuses_pb2 import (
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.failures import CallError
 from mooring_extender.server import ExtenderServer
+from tests.certificates import Authority
 
 CAPTURED = Path(__file__).parents[1] / "testdata" / "extender" / "captured"
 
@@ -146,8 +147,10 @@ def _answer(answer: Callable[[Any], Any], request: Any, _context: object) -> Any
 
 
 @contextmanager
-def grpc_server(rules: Rules, address: str = "127.0.0.1:0") -> Iterator[str]:
-    """A mooring on an address of its own; yields where it listens."""
+def grpc_server(
+    rules: Rules, address: str = "127.0.0.1:0", authority: Authority | None = None
+) -> Iterator[str]:
+    """A mooring on an address of its own, yielded; with an authority it speaks TLS and asks for it."""
     server = grpc.server(ThreadPoolExecutor(4), options=[("grpc.max_receive_message_length", -1)])
     server.add_generic_rpc_handlers(
         (
@@ -174,7 +177,13 @@ def grpc_server(rules: Rules, address: str = "127.0.0.1:0") -> Iterator[str]:
             ),
         )
     )
-    port = server.add_insecure_port(address)
+    if authority:
+        own = authority.issue("mooring")
+        pairs = [(own.key.read_bytes(), own.certificate.read_bytes())]
+        credentials = grpc.ssl_server_credentials(pairs, authority.certificate.read_bytes(), True)
+        port = server.add_secure_port(address, credentials)
+    else:
+        port = server.add_insecure_port(address)
     server.start()
     try:
         yield address if address.startswith("unix:") else f"127.0.0.1:{port}"

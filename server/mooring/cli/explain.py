@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("pod", metavar="POD", help="NAMESPACE/NAME, or a name in the default namespace")
     flags = Flags(parser)
     add_manifests(flags, required=False)
-    flags.add("server", "ADDRESS", "", "ask the server there instead: HOST:PORT or unix:PATH")
+    remote.add_server(flags)
     flags.add("profile", "NAME", "", "the profile; default the one that the pod names")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     flags.switch("all-rejections", "name every plugin that refuses a node, not only the first")
@@ -63,7 +63,7 @@ def _remote(args: argparse.Namespace) -> dict[str, Any]:
         all_rejections=args.all_rejections,
         always_score=args.always_score,
     )
-    return remote.explain(args.server, request)
+    return remote.explain(args, request)
 
 
 def _offline(args: argparse.Namespace, options: tuple[Option, ...]) -> dict[str, Any]:

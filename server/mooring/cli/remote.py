@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
 from typing import Any
 
 import grpc
 
+from mooring.cli.flags import Flags
 from mooring.framework import Code
 from mooring.v1 import objects_pb2, statuses_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -22,18 +25,39 @@ class CallError(Exception):
     """The server did not answer, or answered with an error; the text says which and why."""
 
 
-def explain(address: str, request: pb.ExplainRequest) -> dict[str, Any]:
-    """Ask the server at ``address``.
+def add_server(flags: Flags) -> None:
+    """Which server to ask, and how to know it and be known to it."""
+    flags.add("server", "ADDRESS", "", "ask the server there instead: HOST:PORT or unix:PATH")
+    flags.add("server-ca-file", "FILE", "", "speak TLS to the server, and trust these authorities, PEM")
+    flags.add("server-cert-file", "FILE", "", "the certificate to show to the server, PEM")
+    flags.add("server-key-file", "FILE", "", "that certificate's private key, PEM")
+
+
+def explain(args: argparse.Namespace, request: pb.ExplainRequest) -> dict[str, Any]:
+    """Ask the server that the flags of ``add_server`` name.
 
     Raises:
-        CallError: It can't be reached, or refuses.
+        CallError: It can't be reached, or refuses, or a file can't be read.
     """
-    with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+    address = args.server
+    with _channel(args) as channel:
         try:
             response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
         except grpc.RpcError as error:
             raise CallError(_refusal(address, error.code(), error.details())) from None
     return document(response)
+
+
+def _channel(args: argparse.Namespace) -> grpc.Channel:
+    names = (args.server_ca_file, args.server_key_file, args.server_cert_file)
+    if not any(names):
+        return grpc.insecure_channel(args.server, options=CHANNEL_OPTIONS)
+    try:
+        authority, key, chain = (Path(name).read_bytes() if name else None for name in names)
+    except OSError as error:
+        raise CallError(f"{error.filename} can't be read: {error.strerror}") from None
+    credentials = grpc.ssl_channel_credentials(authority, key, chain)
+    return grpc.secure_channel(args.server, credentials, options=CHANNEL_OPTIONS)
 
 
 def _refusal(address: str, code: grpc.StatusCode, details: str | None) -> str:

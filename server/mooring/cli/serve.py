@@ -7,24 +7,21 @@ import signal
 import threading
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mooring.cli.assembly import assemble
+from mooring.cli.extender import add_extender, extender_server
 from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, positive, seconds
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_OK
+from mooring.cli.sources import KINDS
 from mooring.cli.start_log import log_start
 from mooring.framework.errors import InvalidArgumentError
-from mooring.service.listen import ListenError, is_local, split
 from mooring.service.metrics import Metrics
 from mooring.service.observer import MetricsObserver
 from mooring.service.offer import Servicers
 from mooring.service.server import Options, Server, build
 from mooring.service.slots import Slots
 from mooring.service.tls import TlsFiles
-
-if TYPE_CHECKING:
-    from mooring_extender.server import ExtenderServer
 
 
 def add(commands: Commands) -> None:
@@ -33,19 +30,18 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("serve", help=text, description=text, allow_abbrev=False)
     flags = Flags(parser)
     add_deciding(flags)
-    flags.add("source", "SOURCE", "sample", "where the cluster comes from: sample, files:PATH,... or push")
-    flags.add("kubeconfig", "FILE", "", "bind through this API server; without it binds stay local")
+    flags.add("source", "SOURCE", "sample", f"where the cluster comes from: {KINDS}")
+    flags.add("kubeconfig", "FILE", "", "the API server to bind through; without one binds stay local")
     flags.switch("in-cluster", "bind through the API server of the cluster that this runs in")
+    flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT or unix:PATH of the service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT or unix:PATH of gRPC health")
     flags.add("metrics-listen", "ADDRESS", "127.0.0.1:50053", "HOST:PORT of /healthz, /readyz, /metrics")
-    flags.add("extender-listen", "HOST:PORT", "", "answer extender calls there, in this process")
-    flags.add("extender-profile", "NAME", "", "profile of extender calls whose path names none")
-    flags.add("extender-path-prefix", "PATH", "", "serve the extender's verbs under this path too")
-    flags.add("extender-http-timeout", "TIME", "2s", "the extender stanza's httpTimeout", above_zero)
+    add_extender(flags)
     flags.add("tls-cert-file", "FILE", "", "certificate of the service, PEM")
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     flags.add("tls-client-ca-file", "FILE", "", "let in only clients with a certificate of these authorities")
+    flags.many("allow-client", "NAME", "a client certificate's name that may bind, reserve and push objects")
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
     flags.switch("reflection", "offer gRPC server reflection")
     flags.add("plugin-slots", "COUNT", "4", "threads that run plugins", positive)
@@ -67,7 +63,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     server = build(
         servicers.services(), _options(args), metrics=metrics, slots=slots, ready=assembly.not_ready
     )
-    extender = _extender(args, servicers) if args.extender_listen else None
+    extender = extender_server(args, servicers) if args.extender_listen else None
     stop = _stop_signal()
     with ExitStack() as running:
         assembly.start(running)
@@ -83,34 +79,6 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     return EXIT_OK
 
 
-def _extender(args: argparse.Namespace, servicers: Servicers) -> ExtenderServer:
-    """The adapter in this process, listening.
-
-    Raises:
-        ListenError: The address is taken, or can be reached by others and nobody said so.
-    """
-    from mooring.cli.local_client import LocalClient
-    from mooring_extender.app import ExtenderApp, Options
-    from mooring_extender.server import ExtenderServer
-    from mooring_extender.server import ListenError as TakenError
-
-    host, port = split(args.extender_listen)
-    if not (args.insecure_listen or is_local(args.extender_listen)):
-        raise ListenError(
-            f"{args.extender_listen} can be reached from other machines: allow plain HTTP with "
-            "--insecure-listen, or run mooring-extender with a certificate"
-        )
-    options = Options(
-        profile=args.extender_profile,
-        path_prefix=args.extender_path_prefix,
-        http_timeout=args.extender_http_timeout,
-    )
-    try:
-        return ExtenderServer(ExtenderApp(lambda: LocalClient(servicers), options), host, port)
-    except TakenError as error:
-        raise ListenError(str(error)) from None
-
-
 def _options(args: argparse.Namespace) -> Options:
     return Options(
         listen=args.listen,
@@ -118,12 +86,26 @@ def _options(args: argparse.Namespace) -> Options:
         metrics_listen=args.metrics_listen,
         tls=_tls(args),
         insecure_listen=args.insecure_listen,
+        allow_clients=_allowed(args),
         reflection=args.reflection,
         max_concurrent_calls=args.max_concurrent_calls,
         body_timeout=args.body_timeout,
         drain_delay=args.drain_delay,
         stop_grace=args.stop_grace,
     )
+
+
+def _allowed(args: argparse.Namespace) -> frozenset[str]:
+    """The names that may change something over gRPC.
+
+    Raises:
+        InvalidArgumentError: No listener could tell the name of a client.
+    """
+    if args.allow_client and not (args.tls_client_ca_file or args.extender_client_ca_file):
+        raise InvalidArgumentError.at(
+            "--allow-client", "needs --tls-client-ca-file: without it no client has a name"
+        )
+    return frozenset(args.allow_client) if args.tls_client_ca_file else frozenset()
 
 
 def _tls(args: argparse.Namespace) -> TlsFiles | None:

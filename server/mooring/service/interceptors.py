@@ -1,9 +1,9 @@
 """What every unary call passes on its way in and out: metrics, errors, the body, admission and the deadline.
 
 The layers are plain functions around the servicer's method, outermost first: `metered`, `mapped`, `received`,
-`admitted`. grpcio waits for a unary request's body inside a worker thread, for ever; so the method is offered
-in its stream-unary form, which is the same on the wire, takes its one message from the iterator, and one
-thread cancels calls whose message does not arrive.
+`permitted`, `admitted`. grpcio waits for a unary request's body inside a worker thread, for ever; so the
+method is offered in its stream-unary form, which is the same on the wire, takes its one message from the
+iterator, and one thread cancels calls whose message does not arrive.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
     UnimplementedError,
 )
+from mooring.service.access import Access
 from mooring.service.errors import abort
 from mooring.service.metrics import MethodMetrics, Metrics
 
@@ -156,10 +157,11 @@ class Pipeline(grpc.ServerInterceptor):
     Methods that stream (of reflection) and unknown ones are left as they are.
     """
 
-    def __init__(self, metrics: Metrics, bodies: BodyTimeout, admission: Admission) -> None:
+    def __init__(self, metrics: Metrics, bodies: BodyTimeout, admission: Admission, access: Access) -> None:
         self._metrics = metrics
         self._bodies = bodies
         self._admission = admission
+        self._access = access
         self._handlers: dict[str, Handler] = {}
 
     def intercept_service(
@@ -181,6 +183,7 @@ class Pipeline(grpc.ServerInterceptor):
             raise TypeError(f"{method} is no unary method of a generated servicer")
         meters = MethodMetrics(self._metrics, method)
         behavior = admitted(handler.unary_unary, self._admission)
+        behavior = permitted(behavior, method, self._access)
         behavior = received(behavior, handler.request_deserializer, self._bodies, meters)
         # Without a deserializer the iterator yields bytes, so that malformed ones are an error of our own.
         return grpc.stream_unary_rpc_method_handler(
@@ -253,6 +256,16 @@ def received(
             fault = FieldError("", "the request is no message of this method; compare the .proto files")
             raise InvalidArgumentError([fault]) from error
         del body
+        return behavior(request, context)
+
+    return call
+
+
+def permitted(behavior: Behavior, method: str, access: Access) -> Behavior:
+    """Refuses calls that change something, from clients that may not."""
+
+    def call(request: Any, context: grpc.ServicerContext) -> Any:
+        access.check(method, request, context)
         return behavior(request, context)
 
     return call

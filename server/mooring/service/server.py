@@ -10,6 +10,7 @@ import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]  # ships no types
 
+from mooring.service.access import Access
 from mooring.service.health import HealthListener
 from mooring.service.interceptors import Admission, BodyTimeout, Pipeline
 from mooring.service.listen import ListenError, add_port, is_local
@@ -60,6 +61,8 @@ class Options:
         metrics_listen: HOST:PORT for /healthz, /livez, /readyz and /metrics.
         tls: Files of the service's certificate. REQUIRED, or `insecure_listen`, if others can connect.
         insecure_listen: Allows plain text on an address that others can reach.
+        allow_clients: Names in client certificates that may bind, reserve and push; needed where others can
+            connect, and everywhere once a name is given.
         reflection: Offers server reflection.
         transport_threads: Threads that wait for calls; made on demand.
         max_concurrent_calls: Calls that are worked on at once; more are refused.
@@ -73,6 +76,7 @@ class Options:
     metrics_listen: str = "127.0.0.1:50053"
     tls: TlsFiles | None = None
     insecure_listen: bool = False
+    allow_clients: frozenset[str] = frozenset()
     reflection: bool = False
     transport_threads: int = 256
     max_concurrent_calls: int = 128
@@ -171,9 +175,11 @@ def build(
     names = [str(service.descriptor.full_name) for service in services]
     probes = Probes(slots.alive, ready)
     bodies = BodyTimeout(metrics, options.body_timeout)
+    admission = Admission(metrics, options.max_concurrent_calls)
+    access = Access(bool(options.allow_clients) or not is_local(options.listen), options.allow_clients)
     server = grpc.server(
         ThreadPoolExecutor(options.transport_threads, "grpc"),
-        interceptors=[Pipeline(metrics, bodies, Admission(metrics, options.max_concurrent_calls))],
+        interceptors=[Pipeline(metrics, bodies, admission, access)],
         options=SERVER_OPTIONS,
     )
     for service in services:

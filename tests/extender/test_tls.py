@@ -1,0 +1,137 @@
+"""TLS of the adapter: who may bind, and certificates that change while it runs."""
+
+import http.client
+import json
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from mooring_extender.tls import TlsFiles, client_names, server_context
+from tests.certificates import Authority, Pair
+from tests.extender.fakes import Rules, grpc_server
+from tests.extender.test_cli import running
+
+BINDING = json.dumps({"PodName": "p", "PodNamespace": "default", "PodUID": "u", "Node": "n1"})
+
+
+@contextmanager
+def connected(url: str, authority: Authority, pair: Pair) -> Iterator[http.client.HTTPSConnection]:
+    context = ssl.create_default_context(cafile=str(authority.certificate))
+    context.load_cert_chain(pair.certificate, pair.key)
+    port = urlsplit(url).port
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def post(connection: http.client.HTTPSConnection, path: str, body: str) -> tuple[int, bytes]:
+    connection.request("POST", path, body)
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def serving(shown: Pair, authority: Authority) -> list[str]:
+    return [
+        *("--tls-cert-file", str(shown.certificate), "--tls-private-key-file", str(shown.key)),
+        *("--client-ca-file", str(authority.certificate)),
+    ]
+
+
+def test_only_named_clients_bind(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    flags = serving(authority.issue("adapter"), authority)
+    with (
+        grpc_server(Rules()) as address,
+        running(*flags, "--allow-client", "kube-scheduler,spare", "--server", address) as (_, url),
+    ):
+        with connected(url, authority, authority.issue("kube-scheduler")) as known:
+            assert post(known, "/bind", BINDING)[0] == 200
+        with connected(url, authority, authority.issue("stranger")) as stranger:
+            status, body = post(stranger, "/bind", BINDING)
+            assert status == 403
+            assert "(127.0.0.1, stranger) may not bind" in json.loads(body)["error"]
+        with connected(url, authority, authority.issue("reader")) as reader:
+            assert post(reader, "/filter", "{}")[0] == 200
+
+
+def test_names_need_an_authority(capsys: pytest.CaptureFixture[str]) -> None:
+    from mooring_extender.cli import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["--listen", "127.0.0.1:0", "--allow-client", "kube-scheduler"])
+    assert ended.value.code == 2
+    assert "--allow-client needs --client-ca-file" in capsys.readouterr().err
+
+
+def test_new_connections_get_the_new_certificate_and_the_new_authority(tmp_path: Path) -> None:
+    old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
+    shown, authority = Pair(tmp_path / "tls.crt", tmp_path / "tls.key"), tmp_path / "ca.crt"
+
+    def rotate(to: Authority) -> None:
+        pair = to.issue("adapter")
+        for source, target in ((pair.key, shown.key), (pair.certificate, shown.certificate)):
+            target.write_bytes(source.read_bytes())
+        authority.write_bytes(to.certificate.read_bytes())
+
+    rotate(old)
+    flags = [
+        *("--tls-cert-file", str(shown.certificate), "--tls-private-key-file", str(shown.key)),
+        *("--client-ca-file", str(authority)),
+    ]
+    with running(*flags) as (_, url):
+
+        def livez(server: Authority, client: Authority) -> int:
+            with connected(url, server, client.issue("client")) as connection:
+                connection.request("GET", "/livez")
+                return connection.getresponse().status
+
+        assert livez(old, old) == 200
+        shown.certificate.write_text("half a rotation")
+        assert livez(old, old) == 200
+        rotate(new)
+        assert livez(new, new) == 200
+        for server, client in ((old, new), (new, old)):
+            with pytest.raises((ssl.SSLError, ConnectionError)):
+                livez(server, client)
+
+
+def test_the_adapter_shows_a_certificate_to_mooring(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    own = authority.issue("adapter")
+    trusting = [
+        *("--server-ca-file", str(authority.certificate)),
+        *("--server-cert-file", str(own.certificate), "--server-key-file", str(own.key)),
+    ]
+    with (
+        grpc_server(Rules(), authority=authority) as address,
+        running("--server", address, *trusting) as (_, url),
+    ):
+        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
+        connection.request("GET", "/readyz")
+        assert connection.getresponse().status == 200
+        connection.close()
+
+
+def test_names_of_a_certificate() -> None:
+    certificate = {
+        "subject": ((("organizationName", "o"),), (("commonName", "kube-scheduler"),)),
+        "subjectAltName": (
+            ("DNS", "a.b"),
+            ("URI", "spiffe://x"),
+            ("IP Address", "10.0.0.1"),
+            ("DirName", "d"),
+        ),
+    }
+    assert client_names(certificate) == {"kube-scheduler", "a.b", "spiffe://x", "10.0.0.1"}
+    assert client_names(None) == client_names({}) == frozenset()
+
+
+def test_an_unusable_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"cannot serve HTTPS with .*none\.pem"):
+        server_context(TlsFiles(tmp_path / "none.pem"))

@@ -1,0 +1,137 @@
+"""Who may call what: names in client certificates, by listener and by call."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import grpc
+import pytest
+
+from mooring.framework.errors import PermissionDeniedError
+from mooring.service.access import CHANGES, Access
+from mooring.service.tls import TlsFiles
+from mooring.v1 import cluster_service_pb2, plugin_service_pb2
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest, PushObjectsRequest
+from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from tests.certificates import Authority, Pair
+from tests.service.harness import LONG, failed, running
+
+FILES = (cluster_service_pb2, plugin_service_pb2, pb)
+METHODS = [
+    f"/{service.full_name}/{method.name}"
+    for file in FILES
+    for service in file.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
+]
+SCHEDULE = "/mooring.v1.SchedulingService/Schedule"
+CHANGING = {
+    "/mooring.v1.SchedulingService/Bind",
+    "/mooring.v1.SchedulingService/Reserve",
+    "/mooring.v1.SchedulingService/Unreserve",
+    "/mooring.v1.ClusterService/PushObjects",
+}
+
+
+class Caller:
+    """As much of a call's context as access looks at."""
+
+    def __init__(self, name: str = "", *alternatives: str) -> None:
+        self._seen = (
+            {"transport_security_type": [b"ssl"], "x509_common_name": [name.encode()]} if name else {}
+        )
+        if alternatives:
+            self._seen["x509_subject_alternative_name"] = [other.encode() for other in alternatives]
+
+    def auth_context(self) -> dict[str, list[bytes]]:
+        return self._seen
+
+
+def passes(access: Access, method: str, caller: Caller, request: Any = None) -> bool:
+    try:
+        access.check(method, request or pb.ScheduleRequest(), cast("grpc.ServicerContext", caller))
+    except PermissionDeniedError:
+        return False
+    return True
+
+
+def test_every_call_has_a_rule() -> None:
+    assert set(CHANGES) == set(METHODS)
+
+
+GUARDED = Access(guarded=True, clients=frozenset({"kube-scheduler", "spiffe://a/b"}))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_where_others_can_connect_only_named_clients_change_something(method: str) -> None:
+    reads = method not in CHANGING
+    assert passes(GUARDED, method, Caller()) is reads
+    assert passes(GUARDED, method, Caller("stranger", "DNS.of.stranger")) is reads
+    assert passes(GUARDED, method, Caller("kube-scheduler"))
+    assert passes(GUARDED, method, Caller("another", "spiffe://a/b"))
+    assert passes(Access(), method, Caller())
+
+
+@pytest.mark.parametrize(
+    ("mode", "changes"),
+    [
+        pytest.param(pb.COMMIT_MODE_UNSPECIFIED, False, id="unspecified"),
+        pytest.param(pb.COMMIT_MODE_DRY_RUN, False, id="dry run"),
+        pytest.param(pb.COMMIT_MODE_RESERVE, True, id="reserve"),
+        pytest.param(pb.COMMIT_MODE_BIND, True, id="bind"),
+        pytest.param(77, True, id="a mode of a later version"),
+    ],
+)
+def test_schedule_changes_something_unless_it_is_a_dry_run(
+    mode: pb.CommitMode.ValueType, changes: bool
+) -> None:
+    request = pb.ScheduleRequest(commit_mode=mode)
+    assert passes(GUARDED, SCHEDULE, Caller(), request) is not changes
+    assert passes(GUARDED, SCHEDULE, Caller("kube-scheduler"), request)
+
+
+def test_a_call_without_a_rule_counts_as_a_change() -> None:
+    assert not passes(GUARDED, "/mooring.v1.SchedulingService/Later", Caller("stranger"))
+
+
+def as_client(address: str, authority: Authority, pair: Pair) -> grpc.Channel:
+    return grpc.secure_channel(
+        address,
+        grpc.ssl_channel_credentials(
+            authority.certificate.read_bytes(), pair.key.read_bytes(), pair.certificate.read_bytes()
+        ),
+    )
+
+
+def test_names_are_read_from_verified_certificates(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    shown = authority.issue("server")
+    files = TlsFiles(shown.certificate, shown.key, client_ca=authority.certificate)
+    with running(tls=files, allow_clients=frozenset({"pusher", "pusher.example"})) as mooring:
+        address = mooring.server.address
+
+        def push(pair: Pair) -> grpc.StatusCode:
+            with as_client(address, authority, pair) as channel:
+                stub = ClusterServiceStub(channel)
+                assert stub.GetClusterInfo(GetClusterInfoRequest(), timeout=LONG).synced
+                return failed(lambda: stub.PushObjects(PushObjectsRequest(), timeout=LONG)).code
+
+        # The servicer of these tests has no PushObjects: UNIMPLEMENTED means that the call got through.
+        assert push(authority.issue("pusher")) is grpc.StatusCode.UNIMPLEMENTED
+        assert push(authority.issue("other", "DNS:pusher.example")) is grpc.StatusCode.UNIMPLEMENTED
+        assert push(authority.issue("stranger")) is grpc.StatusCode.PERMISSION_DENIED
+        forged = Authority(tmp_path / "forger").issue("pusher")
+        with as_client(address, authority, forged) as channel:
+            stub = ClusterServiceStub(channel)
+            code = failed(lambda: stub.GetClusterInfo(GetClusterInfoRequest(), timeout=LONG)).code
+    assert code is grpc.StatusCode.UNAVAILABLE
+
+
+def test_in_plain_text_nobody_has_a_name() -> None:
+    with running(listen="0.0.0.0:0", insecure_listen=True) as mooring:
+        port = mooring.server.address.rpartition(":")[2]
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            stub = ClusterServiceStub(channel)
+            failure = failed(lambda: stub.PushObjects(PushObjectsRequest(), timeout=LONG))
+    assert failure.code is grpc.StatusCode.PERMISSION_DENIED
+    assert failure.info.reason == "FORBIDDEN"
+    assert "--allow-client" in failure.text
