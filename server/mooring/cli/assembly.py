@@ -16,10 +16,10 @@ from mooring import __version__, config
 from mooring.cli.bridge import Decoder, PushBridge, source_state
 from mooring.cli.options import Option
 from mooring.cli.plugin_entries import plugin_entries
-from mooring.cluster.api import ApiServer
+from mooring.cli.sources import api_server_of, source_of
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
 from mooring.cluster.cluster_api import KubernetesApi
-from mooring.cluster.sources import FilesSource, PushSource, SampleSource, Source
+from mooring.cluster.sources import PushSource, Source
 from mooring.cluster.state import State
 from mooring.config.show import plain
 from mooring.framework import ClusterApi, Gates, KubeVersion
@@ -31,9 +31,10 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.placing import Committer
 from mooring.runtime.progress import Observer
 from mooring.runtime.registry import Registry, installed_registry
-from mooring.service.backend import Backend, Limits
+from mooring.service.backend import Backend, Limits, SourceState
 from mooring.service.metrics import Metrics
 from mooring.service.slots import Slots
+from mooring.service.source_metrics import SourceCollector
 
 log = logging.getLogger(__name__)
 
@@ -82,22 +83,6 @@ def configuration_of(args: argparse.Namespace, registry: Registry) -> config.Con
     return loaded
 
 
-def source_of(text: str, state: State) -> Source:
-    """The source that ``--source`` names.
-
-    Raises:
-        InvalidArgumentError: There is no such source.
-    """
-    kind, _, rest = text.partition(":")
-    if text == "sample":
-        return SampleSource(state)
-    if text == "push":
-        return PushSource(state)
-    if kind == "files" and rest:
-        return FilesSource(state, rest.split(","))
-    raise InvalidArgumentError.at("--source", f"{text!r} is none of sample, files:PATH,... and push")
-
-
 @dataclass(frozen=True, slots=True)
 class Assembly:
     """A server's parts, put together."""
@@ -106,6 +91,7 @@ class Assembly:
     configuration: config.Configuration
     state: State
     source: Source
+    max_staleness: float
     engine: Engine
     cycle: BindingCycle
     kube_version: str
@@ -115,6 +101,7 @@ class Assembly:
 
     def backend(self, slots: Slots, metrics: Metrics) -> Backend:
         """What the servicers answer from."""
+        metrics.registry.register(SourceCollector(self.sources))
         return Backend(
             engine=self.engine,
             committer=Committer(self.cycle),
@@ -124,8 +111,9 @@ class Assembly:
             kube_version=self.kube_version,
             server_version=__version__,
             start_time=datetime.now(UTC),
-            sources=lambda: [source_state(status) for status in self.source.describe()],
+            sources=self.sources,
             synced=lambda: self.source.synced,
+            stale=self.stale,
             plugins=tuple(plugin_entries(self.registry)),
             profile_documents=profile_documents(self.configuration),
             pushes=PushBridge(self.source) if isinstance(self.source, PushSource) else None,
@@ -136,6 +124,10 @@ class Assembly:
             metrics=metrics,
         )
 
+    def sources(self) -> list[SourceState]:
+        """The sources as they are now."""
+        return [source_state(status) for status in self.source.describe()]
+
     def start(self, running: ExitStack) -> None:
         """Load and follow the source until ``running`` ends."""
         self.source.start()
@@ -144,7 +136,14 @@ class Assembly:
 
     def not_ready(self) -> str:
         """Why no decisions can be made yet; "" once they can."""
-        return "" if self.source.synced else "the state is not complete yet"
+        return self.stale() if self.source.synced else "the state is not complete yet"
+
+    def stale(self) -> str:
+        """Why the state may be behind the cluster; "" while it is not."""
+        staleness = self.source.staleness
+        if staleness <= self.max_staleness:
+            return ""
+        return f"nothing was heard of the cluster for {staleness:.0f} s"
 
     def describe(self) -> str:
         """Source, counts, epoch and configuration, for the start-up log."""
@@ -161,19 +160,6 @@ def profile_documents(configuration: config.Configuration) -> dict[str, str]:
     """By profile, its configuration with every default, as JSON."""
     profiles = plain(configuration.document)["profiles"]
     return {profile["schedulerName"]: json.dumps(profile) for profile in profiles}
-
-
-def api_server_of(args: argparse.Namespace) -> ApiServer | None:
-    """The API server that ``args`` name; None without one.
-
-    Raises:
-        InvalidArgumentError: It can't be used.
-    """
-    if args.kubeconfig and args.in_cluster:
-        raise InvalidArgumentError.at("--kubeconfig", "is given together with --in-cluster; choose one")
-    if args.kubeconfig:
-        return ApiServer.from_kubeconfig(args.kubeconfig)
-    return ApiServer.in_cluster() if args.in_cluster else None
 
 
 def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Observer) -> Assembly:
@@ -203,7 +189,8 @@ def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Ob
         registry=registry,
         configuration=configuration,
         state=state,
-        source=source_of(args.source, state),
+        source=source_of(args.source, state, server, engine.profiles.values()),
+        max_staleness=args.max_staleness,
         engine=engine,
         cycle=BindingCycle(engine, api=api),
         api=api,

@@ -20,7 +20,7 @@ from mooring.cluster.sources.push import PushEvent
 from mooring.framework import Node, Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
-from mooring.service.backend import PushResult, SourceState
+from mooring.service.backend import KindState, PushResult, SourceState
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import objects_pb2
 
@@ -67,6 +67,8 @@ def source_state(status: SourceStatus) -> SourceState:
         status.session,
         status.next_sequence,
         status.error,
+        status.staleness,
+        tuple(KindState(kind.kind, kind.last_event_age, kind.lists) for kind in status.kinds),
     )
 
 

@@ -23,7 +23,7 @@ from mooring.framework.cycle_state import CycleState
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.normalize import Normalizer
-from mooring.framework.objects import Pod
+from mooring.framework.objects import Object, Pod
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.framework.status import Status
 from mooring.framework.verdicts import Verdicts
@@ -58,11 +58,14 @@ class Plugin(ABC, Generic[ArgsT]):
         Args: The class of its arguments, a frozen dataclass with snake_case fields and defaults, or None.
             It may have ``validate() -> Iterable[FieldError]``.
         scope: What its answers depend on; reuse beyond what is declared here never happens.
+        reads: The kinds of objects, beside nodes and pods, that it reads from the state. A live cluster is
+            asked for what the plugins in force declare; of other kinds there are none.
     """
 
     name: ClassVar[str]
     Args: ClassVar[type[Any] | None] = None
     scope: ClassVar[Scope] = Scope.CLUSTER
+    reads: ClassVar[tuple[type[Object], ...]] = ()
 
     def __init__(self, args: ArgsT, handle: Handle) -> None:
         self.args = args

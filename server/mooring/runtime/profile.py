@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
 
 from mooring.config.configuration import EffectiveProfile
@@ -88,6 +88,13 @@ class Profile:
     weight_sum: int
     unsupported: tuple[str, ...]
     percentage_of_nodes_to_score: int | None
+
+    @property
+    def plugins(self) -> dict[str, Plugin[Any]]:
+        """Every plugin, by name."""
+        points = (getattr(self, field.name) for field in fields(self))
+        enabled = (entry for point in points if isinstance(point, tuple) for entry in point)
+        return {entry.name: entry.plugin for entry in enabled if isinstance(entry, Enabled)}
 
     @property
     def has_scoring(self) -> bool:

@@ -55,6 +55,15 @@ class PushResult:
 
 
 @dataclass(frozen=True, slots=True)
+class KindState:
+    """One kind that a source follows: seconds since anything was told of it, and full lists so far."""
+
+    kind: str
+    last_event_age: float
+    lists: int
+
+
+@dataclass(frozen=True, slots=True)
 class SourceState:
     """One source of objects; see ``SourceInfo``."""
 
@@ -65,6 +74,8 @@ class SourceState:
     session: str = ""
     next_sequence: int = 0
     error: str = ""
+    staleness: float = 0.0
+    kinds: tuple[KindState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +118,7 @@ class Backend:
         profile_documents: By profile, its configuration with all defaults, as JSON.
         pushes: Takes PushObjects; None when there is no push source.
         api_server_connected: Whether binds go to an API server.
+        stale: Why the state may be behind the cluster, "" = it is not; asked before each decision.
         read_pod: Asks the API server for a pod by namespace and name; None without one, and where a source
             follows it and knows every pod.
         feature_gates: The gates set by the operator.
@@ -128,6 +140,7 @@ class Backend:
     profile_documents: Mapping[str, str]
     pushes: PushReceiver | None = None
     api_server_connected: bool = False
+    stale: Callable[[], str] = str
     read_pod: Callable[[str, str], Pod | None] | None = None
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     limits: Limits = Limits()

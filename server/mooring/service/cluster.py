@@ -97,6 +97,7 @@ def _source(source: SourceState) -> pb.SourceInfo:
         session=source.session,
         next_sequence=source.next_sequence,
         error=source.error,
+        staleness_seconds=source.staleness,
     )
 
 

@@ -45,6 +45,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         self._decisions()
+        self._plugins()
         self._calls()
         self._protection()
 
@@ -72,6 +73,16 @@ class Metrics:
             ("extension_point", "status", "profile"),
             exponential(0.0001, 2, 12),
         )
+        self.stale_decisions = Counter(
+            "mooring_stale_decisions",
+            "Decisions without a commit on a state that may be behind the cluster.",
+            registry=self.registry,
+        )
+        self.cache_size = Labelled(
+            Gauge("mooring_cache_size", "Objects in the state.", ("type",), registry=self.registry)
+        )
+
+    def _plugins(self) -> None:
         self.plugin_execution_duration = self._histograms(
             "mooring_plugin_execution_duration_seconds",
             "Seconds for one plugin at one extension point, on a sample of the decisions.",
@@ -85,9 +96,6 @@ class Metrics:
         )
         self.plugin_events = self._counters(
             "mooring_plugin_events", "Events that a plugin counts by names of its own.", ("plugin", "event")
-        )
-        self.cache_size = Labelled(
-            Gauge("mooring_cache_size", "Objects in the state.", ("type",), registry=self.registry)
         )
 
     def _calls(self) -> None:

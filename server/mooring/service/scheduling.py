@@ -41,6 +41,16 @@ from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceServicer
 Response = TypeVar("Response")
 
 
+Answer = (
+    pb.FilterResponse
+    | pb.ScoreResponse
+    | pb.NormalizeScoreResponse
+    | pb.ScheduleResponse
+    | pb.PreemptResponse
+    | pb.ExplainResponse
+)
+"""A response that can warn."""
+
 Question = pb.FilterRequest | pb.ScoreRequest | pb.NormalizeScoreRequest | pb.ExplainRequest
 """A request about one pod that changes nothing."""
 
@@ -72,9 +82,12 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._normalize(request, progress))
 
     def Bind(self, request: pb.BindRequest, context: grpc.ServicerContext) -> pb.BindResponse:
+        self._refuse_stale()
         return self._run(context, lambda progress: commits.bind(self._backend, request, progress))
 
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
+        if request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN):
+            self._refuse_stale()
         call = Schedule(self._backend, request, commits.caller(context))
         try:
             return self._run(context, call.run)
@@ -88,6 +101,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._explain(request, progress))
 
     def Reserve(self, request: pb.ReserveRequest, context: grpc.ServicerContext) -> pb.ReserveResponse:
+        self._refuse_stale()
         owner = commits.caller(context)
         return self._run(context, lambda progress: commits.reserve(self._backend, request, owner, progress))
 
@@ -101,7 +115,17 @@ class SchedulingServicer(SchedulingServiceServicer):
     def _run(self, context: grpc.ServicerContext, work: Callable[[Progress], Response]) -> Response:
         if not self._backend.synced():
             raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
-        return self._backend.slots.run(work, time_limit(context), context.add_callback)
+        response = self._backend.slots.run(work, time_limit(context), context.add_callback)
+        if stale := self._backend.stale():
+            self._backend.metrics.stale_decisions.inc()
+            if isinstance(response, Answer):
+                response.warnings.append(stale)
+        return response
+
+    def _refuse_stale(self) -> None:
+        """Nothing is committed on a state that may be behind the cluster."""
+        if stale := self._backend.stale():
+            raise UnavailableError(f"{stale}; retry in a moment", reason="STATE_STALE")
 
     def _question(self, request: Question, listing: Listing = Listing.WHERE_NEEDED) -> _Asked:
         """The pod, the profile and the nodes of a request."""

@@ -27,7 +27,7 @@ from mooring.v1 import nodes_pb2 as mooring_dot_v1_dot_nodes__pb2
 from mooring.v1 import objects_pb2 as mooring_dot_v1_dot_objects__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n mooring/v1/cluster_service.proto\x12\nmooring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\"\x17\n\x15GetClusterInfoRequest\"\x88\x01\n\nSourceInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06synced\x18\x02 \x01(\x08\x12\x12\n\nnode_count\x18\x03 \x01(\r\x12\x11\n\tpod_count\x18\x04 \x01(\r\x12\x0f\n\x07session\x18\x05 \x01(\t\x12\x15\n\rnext_sequence\x18\x06 \x01(\x04\x12\r\n\x05\x65rror\x18\x07 \x01(\t\"\xbb\x02\n\x16GetClusterInfoResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x0e\n\x06synced\x18\x02 \x01(\x08\x12\x12\n\nnode_count\x18\x03 \x01(\r\x12\x11\n\tpod_count\x18\x04 \x01(\r\x12\x19\n\x11pending_pod_count\x18\x05 \x01(\r\x12\'\n\x07sources\x18\x06 \x03(\x0b\x32\x16.mooring.v1.SourceInfo\x12\x14\n\x0ckube_version\x18\x07 \x01(\t\x12\x16\n\x0eserver_version\x18\x08 \x01(\t\x12.\n\nstart_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1c\n\x14\x61pi_server_connected\x18\n \x01(\x08\"`\n\x10ListNodesRequest\x12\x18\n\x0bsince_epoch\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\"\n\x04\x66orm\x18\x02 \x01(\x0e\x32\x14.mooring.v1.NodeFormB\x0e\n\x0c_since_epoch\"\xa0\x01\n\x11ListNodesResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x10\n\x08\x63omplete\x18\x02 \x01(\x08\x12\x0f\n\x07indices\x18\x03 \x03(\x07\x12#\n\x05nodes\x18\x04 \x01(\x0b\x32\x14.mooring.v1.NodeList\x12\x17\n\x0fremoved_indices\x18\x05 \x03(\x07\"^\n\nPutObjects\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x13\n\x0b\x61pi_version\x18\x02 \x01(\t\x12-\n\x07objects\x18\x03 \x03(\x0b\x32\x1c.mooring.v1.KubernetesObject\"J\n\x0cRemoveObject\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\"\x0f\n\rSnapshotBegin\"\r\n\x0bSnapshotEnd\"\xcd\x01\n\tPushEvent\x12\x33\n\x0esnapshot_begin\x18\x01 \x01(\x0b\x32\x19.mooring.v1.SnapshotBeginH\x00\x12%\n\x03put\x18\x02 \x01(\x0b\x32\x16.mooring.v1.PutObjectsH\x00\x12*\n\x06remove\x18\x03 \x01(\x0b\x32\x18.mooring.v1.RemoveObjectH\x00\x12/\n\x0csnapshot_end\x18\x04 \x01(\x0b\x32\x17.mooring.v1.SnapshotEndH\x00\x42\x07\n\x05\x65vent\"t\n\x12PushObjectsRequest\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\t\x12\x16\n\x0e\x66irst_sequence\x18\x03 \x01(\x04\x12%\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x15.mooring.v1.PushEvent\"\x81\x01\n\x13PushObjectsResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x15\n\rnext_sequence\x18\x02 \x01(\x04\x12\x15\n\rapplied_count\x18\x03 \x01(\r\x12\x10\n\x08warnings\x18\x04 \x03(\t2\x83\x02\n\x0e\x43lusterService\x12W\n\x0eGetClusterInfo\x12!.mooring.v1.GetClusterInfoRequest\x1a\".mooring.v1.GetClusterInfoResponse\x12H\n\tListNodes\x12\x1c.mooring.v1.ListNodesRequest\x1a\x1d.mooring.v1.ListNodesResponse\x12N\n\x0bPushObjects\x12\x1e.mooring.v1.PushObjectsRequest\x1a\x1f.mooring.v1.PushObjectsResponseB8\n\x0e\x64\x65v.mooring.v1P\x01Z$mooring.dev/api/mooring/v1;mooringv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n mooring/v1/cluster_service.proto\x12\nmooring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16mooring/v1/nodes.proto\x1a\x18mooring/v1/objects.proto\"\x17\n\x15GetClusterInfoRequest\"\xa3\x01\n\nSourceInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06synced\x18\x02 \x01(\x08\x12\x12\n\nnode_count\x18\x03 \x01(\r\x12\x11\n\tpod_count\x18\x04 \x01(\r\x12\x0f\n\x07session\x18\x05 \x01(\t\x12\x15\n\rnext_sequence\x18\x06 \x01(\x04\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12\x19\n\x11staleness_seconds\x18\x08 \x01(\x01\"\xbb\x02\n\x16GetClusterInfoResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x0e\n\x06synced\x18\x02 \x01(\x08\x12\x12\n\nnode_count\x18\x03 \x01(\r\x12\x11\n\tpod_count\x18\x04 \x01(\r\x12\x19\n\x11pending_pod_count\x18\x05 \x01(\r\x12\'\n\x07sources\x18\x06 \x03(\x0b\x32\x16.mooring.v1.SourceInfo\x12\x14\n\x0ckube_version\x18\x07 \x01(\t\x12\x16\n\x0eserver_version\x18\x08 \x01(\t\x12.\n\nstart_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1c\n\x14\x61pi_server_connected\x18\n \x01(\x08\"`\n\x10ListNodesRequest\x12\x18\n\x0bsince_epoch\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\"\n\x04\x66orm\x18\x02 \x01(\x0e\x32\x14.mooring.v1.NodeFormB\x0e\n\x0c_since_epoch\"\xa0\x01\n\x11ListNodesResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x10\n\x08\x63omplete\x18\x02 \x01(\x08\x12\x0f\n\x07indices\x18\x03 \x03(\x07\x12#\n\x05nodes\x18\x04 \x01(\x0b\x32\x14.mooring.v1.NodeList\x12\x17\n\x0fremoved_indices\x18\x05 \x03(\x07\"^\n\nPutObjects\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x13\n\x0b\x61pi_version\x18\x02 \x01(\t\x12-\n\x07objects\x18\x03 \x03(\x0b\x32\x1c.mooring.v1.KubernetesObject\"J\n\x0cRemoveObject\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\"\x0f\n\rSnapshotBegin\"\r\n\x0bSnapshotEnd\"\xcd\x01\n\tPushEvent\x12\x33\n\x0esnapshot_begin\x18\x01 \x01(\x0b\x32\x19.mooring.v1.SnapshotBeginH\x00\x12%\n\x03put\x18\x02 \x01(\x0b\x32\x16.mooring.v1.PutObjectsH\x00\x12*\n\x06remove\x18\x03 \x01(\x0b\x32\x18.mooring.v1.RemoveObjectH\x00\x12/\n\x0csnapshot_end\x18\x04 \x01(\x0b\x32\x17.mooring.v1.SnapshotEndH\x00\x42\x07\n\x05\x65vent\"t\n\x12PushObjectsRequest\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x0f\n\x07session\x18\x02 \x01(\t\x12\x16\n\x0e\x66irst_sequence\x18\x03 \x01(\x04\x12%\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x15.mooring.v1.PushEvent\"\x81\x01\n\x13PushObjectsResponse\x12*\n\nprovenance\x18\x01 \x01(\x0b\x32\x16.mooring.v1.Provenance\x12\x15\n\rnext_sequence\x18\x02 \x01(\x04\x12\x15\n\rapplied_count\x18\x03 \x01(\r\x12\x10\n\x08warnings\x18\x04 \x03(\t2\x83\x02\n\x0e\x43lusterService\x12W\n\x0eGetClusterInfo\x12!.mooring.v1.GetClusterInfoRequest\x1a\".mooring.v1.GetClusterInfoResponse\x12H\n\tListNodes\x12\x1c.mooring.v1.ListNodesRequest\x1a\x1d.mooring.v1.ListNodesResponse\x12N\n\x0bPushObjects\x12\x1e.mooring.v1.PushObjectsRequest\x1a\x1f.mooring.v1.PushObjectsResponseB8\n\x0e\x64\x65v.mooring.v1P\x01Z$mooring.dev/api/mooring/v1;mooringv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,27 +38,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETCLUSTERINFOREQUEST']._serialized_start=131
   _globals['_GETCLUSTERINFOREQUEST']._serialized_end=154
   _globals['_SOURCEINFO']._serialized_start=157
-  _globals['_SOURCEINFO']._serialized_end=293
-  _globals['_GETCLUSTERINFORESPONSE']._serialized_start=296
-  _globals['_GETCLUSTERINFORESPONSE']._serialized_end=611
-  _globals['_LISTNODESREQUEST']._serialized_start=613
-  _globals['_LISTNODESREQUEST']._serialized_end=709
-  _globals['_LISTNODESRESPONSE']._serialized_start=712
-  _globals['_LISTNODESRESPONSE']._serialized_end=872
-  _globals['_PUTOBJECTS']._serialized_start=874
-  _globals['_PUTOBJECTS']._serialized_end=968
-  _globals['_REMOVEOBJECT']._serialized_start=970
-  _globals['_REMOVEOBJECT']._serialized_end=1044
-  _globals['_SNAPSHOTBEGIN']._serialized_start=1046
-  _globals['_SNAPSHOTBEGIN']._serialized_end=1061
-  _globals['_SNAPSHOTEND']._serialized_start=1063
-  _globals['_SNAPSHOTEND']._serialized_end=1076
-  _globals['_PUSHEVENT']._serialized_start=1079
-  _globals['_PUSHEVENT']._serialized_end=1284
-  _globals['_PUSHOBJECTSREQUEST']._serialized_start=1286
-  _globals['_PUSHOBJECTSREQUEST']._serialized_end=1402
-  _globals['_PUSHOBJECTSRESPONSE']._serialized_start=1405
-  _globals['_PUSHOBJECTSRESPONSE']._serialized_end=1534
-  _globals['_CLUSTERSERVICE']._serialized_start=1537
-  _globals['_CLUSTERSERVICE']._serialized_end=1796
+  _globals['_SOURCEINFO']._serialized_end=320
+  _globals['_GETCLUSTERINFORESPONSE']._serialized_start=323
+  _globals['_GETCLUSTERINFORESPONSE']._serialized_end=638
+  _globals['_LISTNODESREQUEST']._serialized_start=640
+  _globals['_LISTNODESREQUEST']._serialized_end=736
+  _globals['_LISTNODESRESPONSE']._serialized_start=739
+  _globals['_LISTNODESRESPONSE']._serialized_end=899
+  _globals['_PUTOBJECTS']._serialized_start=901
+  _globals['_PUTOBJECTS']._serialized_end=995
+  _globals['_REMOVEOBJECT']._serialized_start=997
+  _globals['_REMOVEOBJECT']._serialized_end=1071
+  _globals['_SNAPSHOTBEGIN']._serialized_start=1073
+  _globals['_SNAPSHOTBEGIN']._serialized_end=1088
+  _globals['_SNAPSHOTEND']._serialized_start=1090
+  _globals['_SNAPSHOTEND']._serialized_end=1103
+  _globals['_PUSHEVENT']._serialized_start=1106
+  _globals['_PUSHEVENT']._serialized_end=1311
+  _globals['_PUSHOBJECTSREQUEST']._serialized_start=1313
+  _globals['_PUSHOBJECTSREQUEST']._serialized_end=1429
+  _globals['_PUSHOBJECTSRESPONSE']._serialized_start=1432
+  _globals['_PUSHOBJECTSRESPONSE']._serialized_end=1561
+  _globals['_CLUSTERSERVICE']._serialized_start=1564
+  _globals['_CLUSTERSERVICE']._serialized_end=1823
 # @@protoc_insertion_point(module_scope)

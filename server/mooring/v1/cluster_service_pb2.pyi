@@ -51,8 +51,11 @@ class SourceInfo(_message.Message):
     SESSION_FIELD_NUMBER: _builtins.int
     NEXT_SEQUENCE_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
+    STALENESS_SECONDS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """The kind of source and what it reads, such as "sample", "files:cluster.yaml", "push:inventory"."""
+    """The kind of source and what it reads, such as "sample", "files:cluster.yaml", "push:inventory",
+    "kubernetes:https://10.0.0.1:6443".
+    """
     synced: _builtins.bool
     """Whether its first full load is complete."""
     node_count: _builtins.int
@@ -65,6 +68,8 @@ class SourceInfo(_message.Message):
     """The sequence number that a push source expects next, 1 or more. 0 for others."""
     error: _builtins.str
     """Its last failure, such as a file that could not be read. Empty if the last attempt succeeded."""
+    staleness_seconds: _builtins.float
+    """Seconds since the state was last known to be what the cluster has. 0 for sources other than a live cluster."""
     def __init__(
         self,
         *,
@@ -75,10 +80,11 @@ class SourceInfo(_message.Message):
         session: _builtins.str = ...,
         next_sequence: _builtins.int = ...,
         error: _builtins.str = ...,
+        staleness_seconds: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "name", b"name", "next_sequence", b"next_sequence", "node_count", b"node_count", "pod_count", b"pod_count", "session", b"session", "synced", b"synced"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "name", b"name", "next_sequence", b"next_sequence", "node_count", b"node_count", "pod_count", b"pod_count", "session", b"session", "staleness_seconds", b"staleness_seconds", "synced", b"synced"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -12,6 +12,12 @@ from mooring.framework.errors import InvalidArgumentError
 CONNECTIONS = 64
 """Connections that are kept for further requests."""
 
+KEEPALIVE = (10, 5, 4)
+"""Seconds of silence before the first probe, seconds between probes, probes without an answer.
+
+A connection whose packets vanish is dead after 30 s; client-go's HTTP/2 pings find that out after 45.
+"""
+
 Load = Callable[[], Any]
 """Reads a ``kubernetes.client.Configuration`` anew: files may have changed since."""
 
@@ -61,6 +67,8 @@ def in_cluster() -> Any:
 
 
 def _settled(configuration: Any) -> Any:
-    configuration.keep_alive = True
+    from kubernetes.utils.keepalive import tcp_keepalive_socket_options
+
+    configuration.socket_options = tcp_keepalive_socket_options(*KEEPALIVE)
     configuration.connection_pool_maxsize = CONNECTIONS
     return configuration

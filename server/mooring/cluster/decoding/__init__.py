@@ -1,6 +1,12 @@
 """The API's encodings to objects: JSON, protobuf, manifests. Both encodings give the same objects."""
 
-from mooring.cluster.decoding.json_objects import decode_json, decode_node, decode_pod, from_manifest
+from mooring.cluster.decoding.json_objects import (
+    decode_json,
+    decode_kind,
+    decode_node,
+    decode_pod,
+    from_manifest,
+)
 from mooring.cluster.decoding.protobuf_objects import (
     decode_node_protobuf,
     decode_pod_protobuf,
@@ -9,6 +15,7 @@ from mooring.cluster.decoding.protobuf_objects import (
 
 __all__ = [
     "decode_json",
+    "decode_kind",
     "decode_node",
     "decode_node_protobuf",
     "decode_pod",

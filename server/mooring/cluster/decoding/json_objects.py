@@ -48,6 +48,11 @@ def decode_node(data: bytes) -> Node:
     return checked(_decode(data, Node))
 
 
+def decode_kind(data: bytes, kind: type[ObjectT]) -> ObjectT:
+    """An object whose kind is known, as lists have them, as ``decode_pod``."""
+    return checked(_decode(data, kind))
+
+
 def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterObject | None:
     """An object of any kind; None when it is of a kind that the state doesn't keep.
 

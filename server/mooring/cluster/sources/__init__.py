@@ -1,12 +1,15 @@
-"""Where the state's objects come from: the embedded sample, files, what callers push."""
+"""Where the state's objects come from: the embedded sample, files, what callers push, a live cluster."""
 
 from mooring.cluster.sources.files import FilesSource
+from mooring.cluster.sources.kubernetes import KubernetesSource, Timers
 from mooring.cluster.sources.push import Pushed, PushSource, SnapshotBegin, SnapshotEnd
 from mooring.cluster.sources.sample import SampleSource, sample_objects
-from mooring.cluster.sources.source import Source, SourceStatus
+from mooring.cluster.sources.source import KindStatus, Source, SourceStatus
 
 __all__ = [
     "FilesSource",
+    "KindStatus",
+    "KubernetesSource",
     "PushSource",
     "Pushed",
     "SampleSource",
@@ -14,5 +17,6 @@ __all__ = [
     "SnapshotEnd",
     "Source",
     "SourceStatus",
+    "Timers",
     "sample_objects",
 ]

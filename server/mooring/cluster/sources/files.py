@@ -58,6 +58,10 @@ class FilesSource:
     def synced(self) -> bool:
         return self._synced
 
+    @property
+    def staleness(self) -> float:
+        return 0.0
+
     def describe(self) -> list[SourceStatus]:
         count = self._state.count_of
         nodes, pods = count(self._name, "Node"), count(self._name, "Pod")

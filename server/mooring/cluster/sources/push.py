@@ -120,6 +120,10 @@ class PushSource:
         with self._lock:
             return bool(self._sessions) and self._sessions.keys() <= self._synced
 
+    @property
+    def staleness(self) -> float:
+        return 0.0
+
     def describe(self) -> list[SourceStatus]:
         with self._lock:
             sessions = dict(self._sessions)

@@ -38,6 +38,10 @@ class SampleSource:
     def synced(self) -> bool:
         return self._synced
 
+    @property
+    def staleness(self) -> float:
+        return 0.0
+
     def describe(self) -> list[SourceStatus]:
         count = self._state.count_of
         return [SourceStatus(NAME, self._synced, count(NAME, "Node"), count(NAME, "Pod"))]

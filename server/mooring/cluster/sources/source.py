@@ -7,6 +7,23 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
+class KindStatus:
+    """How a source is doing with one kind that it follows.
+
+    Attributes:
+        kind: The kind.
+        last_event_age: Seconds since anything was told of it.
+        lists: Full lists so far.
+        error: The last failure, "" when the last attempt succeeded.
+    """
+
+    kind: str
+    last_event_age: float
+    lists: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SourceStatus:
     """How a source is doing.
 
@@ -18,6 +35,8 @@ class SourceStatus:
         session: The session of a push source, "" for others.
         next_sequence: What a push source expects next, 0 for others.
         error: Its last failure, "" when the last attempt succeeded.
+        staleness: As ``Source.staleness``.
+        kinds: The kinds that it follows one by one; none for other sources.
     """
 
     name: str
@@ -27,6 +46,8 @@ class SourceStatus:
     session: str = ""
     next_sequence: int = 0
     error: str = ""
+    staleness: float = 0.0
+    kinds: tuple[KindStatus, ...] = ()
 
 
 class Source(Protocol):
@@ -47,6 +68,14 @@ class Source(Protocol):
     @property
     def synced(self) -> bool:
         """The first full load is complete."""
+        ...
+
+    @property
+    def staleness(self) -> float:
+        """Seconds since the state was last known to be what the cluster has.
+
+        0 for a source that nobody expects more from: files, and what callers push when they please.
+        """
         ...
 
     def describe(self) -> list[SourceStatus]:

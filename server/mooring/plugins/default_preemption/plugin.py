@@ -41,6 +41,7 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
 
     name = "DefaultPreemption"
     Args = DefaultPreemptionArgs
+    reads = (PodDisruptionBudget,)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.gates)

@@ -75,6 +75,7 @@ class DynamicResources(
 
     name = "DynamicResources"
     Args = DynamicResourcesArgs
+    reads = (DeviceClass, ResourceClaim, ResourceSlice)
     scope = Scope.CLUSTER
     normalizer = Normalizer.BY_MAX
 

@@ -23,6 +23,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.objects import Namespace
 from mooring.framework.pod_affinity import affinity_terms
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
 from mooring.plugins.inter_pod_affinity.filtering import FilterNotes, filter_notes
@@ -46,6 +47,7 @@ class InterPodAffinity(
 
     name = "InterPodAffinity"
     Args = InterPodAffinityArgs
+    reads = (Namespace,)
     normalizer = Normalizer.BY_MIN_MAX
 
     def sign(self, pod: Pod) -> Hashable | None:

@@ -22,6 +22,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.objects import DeviceClass
 from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, pod_amounts
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import checked_requests, room
@@ -46,6 +47,7 @@ class NodeResourcesFit(
 
     name = "NodeResourcesFit"
     Args = NodeResourcesFitArgs
+    reads = (DeviceClass,)
     scope = Scope.NODE
 
     def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:

@@ -17,7 +17,14 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import CSIDriver, CSINode, PersistentVolume, VolumeAttachment
+from mooring.framework.objects import (
+    CSIDriver,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from mooring.plugins.claims import claim_name, owner_matters
 from mooring.plugins.csi_migration import kind_of
 from mooring.plugins.node_volume_limits.attachable import Attachable, VolumeError, Volumes
@@ -37,6 +44,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     """
 
     name = "NodeVolumeLimits"
+    reads = (CSIDriver, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment)
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)

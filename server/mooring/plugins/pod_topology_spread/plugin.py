@@ -22,6 +22,7 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.label_selector import SelectorError
+from mooring.framework.objects import ReplicaSet, ReplicationController, Service, StatefulSet
 from mooring.plugins.pod_topology_spread.args import Defaulting, PodTopologySpreadArgs
 from mooring.plugins.pod_topology_spread.constraints import (
     HARD,
@@ -55,6 +56,7 @@ class PodTopologySpread(
 
     name = "PodTopologySpread"
     Args = PodTopologySpreadArgs
+    reads = (ReplicaSet, ReplicationController, Service, StatefulSet)
 
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -25,6 +25,14 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.objects import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from mooring.plugins.claims import owner_matters
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
 from mooring.plugins.volume_binding.bound import check_bound
@@ -67,6 +75,7 @@ class VolumeBinding(
 
     name = "VolumeBinding"
     Args = VolumeBindingArgs
+    reads = (CSIDriver, CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass)
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.metadata.namespace, pod.spec.volumes, owner_matters(pod)

@@ -38,6 +38,7 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
     """
 
     name = "VolumeZone"
+    reads = (PersistentVolume, PersistentVolumeClaim, StorageClass)
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.metadata.namespace, tuple(claim_names(pod))

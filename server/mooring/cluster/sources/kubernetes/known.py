@@ -1,0 +1,76 @@
+"""What one kind's list and watch have told so far, small enough to be held against the server's own count."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping
+
+_REMEMBERED = 100_000
+"""Arrivals and departures; a count is asked for a moment ago, not longer."""
+
+
+class Known:
+    """The objects by key, each with the version it is known at. Safe from any thread.
+
+    Attributes:
+        position: The version up to which everything has been told; 0 before the first list.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._versions: dict[str, int] = {}
+        self._moves: deque[tuple[int, int, str]] = deque(maxlen=_REMEMBERED)
+        self.position = 0
+
+    def load(self, versions: Mapping[str, int], position: int) -> None:
+        """Begins anew from a full list."""
+        with self._lock:
+            self._versions = dict(versions)
+            self._moves.clear()
+            self.position = position
+
+    def put(self, key: str, version: int) -> None:
+        """The object is there at this version, which becomes the position."""
+        with self._lock:
+            if key not in self._versions:
+                self._moves.append((version, 1, key))
+            self._versions[key] = version
+            self.position = version
+
+    def remove(self, key: str, version: int) -> None:
+        """The object is gone since this version, which becomes the position."""
+        with self._lock:
+            if self._versions.pop(key, None) is not None:
+                self._moves.append((version, -1, key))
+            self.position = version
+
+    def advance(self, version: int) -> None:
+        """Nothing happened up to this version."""
+        with self._lock:
+            self.position = max(self.position, version)
+
+    def count_at(self, version: int) -> int:
+        """How many objects there were at ``version``, as far as was told."""
+        with self._lock:
+            count = len(self._versions)
+            for moved_at, change, _ in reversed(self._moves):
+                if moved_at <= version:
+                    break
+                count -= change
+            return count
+
+    def differs(self, listed: Mapping[str, int], version: int) -> str:
+        """The first difference from what the server listed at ``version``; "" = none.
+
+        What came, changed or went after ``version`` is no difference.
+        """
+        with self._lock:
+            left = {key for moved_at, change, key in self._moves if moved_at > version and change < 0}
+            for key, listed_at in listed.items():
+                if self._versions.get(key, 0) < listed_at and key not in left:
+                    return f"{key} is at {listed_at}, and known at {self._versions.get(key, 'no version')}"
+            for key, known_at in self._versions.items():
+                if known_at <= version and key not in listed:
+                    return f"{key} is gone"
+        return ""

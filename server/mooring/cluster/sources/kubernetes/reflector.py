@@ -1,0 +1,262 @@
+"""Follows one kind: a list in pages, then watches from where it ended, for ever.
+
+Mirrors what k8s.io/client-go/tools/cache/reflector.go promises; unlike it, what was told once is never
+untold: neither an event nor a list takes the state back to an older version.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+
+from mooring.cluster.api import ApiServer, Resource, Stream
+from mooring.cluster.kinds import Change, Put, Remove
+from mooring.cluster.sources.kubernetes.known import Known
+from mooring.cluster.sources.kubernetes.lister import Lister, refusal
+from mooring.cluster.sources.kubernetes.timers import Timers
+from mooring.cluster.sources.kubernetes.wire import (
+    UNREADABLE,
+    GoneError,
+    Identity,
+    decode_event,
+    decode_identity,
+    nonsense,
+    raise_error,
+)
+from mooring.cluster.state import State
+from mooring.framework.errors import (
+    MooringError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnavailableError,
+)
+
+log = logging.getLogger(__name__)
+
+
+class Reflector:
+    """One kind of a source. ``start`` makes its thread; the rest is safe from any thread.
+
+    Args:
+        api: The API server.
+        resource: The kind.
+        state: Where the objects go.
+        source: Under which name.
+        readers: The plugins that read the kind; none = nothing works without it.
+        timers: How long everything takes.
+
+    Attributes:
+        resource: The kind.
+        lister: What lists it.
+        known: What was told so far.
+        synced: A list is complete, and the server still has the kind.
+        unavailable: Why the server has no such kind or doesn't show it; "" = it does.
+        error: The last failure; "" after a success.
+        lists: Lists that were completed.
+        last_event_at: ``time.monotonic`` of the last event, bookmark or list.
+        disconnected_at: When the last watch ended; None while one is open.
+    """
+
+    def __init__(
+        self,
+        api: ApiServer,
+        resource: Resource,
+        state: State,
+        source: str,
+        readers: Sequence[str],
+        timers: Timers,
+    ) -> None:
+        self.resource = resource
+        self.lister = Lister(api, resource, timers)
+        self.known = Known()
+        self.synced = False
+        self.unavailable = ""
+        self.error = ""
+        self.lists = 0
+        self.last_event_at = time.monotonic()
+        self.disconnected_at: float | None = self.last_event_at
+        self._api = api
+        self._state = state
+        self._source = source
+        self._readers = ", ".join(readers)
+        self._timers = timers
+        self._list_needed = "nothing is known yet"
+        self._failures = 0
+        self._stopping = threading.Event()
+        self._stream: Stream | None = None
+        self._thread = threading.Thread(target=self._follow, name=f"watch-{resource.plural}", daemon=True)
+
+    def start(self) -> None:
+        """Follow the kind from now on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the thread to end."""
+        self._stopping.set()
+        self._interrupt()
+
+    def join(self) -> None:
+        """Wait until it has."""
+        self._thread.join()
+
+    def relist(self, why: str) -> None:
+        """Begin anew with a list, since something was lost."""
+        log.warning("%s: listing again: %s", self.resource.plural, why)
+        self._list_needed = why
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        stream = self._stream
+        if stream is not None:
+            stream.interrupt()
+
+    def _follow(self) -> None:
+        while not self._stopping.is_set():
+            pause = self._attempt()
+            self._stopping.wait(pause)
+
+    def _attempt(self) -> float:
+        """Lists if needed and watches, until something ends that; returns the pause to make then."""
+        try:
+            if self._list_needed:
+                self._list()
+            self._watch()
+        except GoneError as error:
+            self._list_needed = f"the server forgot the rest: {error}"
+            pause = self._failed()
+            return pause if self._failures > 1 else 0.0
+        except (NotFoundError, PermissionDeniedError) as error:
+            self._miss(error)
+            return self._failed(self._timers.unavailable_retry)
+        except MooringError as error:
+            self._note(str(error))
+            return self._failed()
+        except Exception:  # the thread must outlive whatever a server can send
+            log.exception("%s: can't go on as before", self.resource.plural)
+            self._list_needed = "of a defect"
+            return self._failed()
+        return 0.0
+
+    def _failed(self, longest: float | None = None) -> float:
+        self._failures += 1
+        return self._timers.backoff(self._failures, longest)
+
+    def _note(self, error: str) -> None:
+        if error and error != self.error and not self._stopping.is_set():
+            log.warning("%s: %s", self.resource.plural, error)
+        self.error = error
+
+    def _miss(self, error: MooringError) -> None:
+        """The server doesn't have the kind, so there are no such objects; or it doesn't show it any more."""
+        self.lister.path = ""
+        self._list_needed = "the kind was not available"
+        if isinstance(error, NotFoundError):
+            self._state.replace(self._source, [], kind=self.resource.kind)
+            self.synced = False
+        if str(error) != self.unavailable:
+            weakened = f"weakened by that: {self._readers}" if self._readers else "nothing works without it"
+            log.warning("%s: %s; %s", self.resource.plural, error, weakened)
+        self.unavailable = self.error = str(error)
+
+    def _list(self) -> None:
+        why, self._list_needed = self._list_needed, ""
+        try:
+            if not self.lister.path:
+                self.lister.find()
+            listing = self.lister.all(self._stopping.is_set)
+            if self._stopping.is_set():
+                return
+            self._check(listing.position)
+            self._state.replace(self._source, listing.objects, kind=self.resource.kind)
+        except BaseException:
+            self._list_needed = self._list_needed or why
+            raise
+        self.known.load(listing.versions, listing.position)
+        self.lists += 1
+        self.last_event_at = time.monotonic()
+        self.synced = True
+        self.unavailable = ""
+        self._note("")
+
+    def _check(self, position: int) -> None:
+        """Refuses what a server says that is behind what was told before.
+
+        Raises:
+            UnavailableError: It is.
+        """
+        if position < self.known.position:
+            raise UnavailableError(
+                f"the list is at version {position}, but {self.known.position} was told before; "
+                "restart mooring if the cluster was restored from a backup",
+                reason="API_SERVER_UNAVAILABLE",
+            )
+
+    def _watch(self) -> None:
+        if self._stopping.is_set():
+            return
+        seconds = self._timers.watch_seconds()
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": str(self.known.position),
+            "timeoutSeconds": str(seconds),
+        }
+        opened_at = time.monotonic()
+        longest_silence = seconds + self._timers.watch_margin
+        with self._api.stream(self.lister.path, query=query, read_timeout=longest_silence) as stream:
+            if stream.status != 200:
+                raise refusal(stream.read(), self.resource)
+            self._stream = stream
+            self.disconnected_at = None
+            try:
+                self._read(stream)
+            finally:
+                self._stream = None
+                self.disconnected_at = time.monotonic()
+        if self.last_event_at < opened_at and time.monotonic() - opened_at < seconds / 2:
+            raise UnavailableError(
+                "the API server ended the watch too early", reason="API_SERVER_UNAVAILABLE"
+            )
+
+    def _read(self, stream: Stream) -> None:
+        """Takes what the stream tells, until it ends or somebody wants something else."""
+        try:
+            if not self._interrupted():
+                for line in stream:
+                    self._take(line)
+                    if self._interrupted():
+                        return
+        except UNREADABLE as error:
+            raise nonsense(error) from error
+        except UnavailableError:
+            if not self._interrupted():
+                raise
+
+    def _interrupted(self) -> bool:
+        return self._stopping.is_set() or bool(self._list_needed)
+
+    def _take(self, line: bytes) -> None:
+        event = decode_event(line)
+        if event.type == "ERROR":
+            raise_error(event)
+        identity = decode_identity(event.object).metadata
+        version = identity.version
+        if event.type == "BOOKMARK":
+            self.known.advance(version)
+        elif version > self.known.position:
+            self._apply(event.type, bytes(event.object), identity)
+        self.last_event_at = time.monotonic()
+        self._failures = 0
+        self._note("")
+
+    def _apply(self, type_: str, data: bytes, identity: Identity) -> None:
+        item = None if type_ == "DELETED" else self.lister.read(data)
+        gone = Remove(self.resource.kind, identity.namespace, identity.name)
+        change: Change = gone if item is None else Put(item)
+        self._state.apply(self._source, [change])
+        if type_ == "DELETED":
+            self.known.remove(identity.key, identity.version)
+        else:
+            self.known.put(identity.key, identity.version)

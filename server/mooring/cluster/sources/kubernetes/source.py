@@ -1,0 +1,104 @@
+"""A live cluster as a source."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+
+from mooring.cluster.api import RESOURCES, ApiServer
+from mooring.cluster.sources.kubernetes.auditor import Auditor
+from mooring.cluster.sources.kubernetes.reflector import Reflector
+from mooring.cluster.sources.kubernetes.timers import Timers
+from mooring.cluster.sources.source import KindStatus, SourceStatus
+from mooring.cluster.state import State
+
+NAME = "kubernetes"
+
+log = logging.getLogger(__name__)
+
+
+class KubernetesSource:
+    """Follows the API server. ``start`` returns at once; it is ``synced`` when every kind was listed.
+
+    A kind that the server doesn't have or doesn't show, other than nodes and pods, is done without: the log
+    says which plugins that weakens.
+
+    Args:
+        state: Where the objects go.
+        api: The API server.
+        readers: The kinds to follow beside nodes and pods, each with the plugins that read it.
+        timers: How long everything takes.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        api: ApiServer,
+        readers: Mapping[str, Sequence[str]],
+        timers: Timers | None = None,
+    ) -> None:
+        timers = timers or Timers()
+        self._state = state
+        self._api = api
+        self._readers = dict(readers)
+        self._needed = {kind: self._reflector(kind, timers) for kind in ("Node", "Pod")}
+        self._reflectors = [
+            *self._needed.values(),
+            *(self._reflector(kind, timers) for kind in sorted(readers.keys() - self._needed.keys())),
+        ]
+        self._auditor = Auditor(self._reflectors, timers)
+
+    def _reflector(self, kind: str, timers: Timers) -> Reflector:
+        return Reflector(self._api, RESOURCES[kind], self._state, NAME, self._readers.get(kind, ()), timers)
+
+    def start(self) -> None:
+        for reflector in self._reflectors:
+            reflector.start()
+        self._auditor.start()
+
+    def stop(self) -> None:
+        for reflector in self._reflectors:
+            reflector.stop()
+        self._auditor.stop()
+        for reflector in self._reflectors:
+            reflector.join()
+
+    @property
+    def synced(self) -> bool:
+        return all(reflector.synced for reflector in self._needed.values()) and all(
+            reflector.synced or reflector.unavailable for reflector in self._reflectors
+        )
+
+    @property
+    def staleness(self) -> float:
+        """As the protocol says: since the server last answered, or since a watch was lost."""
+        answered = max(self._auditor.answered_at, *(r.last_event_at for r in self._reflectors))
+        lost = (
+            reflector.disconnected_at
+            for reflector in self._reflectors
+            if reflector.synced and reflector.disconnected_at is not None
+        )
+        return max(time.monotonic() - min([answered, *lost]), 0.0)
+
+    def describe(self) -> list[SourceStatus]:
+        now = time.monotonic()
+        kinds = tuple(
+            KindStatus(
+                reflector.resource.kind, now - reflector.last_event_at, reflector.lists, reflector.error
+            )
+            for reflector in self._reflectors
+        )
+        count = self._state.count_of
+        errors = [f"{kind.kind}: {kind.error}" for kind in kinds if kind.error]
+        return [
+            SourceStatus(
+                f"{NAME}:{self._api.address}",
+                self.synced,
+                count(NAME, "Node"),
+                count(NAME, "Pod"),
+                error="; ".join(errors),
+                staleness=self.staleness,
+                kinds=kinds,
+            )
+        ]

@@ -1,0 +1,47 @@
+"""How long everything takes, so that tests can be quick."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    """Times in seconds.
+
+    Attributes:
+        page_size: Objects of one page of a list.
+        list_timeout: For one page.
+        watch_shortest: What the server is asked to end a watch after is between this and ``watch_longest``.
+        watch_longest: See above; spread, so that not all watches begin again at once.
+        watch_margin: A watch without a byte for this much longer than that is dead.
+        backoff_first: Before the first repeat of what failed; doubled with each failure in a row.
+        backoff_longest: At most this much.
+        unavailable_retry: At most this much before a kind that the server doesn't have or show is asked for.
+        probe_timeout: For one of the small requests below.
+        probe: Between two small requests that tell whether the server answers and nothing was lost.
+        compare: Between two comparisons of everything with a fresh list.
+    """
+
+    page_size: int = 500
+    list_timeout: float = 60.0
+    watch_shortest: float = 300.0
+    watch_longest: float = 600.0
+    watch_margin: float = 30.0
+    backoff_first: float = 0.5
+    backoff_longest: float = 5.0
+    unavailable_retry: float = 60.0
+    probe_timeout: float = 3.0
+    probe: float = 2.0
+    compare: float = 900.0
+
+    def watch_seconds(self) -> int:
+        """How long the server is asked to let one watch live; at least 1."""
+        return max(round(random.uniform(self.watch_shortest, self.watch_longest)), 1)  # noqa: S311 - no secret
+
+    def backoff(self, failures: int, longest: float | None = None) -> float:
+        """The pause after so many failures in a row, 1 or more: between half and all of what was doubled."""
+        most = self.backoff_longest if longest is None else longest
+        whole = min(self.backoff_first * 2.0 ** min(failures - 1, 30), most)
+        return whole * random.uniform(0.5, 1.0)  # noqa: S311 - as above

@@ -1,0 +1,97 @@
+"""What lists and watches send, decoded only as far as needed: objects stay bytes until they are read."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mooring.framework.errors import UnavailableError
+
+
+class GoneError(Exception):
+    """HTTP 410 in either form: what was asked for is forgotten, and a fresh list is needed."""
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int = 0
+
+
+class Page(msgspec.Struct):
+    """A page of a list.
+
+    Attributes:
+        metadata: Its version, and how it goes on.
+        items: The objects, as bytes.
+    """
+
+    metadata: _ListMeta
+    items: list[msgspec.Raw] | None = None
+
+
+class Identity(msgspec.Struct, rename="camel"):
+    """What every object says of itself."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+    @property
+    def key(self) -> str:
+        """Namespace, if any, and name."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def version(self) -> int:
+        """The version as a number: the API compares them, and so may clients."""
+        return int(self.resource_version)
+
+
+class Envelope(msgspec.Struct):
+    """An object of which only the identity is read."""
+
+    metadata: Identity
+
+
+class Event(msgspec.Struct):
+    """A line of a watch: ADDED, MODIFIED, DELETED, BOOKMARK or ERROR, and the object as bytes."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class _Status(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+
+
+decode_page = msgspec.json.Decoder(Page).decode
+decode_event = msgspec.json.Decoder(Event).decode
+decode_identity = msgspec.json.Decoder(Envelope).decode
+_decode_status = msgspec.json.Decoder(_Status).decode
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
+"""What decoding raises on bytes that no API server would send."""
+
+
+def raise_error(event: Event) -> None:
+    """Raises what an ERROR event says.
+
+    Raises:
+        GoneError: 410.
+        UnavailableError: Anything else.
+    """
+    status = _decode_status(event.object)
+    if status.code == 410:
+        raise GoneError(status.message)
+    raise UnavailableError(
+        f"the watch failed: {status.code}, {status.message}", reason="API_SERVER_UNAVAILABLE"
+    )
+
+
+def nonsense(error: Exception) -> UnavailableError:
+    """The error for an answer that can't be read."""
+    return UnavailableError(
+        f"the API server sent what can't be read: {error}", reason="API_SERVER_UNAVAILABLE"
+    )
