@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mooring.cluster.api.client import ApiServer
 from tests.cli.commands import BIN, ROOT, environment
 
 SYSTEMS = ROOT / "deploy" / "examples" / "systems"
@@ -21,7 +22,7 @@ def shown() -> Iterator[tuple[Path, str, str]]:
         for block in CONSOLE.findall(readme.read_text()):
             for entry in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
                 command, _, output = entry.partition("\n")
-                if re.match(r"mooring (schedule|explain|config|plugins)\b", command):
+                if re.search(r"\bmooring (schedule|explain|config|plugins)\b", command):
                     yield readme.parent, command, output
 
 
@@ -46,3 +47,8 @@ def test_the_output_shown_is_the_real_one(folder: Path, command: str, output: st
 def test_every_system_has_an_example_with_commands() -> None:
     folders = {readme.parent.name for readme in SYSTEMS.glob("*/README.md")}
     assert {folder.name for folder, _, _ in shown()} == folders
+
+
+def test_a_kubeconfig_without_a_user_can_be_loaded() -> None:
+    published = ApiServer.from_kubeconfig(SYSTEMS / "s3-underlay-ip" / "kubeconfig.yaml")
+    assert published.address == "http://127.0.0.1:8080"
