@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import time
@@ -109,6 +110,19 @@ class Process:
         """Waits for a line of output that matches `pattern` from its start."""
         compiled = re.compile(pattern, re.MULTILINE)
         return self.wait_ready(lambda: compiled.search(self.output()), f"a line {pattern!r}")
+
+    def signal(self, number: signal.Signals) -> None:
+        """Sends the process a signal."""
+        self._child.send_signal(number)
+
+    def wait_end(self) -> int:
+        """Waits until the process ends by itself; returns its exit code."""
+        return self._child.wait(START_SECONDS)
+
+    def kill(self) -> None:
+        """Ends the process as `kill -9` does."""
+        self._child.kill()
+        self._child.wait()
 
     def stop(self) -> int:
         """Sends SIGTERM, waits, kills only if that was in vain. Returns the exit code; repeats do nothing."""

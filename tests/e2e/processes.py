@@ -1,6 +1,7 @@
 """mooring's own processes, started by their command lines, which are written down here and nowhere else."""
 
 import json
+import signal
 import sys
 import urllib.request
 from collections.abc import Iterable
@@ -98,9 +99,55 @@ class Adapter(_Restartable):
     name = "mooring-extender"
     ready_line = rf"^mooring-extender ready: http://{_HOST_PORT}"
 
-    def __init__(self, directory: Path, server_address: str) -> None:
+    def __init__(self, directory: Path, server_address: str, *flags: str) -> None:
         listen = f"127.0.0.1:{free_port()}"
         self.url = f"http://{listen}"
         command = [str(_SCRIPTS / "mooring-extender"), "--listen", listen, "--server", server_address]
-        command += ["--http-timeout", HTTP_TIMEOUT]
+        command += ["--http-timeout", HTTP_TIMEOUT, *flags]
         super().__init__(directory, command)
+
+
+class MooringScheduler(_Restartable):
+    """`mooring scheduler`, with probes and metrics on a free port of 127.0.0.1."""
+
+    name = "mooring-scheduler"
+    ready_line = r"^mooring scheduler ready"
+
+    def __init__(self, directory: Path, kubeconfig: Path, config: dict[str, Any], *flags: str) -> None:
+        file = directory / "mooring-scheduler-config.json"
+        whole = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "clientConnection": {"qps": 5000, "burst": 5000},
+            **config,
+        }
+        file.write_text(json.dumps(whole, indent=2))
+        port = free_port()
+        self.telemetry = f"http://127.0.0.1:{port}"
+        command = [str(_SCRIPTS / "mooring"), "scheduler", "--config", str(file), "--v=4"]
+        command += ["--source", f"kubernetes:{kubeconfig}"]
+        command += ["--bind-address=127.0.0.1", f"--secure-port={port}", *flags]
+        super().__init__(directory, command)
+
+    def kill(self) -> None:
+        """Ends it as `kill -9` does."""
+        assert self._process is not None
+        self._process.kill()
+        self._process = None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Sends it a signal."""
+        assert self._process is not None
+        self._process.signal(number)
+
+    def wait_end(self) -> int:
+        """Waits until it ends by itself; returns the exit code."""
+        assert self._process is not None
+        code = self._process.wait_end()
+        self._process = None
+        return code
+
+    def output(self) -> str:
+        """What the running process has written so far."""
+        assert self._process is not None
+        return self._process.output()

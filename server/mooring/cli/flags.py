@@ -54,6 +54,18 @@ class Flags:
             help=text + shown,
         )
 
+    def optional(self, name: str, metavar: str, text: str, kind: Kind = str, *, bare: str = "") -> None:
+        """A flag that is None unless it is given; ``bare`` is what it means without a value."""
+        self.parser.add_argument(
+            f"--{name}",
+            type=kind,
+            default=_twin(name) or None,
+            nargs="?" if bare else None,
+            const=bare or None,
+            metavar=metavar,
+            help=text,
+        )
+
     def many(self, name: str, metavar: str, text: str) -> None:
         """A flag that can be repeated; its twin separates the values by commas, and they come first."""
         self.parser.add_argument(
@@ -90,6 +102,13 @@ def positive(text: str) -> int:
     """A whole number above zero."""
     if not (text.isascii() and text.isdecimal() and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """A port number, 0 to 65535."""
+    if not (text.isascii() and text.isdecimal() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port from 0 to 65535")
     return int(text)
 
 

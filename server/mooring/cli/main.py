@@ -20,7 +20,7 @@ from mooring.runtime.registry import RegistryError
 from mooring.runtime.signatures import PluginDefinitionError
 from mooring.service.listen import ListenError
 
-COMMANDS = ("serve", "run", "schedule", "explain", "config", "plugins")
+COMMANDS = ("serve", "scheduler", "run", "schedule", "explain", "config", "plugins")
 """Each is the module of the same name here, which declares it with ``add``."""
 
 EXIT_INTERRUPTED = 130

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import threading
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from mooring.cli.extender import add_extender, extender_server
 from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, positive, seconds
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_OK
+from mooring.cli.signals import stop_signal
 from mooring.cli.sources import KINDS
 from mooring.cli.start_log import log_start
 from mooring.framework.errors import InvalidArgumentError
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         servicers.services(), _options(args), metrics=metrics, slots=slots, ready=assembly.not_ready
     )
     extender = extender_server(args, servicers) if args.extender_listen else None
-    stop = _stop_signal()
+    stop = stop_signal()
     with ExitStack() as running:
         assembly.start(running)
         server.start()
@@ -131,11 +130,3 @@ def _ready_line(server: Server, extender: str) -> str:
         parts.append(f"extender={extender}")
     parts += [f"health={server.health_address}", f"metrics={server.metrics_address}"]
     return f"mooring ready: {' '.join(parts)}"
-
-
-def _stop_signal() -> threading.Event:
-    """Set by SIGTERM or SIGINT."""
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    return stop

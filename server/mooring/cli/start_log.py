@@ -14,15 +14,20 @@ EFFECTIVE = logging.INFO - 2
 
 
 def log_start(assembly: Assembly, *, configured: bool) -> None:
-    """Write to the log what is in force.
-
-    The state of the source always; the plugins by profile and point at level 2; the configuration with every
-    default always when a file was given (``configured``), else at level 2.
-    """
+    """Write to the log what is in force: the state of the source, and the configuration."""
     log.info("%s", assembly.describe())
-    for line in config.show(assembly.configuration).splitlines():
+    log_configuration(assembly.configuration, configured=configured)
+
+
+def log_configuration(configuration: config.Configuration, *, configured: bool) -> None:
+    """Write to the log what was configured.
+
+    The plugins by profile and point at level 2; the configuration with every default always when a file was
+    given (``configured``), else at level 2.
+    """
+    for line in config.show(configuration).splitlines():
         log.log(logging.INFO if configured else EFFECTIVE, "configuration: %s", line)
-    for profile in assembly.configuration.profiles:
+    for profile in configuration.profiles:
         for point, plugins in profile.plugins.items():
             names = [f"{plugin.name}={plugin.weight}" if plugin.weight else plugin.name for plugin in plugins]
             if names:

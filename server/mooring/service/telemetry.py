@@ -1,6 +1,7 @@
 """/healthz, /livez, /readyz and /metrics over HTTP, on a listener of its own."""
 
 import socket
+import ssl
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,7 +23,7 @@ PLAIN = "text/plain; charset=utf-8"
 
 
 class TelemetryListener:
-    """Serves probes and metrics over HTTP, in plain text. Its port is taken when it is made.
+    """Serves probes and metrics over HTTP. Its port is taken when it is made.
 
     /healthz and /livez answer 503 once the process should be restarted, /readyz while it should get no calls.
     The body says why.
@@ -31,12 +32,15 @@ class TelemetryListener:
         address: HOST:PORT; port 0 takes a free one.
         probes: What to answer.
         registry: The metrics to show.
+        tls: Serve HTTPS with this; None = plain HTTP.
 
     Raises:
         ListenError: The address cannot be listened on.
     """
 
-    def __init__(self, address: str, probes: Probes, registry: CollectorRegistry) -> None:
+    def __init__(
+        self, address: str, probes: Probes, registry: CollectorRegistry, tls: ssl.SSLContext | None = None
+    ) -> None:
         host, port = split(address)
         check_free(address)
         try:
@@ -45,6 +49,11 @@ class TelemetryListener:
             raise ListenError(
                 f"cannot listen on {address}: {error.strerror}; choose another address"
             ) from error
+        if tls is not None:
+            # The handshake is left to the thread that serves the client: a slow one keeps nobody waiting.
+            self._server.socket = tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self.address = f"{address.rpartition(':')[0]}:{self._server.server_address[1]}"
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(STOP_SECONDS,), name="telemetry", daemon=True

@@ -1,0 +1,274 @@
+"""``mooring scheduler``: the second scheduler, over a live cluster."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from mooring import config
+from mooring.cli.assembly import configuration_of, registry_of
+from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, port, seconds
+from mooring.cli.options import Option
+from mooring.cli.output import EXIT_OK
+from mooring.cli.scheduler_flags import (
+    Connection,
+    add_kube_scheduler_flags,
+    backoff_times,
+    lease_times,
+    warn_of_flags_without_effect,
+    with_flags,
+)
+from mooring.cli.scheduler_metrics import SchedulerMetrics
+from mooring.cli.signals import stop_signal
+from mooring.cli.sources import readers_of
+from mooring.cli.start_log import log_configuration
+from mooring.cluster.binding import KubernetesBinder
+from mooring.cluster.cluster_api import KubernetesApi
+from mooring.cluster.leases import Lease
+from mooring.cluster.sources import KubernetesSource, Source
+from mooring.cluster.state import State
+from mooring.framework import Gates, KubeVersion, Leadership
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.handle import Unchallenged
+from mooring.framework.resources import ResourceRules
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.clock import SystemClock
+from mooring.runtime.placing import Committer
+from mooring.scheduler.assembly import Surroundings, build_scheduler
+from mooring.scheduler.leadership import LeaderElection, new_identity
+from mooring.scheduler.scheduler import Scheduler
+from mooring.service.metrics import Metrics
+from mooring.service.observer import MetricsObserver, measure_state
+from mooring.service.probes import Probes
+from mooring.service.telemetry import TelemetryListener
+
+log = logging.getLogger("mooring.start")
+
+EXIT_FAILED = 1
+"""Another replica leads, or something broke: as kube-scheduler, which is started again then."""
+
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - as kube-scheduler; only probes and metrics are there
+"""Where probes and metrics are found by default."""
+
+LOOK_SECONDS = 0.05
+"""Between two looks whether something that takes its time has happened."""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    text = "schedule the pods of a live cluster"
+    parser = commands.add_parser("scheduler", help=text, description=text, allow_abbrev=False)
+    flags = Flags(parser)
+    add_deciding(flags)
+    flags.add("source", "SOURCE", "kubernetes", "the cluster: kubernetes[:KUBECONFIG]")
+    add_kube_scheduler_flags(flags)
+    flags.switch("replace-default", "allow the lease kube-scheduler: this takes kube-scheduler's place")
+    flags.add("bind-address", "ADDRESS", ANY_ADDRESS, "address of /healthz, /livez, /readyz, /metrics")
+    flags.add("secure-port", "PORT", "10259", "their port; 0 = none", port)
+    flags.add(
+        "tls-cert-file", "FILE", "", "their certificate, PEM; without one they are served in plain HTTP"
+    )
+    flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
+    flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
+    flags.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    """Schedule until SIGTERM or SIGINT, or until the lease is lost."""
+    warn_of_flags_without_effect(args)
+    metrics = Metrics()
+    stop = stop_signal()
+    parts = _assemble(args, options, metrics, stop)
+    with ExitStack() as running:
+        telemetry = _telemetry(args, parts, metrics)
+        if telemetry is not None:
+            telemetry.start()
+            running.callback(telemetry.stop)
+        parts.source.start()
+        running.callback(parts.source.stop)
+        log_configuration(parts.configuration, configured=bool(args.config))
+        _wait(lambda: parts.source.synced, stop)
+        if parts.election is not None:
+            parts.election.start()
+            running.callback(parts.election.stop)
+        print(_ready_line(telemetry), flush=True)
+        scheduling = threading.Thread(
+            target=_schedule, args=(parts.scheduler, stop, parts.failed), name="scheduler"
+        )
+        scheduling.start()
+        stop.wait()
+        parts.scheduler.stop()
+        scheduling.join()
+        parts.scheduler.finish()
+        _settle(parts.cycle, args.stop_grace)
+    return EXIT_FAILED if parts.failed.is_set() else EXIT_OK
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The scheduler and what it stands on."""
+
+    configuration: config.Configuration
+    source: Source
+    max_staleness: float
+    cycle: BindingCycle
+    scheduler: Scheduler
+    election: LeaderElection | None
+    failed: threading.Event
+
+    def not_ready(self) -> str:
+        """Why nothing can be scheduled; "" when it can, here or by the replica that leads."""
+        if not self.source.synced:
+            return "the state is not complete yet"
+        staleness = self.source.staleness
+        return (
+            "" if staleness <= self.max_staleness else f"nothing heard of the cluster for {staleness:.0f} s"
+        )
+
+
+def _assemble(
+    args: argparse.Namespace, options: tuple[Option, ...], metrics: Metrics, stop: threading.Event
+) -> _Parts:
+    registry = registry_of(args, options)
+    configuration = with_flags(args, configuration_of(args, registry))
+    connection = Connection.of(args, configuration)
+    server = connection.server()
+    gates = Gates(KubeVersion.parse(args.kube_version), args.feature_gates)
+    state = State(rules=ResourceRules.of(gates))
+    cluster = KubernetesApi(server)
+    engine = build_engine(
+        configuration,
+        registry,
+        state,
+        KubernetesBinder(server),
+        kube_version=args.kube_version,
+        feature_gates=args.feature_gates,
+        observer=MetricsObserver(metrics),
+        cluster=cluster,
+    )
+    source = KubernetesSource(state, server, readers_of(engine.profiles.values()))
+    failed = threading.Event()
+    election = _election(configuration, connection, failed, stop)
+    leadership = Fresh(election or Unchallenged(), source, args.max_staleness)
+    cycle = BindingCycle(engine, leadership=leadership, api=cluster)
+    observer = SchedulerMetrics(metrics)
+    scheduler = build_scheduler(
+        Surroundings(
+            engine=engine,
+            committer=Committer(cycle),
+            cluster=cluster,
+            leadership=leadership,
+            gates=gates,
+            observer=observer,
+            clock=SystemClock(),
+        ),
+        backoff_times(configuration),
+        binders=configuration.document.parallelism or 1,
+    )
+    observer.measure_queue(scheduler.queue)
+    measure_state(metrics, state)
+    return _Parts(configuration, source, args.max_staleness, cycle, scheduler, election, failed)
+
+
+class Fresh:
+    """Leadership that counts only while the state is what the cluster has."""
+
+    def __init__(self, leadership: Leadership, source: Source, max_staleness: float) -> None:
+        self._leadership = leadership
+        self._source = source
+        self._max_staleness = max_staleness
+
+    def is_leader(self) -> bool:
+        """Whether this process leads, by a state that is young enough to decide upon."""
+        return self._leadership.is_leader() and self._source.staleness <= self._max_staleness
+
+    def leader(self) -> str:
+        """Who leads."""
+        return self._leadership.leader()
+
+
+def _election(
+    configuration: config.Configuration,
+    connection: Connection,
+    failed: threading.Event,
+    stop: threading.Event,
+) -> LeaderElection | None:
+    """The election that the configuration asks for, on a connection of its own; None without one."""
+    asked = configuration.document.leader_election
+    if not asked.leader_elect:
+        return None
+
+    def give_up() -> None:
+        failed.set()
+        stop.set()
+
+    times = lease_times(asked)
+    # Requests of the scheduler must never keep a renewal waiting.
+    server = connection.server(qps=0.0, timeout_seconds=times.renew_deadline / 2)
+    lease = Lease(server, asked.resource_namespace, asked.resource_name, times.renew_deadline / 2)
+    return LeaderElection(lease, new_identity(), times, SystemClock(), give_up)
+
+
+def _telemetry(args: argparse.Namespace, parts: _Parts, metrics: Metrics) -> TelemetryListener | None:
+    """Probes and metrics, listening; None when no port is wanted.
+
+    Raises:
+        ListenError: The address is taken.
+        InvalidArgumentError: The certificate can't be used.
+    """
+    if args.secure_port == 0:
+        return None
+    host = f"[{args.bind_address}]" if ":" in args.bind_address else args.bind_address
+    probes = Probes(alive=lambda: True, ready=parts.not_ready)
+    return TelemetryListener(f"{host}:{args.secure_port}", probes, metrics.registry, _tls(args))
+
+
+def _tls(args: argparse.Namespace) -> ssl.SSLContext | None:
+    """What the listener proves itself with; None for plain HTTP.
+
+    Raises:
+        InvalidArgumentError: The files can't be used.
+    """
+    if not (args.tls_cert_file or args.tls_private_key_file):
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(args.tls_cert_file, args.tls_private_key_file or None)
+    except OSError as error:
+        raise InvalidArgumentError.at("--tls-cert-file", f"can't be used: {error}") from None
+    return context
+
+
+def _ready_line(telemetry: TelemetryListener | None) -> str:
+    return f"mooring scheduler ready: telemetry={telemetry.address if telemetry else 'none'}"
+
+
+def _wait(condition: Callable[[], bool], stop: threading.Event) -> None:
+    while not condition() and not stop.wait(LOOK_SECONDS):
+        pass
+
+
+def _schedule(scheduler: Scheduler, stop: threading.Event, failed: threading.Event) -> None:
+    """Schedule until it is stopped; when that fails, the process ends and is started again."""
+    try:
+        scheduler.run()
+    except BaseException:
+        log.exception("the scheduler failed")
+        failed.set()
+        stop.set()
+
+
+def _settle(cycle: BindingCycle, seconds: float) -> None:
+    """Find out what became of open bindings, for so long."""
+    end = time.monotonic() + seconds
+    while len(cycle.reservations) and time.monotonic() < end:
+        time.sleep(LOOK_SECONDS)
+    cycle.stop()
