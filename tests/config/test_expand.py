@@ -155,7 +155,13 @@ def test_default_plugins_by_point() -> None:
         pytest.param(
             "1.34", {"NodeDeclaredFeatures": True}, "NodeName", "NodeDeclaredFeatures", id="a gate to come"
         ),
-        pytest.param("1.36", {"GangScheduling": True}, "GangScheduling", "PodGroupPodsCount", id="a gate on"),
+        pytest.param(
+            "1.36",
+            {"GangScheduling": True, "GenericWorkload": True},
+            "GangScheduling",
+            "PodGroupPodsCount",
+            id="a gate on",
+        ),
         pytest.param(
             "1.36", {"NodeDeclaredFeatures": False}, "NodeName", "NodeDeclaredFeatures", id="a gate off"
         ),

@@ -197,7 +197,7 @@ def test_warnings(config: Document, expected: list[str]) -> None:
         pytest.param("1.36", {}, None, id="none set"),
         pytest.param("1.36", dict.fromkeys(FEATURE_GATES, True), None, id="all that have an effect"),
         pytest.param(
-            "1.36", {"Zeta": True, "GangScheduling": True, "Alpha": False}, "Alpha, Zeta", id="others"
+            "1.36", {"Zeta": True, "VolumeLimitScaling": True, "Alpha": False}, "Alpha, Zeta", id="others"
         ),
         pytest.param(
             "1.34",
@@ -242,6 +242,32 @@ def test_a_locked_feature_gate_is_refused(
         found = []
     reason = f"can't be false: Kubernetes {kube_version} locks it to true"
     assert found == [(f"feature-gates.{name}", reason) for name in refused]
+
+
+@pytest.mark.parametrize(
+    ("kube_version", "gates", "message"),
+    [
+        pytest.param("1.36", {}, "can't be true without GenericWorkload=true", id="needs another"),
+        pytest.param(
+            "1.35",
+            {"GenericWorkload": True},
+            "is not supported for Kubernetes 1.35; leave it false",
+            id="another API",
+        ),
+        pytest.param("1.36", {"GenericWorkload": True}, None, id="with what it needs"),
+        pytest.param("1.34", {}, None, id="unknown yet"),
+    ],
+)
+def test_gangs_need_their_release_and_another_gate(
+    kube_version: str, gates: dict[str, bool], message: str | None
+) -> None:
+    try:
+        default(in_tree(), kube_version=kube_version, feature_gates={"GangScheduling": True, **gates})
+    except ConfigError as error:
+        found = [(fault.path, fault.message) for fault in error.errors]
+    else:
+        found = []
+    assert found == ([("feature-gates.GangScheduling", message)] if message else [])
 
 
 def test_every_gate_of_arguments_and_plugins_is_listed() -> None:

@@ -24,7 +24,9 @@ from mooring.framework import (
     PreScorePlugin,
     ScorePlugin,
     Status,
+    WaitingPods,
 )
+from mooring.framework.waiting import NOBODY_WAITS
 
 P = TypeVar("P", bound=Plugin[Any])
 
@@ -63,6 +65,7 @@ def make(
     clock: SetClock | None = None,
     binder: RecordingBinder | None = None,
     state: State | None = None,
+    waiting: WaitingPods | None = None,
 ) -> P:
     """A plugin with its default arguments unless given, over a state of its own unless given."""
     if args is None and kind.Args is not None:
@@ -75,6 +78,7 @@ def make(
         logger=logging.getLogger(f"mooring.plugins.{kind.name}"),
         kube_version=KubeVersion.parse(kube),
         feature_gates=gates or {},
+        waiting=waiting or NOBODY_WAITS,
     )
     return kind(args, handle)
 

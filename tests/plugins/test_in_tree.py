@@ -4,15 +4,23 @@ from typing import Any
 
 import pytest
 
+from mooring.cluster.state import State
 from mooring.config.in_tree import IN_TREE_POINTS
 from mooring.framework import POINTS, points_of
+from mooring.framework.objects import (
+    ObjectMeta,
+    PodGroup,
+    PodGroupSchedulingConstraints,
+    PodGroupSpec,
+    TopologyConstraint,
+)
 from mooring.plugins.in_tree import IN_TREE
 from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.testing.builders import make_pod
 
 BUILT = {kind.name: kind for kind in IN_TREE}
 OF_OTHER_SYSTEMS = {"nodeFilter", "NetworkTraffic", "HelloWorldPlugin", "UnderlayIP"}
-GROUPS = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
+PLACING = {"TopologyPlacementGenerator", "PodGroupPodsCount"}
 
 
 def test_every_plugin_of_kube_scheduler_is_built_or_listed() -> None:
@@ -37,14 +45,29 @@ def test_every_plugin_has_a_readme_that_says_what_it_mirrors(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "needed"),
+    ("spec", "constraints", "needed"),
     [
-        pytest.param({}, set(), id="plain"),
-        pytest.param({"volumes": [{"name": "v", "emptyDir": {}}]}, set(), id="a volume of no kind"),
-        pytest.param({"affinity": {"nodeAffinity": {}}}, set(), id="node affinity"),
-        pytest.param({"schedulingGroup": {"podGroupName": "g"}}, GROUPS, id="group"),
+        pytest.param({}, [{"key": "zone"}], set(), id="in no group"),
+        pytest.param(
+            {"schedulingGroup": {"podGroupName": "g"}}, [], set(), id="a group that may be anywhere"
+        ),
+        pytest.param(
+            {"schedulingGroup": {"podGroupName": "other"}}, [{"key": "zone"}], set(), id="no group yet"
+        ),
+        pytest.param(
+            {"schedulingGroup": {"podGroupName": "g"}}, [{"key": "zone"}], PLACING, id="in one zone"
+        ),
     ],
 )
-def test_which_pods_need_a_plugin_that_is_not_built(spec: Mapping[str, Any], needed: set[str]) -> None:
-    pod = make_pod(spec=spec)
-    assert {name for name, entry in UNSUPPORTED.items() if entry.uses(pod)} == needed
+def test_which_pods_need_a_plugin_that_is_not_built(
+    spec: Mapping[str, Any], constraints: list[Mapping[str, Any]], needed: set[str]
+) -> None:
+    state, pod = State(), make_pod(spec=spec)
+    topology = tuple(TopologyConstraint(**constraint) for constraint in constraints)
+    group = PodGroup(
+        metadata=ObjectMeta(name="g", namespace="default"),
+        spec=PodGroupSpec(scheduling_constraints=PodGroupSchedulingConstraints(topology=topology)),
+    )
+    state.replace("test", [group])
+    objects = state.snapshot.objects
+    assert {name for name, entry in UNSUPPORTED.items() if entry.uses(pod, objects)} == needed

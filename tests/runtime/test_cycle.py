@@ -266,7 +266,13 @@ def test_a_single_plugin_that_is_not_built_refuses_the_pods_that_need_it() -> No
         "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "PodGroupPodsCount"}]}}}],
     }
     pod = pod_manifest(spec={"schedulingGroup": {"podGroupName": "group"}})
-    document = explain([node_manifest()], pod, config)
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "group", "namespace": "default"},
+        "spec": {"schedulingConstraints": {"topology": [{"key": "zone"}]}},
+    }
+    document = explain([node_manifest(), group], pod, config)
     assert document["status"]["code"] == "UnschedulableAndUnresolvable"
     assert document["status"]["reasons"] == ["plugin PodGroupPodsCount is not supported yet"]
     assert document["selected"] is None

@@ -52,6 +52,7 @@ class TableWriter:
         self._classes = SharedValues(self.pods.classes, _copy_of_class)
         self._affinities = SharedValues(self.pods.affinities, _copy_of_class)
         self._nominated = SharedValues(self.pods.nominated, dict)
+        self._groups = SharedValues(self.pods.groups, dict)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -68,6 +69,7 @@ class TableWriter:
             old.classes.copy(),
             old.affinities.copy(),
             old.nominated.copy(),
+            old.groups.copy(),
         )
         twin = TableWriter(self.nodes.fork(), pods, self.objects.fork())
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
@@ -76,6 +78,7 @@ class TableWriter:
         twin._classes = self._classes.fork(pods.classes)
         twin._affinities = self._affinities.fork(pods.affinities)
         twin._nominated = self._nominated.fork(pods.nominated)
+        twin._groups = self._groups.fork(pods.groups)
         return twin
 
     def put_node(self, node: Node, amounts: dict[str, int]) -> None:
@@ -153,6 +156,8 @@ class TableWriter:
         pod, row, kind = record.pod, record.row, record.kind
         uid = pod.metadata.uid
         self.changes.append((row, record, 1))
+        if (group := pod.group) is not None:
+            _add(self._groups, group, uid)
         if row == UNPLACED:
             if pod.spec.node_name:
                 _add(self._waiting, pod.spec.node_name, uid)
@@ -177,6 +182,8 @@ class TableWriter:
         pod, row, kind = record.pod, record.row, record.kind
         uid = pod.metadata.uid
         self.changes.append((row, record, -1))
+        if (group := pod.group) is not None:
+            _discard(self._groups, group, uid)
         if row == UNPLACED:
             if pod.spec.node_name:
                 _discard(self._waiting, pod.spec.node_name, uid)
@@ -239,10 +246,11 @@ def _has_storage(pod: Pod) -> bool:
 
 
 def _same_place(old: PodRecord, new: PodRecord) -> bool:
-    """True when nothing that is counted by row differs."""
+    """True when nothing that is counted differs."""
     return (
         old.row == new.row
         and old.pod.spec.node_name == new.pod.spec.node_name
         and old.pod.status.nominated_node_name == new.pod.status.nominated_node_name
+        and old.pod.spec.scheduling_group == new.pod.spec.scheduling_group
         and old.kind == new.kind
     )

@@ -74,11 +74,11 @@ _GATE_OF = {
 
 _SINCE = {
     "NodeDeclaredFeatures": KubeVersion(1, 35),
-    "GangScheduling": KubeVersion(1, 35),
+    "GangScheduling": KubeVersion(1, 36),
     "TopologyPlacementGenerator": KubeVersion(1, 36),
     "PodGroupPodsCount": KubeVersion(1, 36),
 }
-"""The first release of plugins that not every release has."""
+"""The first release of plugins that not every release has, or has as they are followed here."""
 
 _DEVICES_SCORE_SINCE = KubeVersion(1, 35)
 """Before, DynamicResources had no Score."""

@@ -30,11 +30,17 @@ from mooring.framework.resources import is_extended_resource
 
 
 def check_gates(gates: Gates) -> Iterator[FieldError]:
-    """Feature gates that the release doesn't let anybody turn off; kube-scheduler refuses them too."""
+    """Feature gates that can't be set so, in kube-scheduler or here."""
     for name in gates.locked():
         yield FieldError(
             f"feature-gates.{name}",
             f"can't be false: Kubernetes {gates.version} locks it to true",
+        )
+    for name, needed in gates.unmet():
+        yield FieldError(f"feature-gates.{name}", f"can't be true without {needed}=true")
+    for name in gates.not_followed():
+        yield FieldError(
+            f"feature-gates.{name}", f"is not supported for Kubernetes {gates.version}; leave it false"
         )
 
 

@@ -53,7 +53,7 @@ from mooring.framework.state import ClusterState
 from mooring.framework.status import SUCCESS, Code, Status
 from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView, Snapshot
-from mooring.framework.waiting import WaitingPod, WaitingPods
+from mooring.framework.waiting import PodsToActivate, WaitingPod, WaitingPods
 
 __all__ = [
     "EVERY_EVENT",
@@ -98,6 +98,7 @@ __all__ = [
     "PluginFactory",
     "Pod",
     "PodTable",
+    "PodsToActivate",
     "PostBindPlugin",
     "PostFilterPlugin",
     "PreBindPlugin",

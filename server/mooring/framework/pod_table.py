@@ -95,6 +95,7 @@ class PodTable:
         classes: The distinct kinds of placed pods.
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
         nominated: UIDs of the pods without a node, by the name of the node that preemption made room on.
+        groups: UIDs of the pods of each pod group, placed or not, by its namespace and name.
     """
 
     records: dict[str, PodRecord] = field(default_factory=dict)
@@ -103,6 +104,7 @@ class PodTable:
     classes: dict[ClassKey, PodClass] = field(default_factory=dict)
     affinities: dict[AffinityKey, AffinityClass] = field(default_factory=dict)
     nominated: dict[str, dict[str, None]] = field(default_factory=dict)
+    groups: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """How many pods there are, placed or not."""
@@ -119,6 +121,10 @@ class PodTable:
     def with_storage_on(self, row: int) -> Iterator[Pod]:
         """The pods on a node that have a claim or a disk, in the order in which they came."""
         yield from self._pods(self.with_storage.get(row, {}))
+
+    def in_group(self, group: tuple[str, str]) -> Iterator[Pod]:
+        """The pods of a pod group, in the order in which they came."""
+        yield from self._pods(self.groups.get(group, {}))
 
     def pending(self) -> Iterator[Pod]:
         """The pods that no node was chosen for, in the order in which they came."""

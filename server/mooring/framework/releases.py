@@ -49,11 +49,15 @@ class FeatureGate:
         known_since: The first release that has it; before, setting it changes nothing.
         on_since: The release in which it came to be on unless set otherwise; None = it is off.
         locked_since: The release since which it can't be set otherwise; None = it can.
+        needs: Another gate that has to be on with it; "" = none.
+        followed_since: The release since which mooring can do what it does; before, it can't be turned on.
     """
 
     known_since: KubeVersion
     on_since: KubeVersion | None = None
     locked_since: KubeVersion | None = None
+    needs: str = ""
+    followed_since: KubeVersion | None = None
 
 
 FEATURE_GATES: Mapping[str, FeatureGate] = {
@@ -65,8 +69,11 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     "DRAExtendedResource": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36)),
     "SchedulerAsyncPreemption": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
     "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
-    "GangScheduling": FeatureGate(KubeVersion(1, 35)),
-    "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36)),
+    "GenericWorkload": FeatureGate(KubeVersion(1, 35)),
+    "GangScheduling": FeatureGate(
+        KubeVersion(1, 35), needs="GenericWorkload", followed_since=KubeVersion(1, 36)
+    ),
+    "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36), needs="GenericWorkload"),
     "StorageCapacityScoring": FeatureGate(KubeVersion(1, 33)),
     "VolumeLimitScaling": FeatureGate(KubeVersion(1, 35)),
     "TaintTolerationComparisonOperators": FeatureGate(KubeVersion(1, 35)),
@@ -109,6 +116,22 @@ class Gates:
             and self.version >= gate.locked_since
             and not value
         )
+
+    def unmet(self) -> list[tuple[str, str]]:
+        """The gates that are on without the one that they need, and which that is."""
+        return [
+            (name, gate.needs)
+            for name, gate in FEATURE_GATES.items()
+            if gate.needs and self.enabled(name) and not self.enabled(gate.needs)
+        ]
+
+    def not_followed(self) -> list[str]:
+        """The gates that are on although mooring doesn't do at this release what they do."""
+        return [
+            name
+            for name, gate in FEATURE_GATES.items()
+            if gate.followed_since is not None and self.version < gate.followed_since and self.enabled(name)
+        ]
 
     def without_effect(self) -> list[str]:
         """The gates that were set although mooring, at this release, does not act on them."""

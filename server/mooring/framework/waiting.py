@@ -6,6 +6,7 @@ Mirrors ``WaitingPod`` of ``k8s.io/kube-scheduler/framework`` (interface.go) and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from mooring.framework.objects import Pod
@@ -59,3 +60,14 @@ class _NobodyWaits:
 
 NOBODY_WAITS: WaitingPods = _NobodyWaits()
 """For where nothing is committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodsToActivate:
+    """Pods to be tried again at once, whatever they wait for.
+
+    A Permit plugin writes it to the CycleState, under this class; the scheduler looks there when the pod of
+    the cycle has its node. Mirrors ``PodsToActivate`` of ``framework/interface.go``.
+    """
+
+    pods: tuple[Pod, ...] = ()

@@ -8,41 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from mooring.framework import Pod
+from mooring.framework import ObjectTable, Pod
+from mooring.framework.objects import PodGroup
 
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A plugin that is not built.
+    """A plugin that is not built, and that takes no arguments.
 
     Attributes:
-        name: Its name in configurations.
         points: The extension points it has in kube-scheduler, as configurations spell them.
-        args: The dataclass of its arguments, or None.
-        uses: Whether a pod can't be placed rightly without it.
+        uses: Whether a pod can't be placed rightly without it, given the cluster's objects.
     """
 
-    name: str
     points: frozenset[str]
-    args: type[Any] | None
-    uses: Callable[[Pod], bool]
+    uses: Callable[[Pod, ObjectTable], bool]
 
 
-def _is_in_group(pod: Pod) -> bool:
-    return pod.spec.scheduling_group is not None
+def _has_placements(pod: Pod, objects: ObjectTable) -> bool:
+    """Whether the pods of its group have to share a value of a node label."""
+    if pod.group is None:
+        return False
+    namespace, name = pod.group
+    group = objects.get(PodGroup, name, namespace)
+    constraints = group.spec.scheduling_constraints if group is not None else None
+    return constraints is not None and bool(constraints.topology)
 
 
-def _entry(name: str, points: str, args: type[Any] | None, uses: Callable[[Pod], bool]) -> Unsupported:
-    return Unsupported(name, frozenset(points.split()), args, uses)
-
-
-_ENTRIES = (
-    _entry("GangScheduling", "preEnqueue permit", None, _is_in_group),
-    _entry("TopologyPlacementGenerator", "placementGenerate", None, _is_in_group),
-    _entry("PodGroupPodsCount", "placementScore", None, _is_in_group),
-)
-
-UNSUPPORTED: Mapping[str, Unsupported] = {entry.name: entry for entry in _ENTRIES}
+UNSUPPORTED: Mapping[str, Unsupported] = {
+    "TopologyPlacementGenerator": Unsupported(frozenset({"placementGenerate"}), _has_placements),
+    "PodGroupPodsCount": Unsupported(frozenset({"placementScore"}), _has_placements),
+}
 """By name, in the order in which kube-scheduler lists them by default."""

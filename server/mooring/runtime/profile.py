@@ -18,6 +18,7 @@ from mooring.framework import (
     FilterPlugin,
     Handle,
     NodeView,
+    ObjectTable,
     PermitPlugin,
     Plugin,
     Pod,
@@ -52,13 +53,13 @@ class UnsupportedPlugin(PreFilterPlugin[None]):
 
     name = "Unsupported"
 
-    def __init__(self, name: str, uses: Callable[[Pod], bool], handle: Handle) -> None:
+    def __init__(self, name: str, uses: Callable[[Pod, ObjectTable], bool], handle: Handle) -> None:
         super().__init__(None, handle)
         self._reason = f"plugin {name} is not supported yet"
         self._uses = uses
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        return Status.unresolvable(self._reason) if self._uses(pod) else Status.skip()
+        return Status.unresolvable(self._reason) if self._uses(pod, nodes.snapshot.objects) else Status.skip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,7 @@ class _Catalog(Mapping[str, PluginDescription]):
             return PluginDescription(name, frozenset(points_of(kind)), kind.Args, in_tree, supported=True)
         if name in UNSUPPORTED:
             missing = UNSUPPORTED[name]
-            return PluginDescription(name, missing.points, missing.args, in_tree=True, supported=False)
+            return PluginDescription(name, missing.points, None, in_tree=True, supported=False)
         raise KeyError(name)
 
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	podutil "k8s.io/kubernetes/pkg/api/pod"
@@ -25,7 +26,8 @@ import (
 )
 
 // rawScenario is one input line. Config null is the default configuration; profile null follows the pod; feature gates
-// are those that differ from the release's defaults. With steps it is a sequence, and has no pod of its own.
+// are those that differ from the release's defaults. With steps it is a sequence, and has no pod of its own. With changes
+// it asks what they mean for a pod that waits.
 type rawScenario struct {
 	ID          json.RawMessage   `json:"id"`
 	Objects     []json.RawMessage `json:"objects"`
@@ -35,6 +37,7 @@ type rawScenario struct {
 	AlwaysScore bool              `json:"always_score"`
 	Gates       map[string]bool   `json:"feature_gates"`
 	Steps       []rawStep         `json:"steps"`
+	Changes     []rawChange       `json:"changes"`
 }
 
 type scenario struct {
@@ -81,6 +84,12 @@ func parseScenario(line []byte) (*scenario, error) {
 	return s, nil
 }
 
+// clusterScoped are the kinds that have no namespace.
+var clusterScoped = sets.New(
+	"CSIDriver", "CSINode", "DeviceClass", "Namespace", "Node", "PersistentVolume", "PriorityClass", "ResourceSlice", "StorageClass",
+	"VolumeAttachment", "VolumeAttributesClass",
+)
+
 // parseObject decodes a manifest, defaults and checks it as the API server does, and gives it a namespace and a UID if
 // it has none.
 func parseObject(raw []byte) (runtime.Object, error) {
@@ -99,8 +108,8 @@ func parseObject(raw []byte) (runtime.Object, error) {
 	if accessor.GetName() == "" {
 		return nil, errors.New("metadata.name: required")
 	}
-	if pod, ok := obj.(*v1.Pod); ok && pod.Namespace == "" {
-		pod.Namespace = v1.NamespaceDefault
+	if accessor.GetNamespace() == "" && !clusterScoped.Has(obj.GetObjectKind().GroupVersionKind().Kind) {
+		accessor.SetNamespace(v1.NamespaceDefault)
 	}
 	if accessor.GetUID() == "" {
 		accessor.SetUID(types.UID(accessor.GetNamespace() + "/" + accessor.GetName()))

@@ -236,6 +236,14 @@ class Pod(Object, frozen=True):
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     @property
+    def group(self) -> tuple[str, str] | None:
+        """Namespace and name of its pod group; None when it has none."""
+        group = self.spec.scheduling_group
+        if group is None or group.pod_group_name is None:
+            return None
+        return self.metadata.namespace, group.pod_group_name
+
+    @property
     def finished(self) -> bool:
         """True when the pod has ended and holds nothing of its node any more."""
         return self.status.phase in ("Succeeded", "Failed")

@@ -1,0 +1,1 @@
+"""GangScheduling: a gang's pods are bound together or not at all."""

@@ -1,0 +1,92 @@
+"""A gang's pods are bound together or not at all. Mirrors ``plugins/gangscheduling/gangscheduling.go``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mooring.framework import (
+    SUCCESS,
+    Code,
+    CycleState,
+    HintedEvent,
+    PermitPlugin,
+    Pod,
+    PodsToActivate,
+    PreEnqueuePlugin,
+    Status,
+)
+from mooring.framework.objects import GangSchedulingPolicy, PodGroup
+from mooring.plugins.gang_scheduling.hints import EVENTS
+
+LONGEST_WAIT_SECONDS = 300.0
+"""So long a pod waits at Permit for the rest of its gang."""
+
+REASON_COMING = "waiting for minCount pods from a gang to appear in scheduling queue"
+REASON_WAITING = "waiting for minCount pods from a gang to be scheduled"
+
+
+class GangScheduling(PreEnqueuePlugin[None], PermitPlugin[None]):
+    """Holds the pods of a gang back until there are enough of them, and then until enough have a node.
+
+    Pods are decided one by one: those that have their node keep it while they wait for the others.
+    """
+
+    name = "GangScheduling"
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        if pod.group is None:
+            return SUCCESS
+        found = self._pod_group(pod.group)
+        if found is None:
+            name = pod.group[1]
+            return Status.unresolvable(
+                f'waiting for pods\'s pod group "{name}" to appear in scheduling queue'
+            )
+        gang = _gang(found)
+        if gang is None or len(self._known(pod)) >= gang.min_count:
+            return SUCCESS
+        return Status.unresolvable(REASON_COMING)
+
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
+        if pod.group is None:
+            return SUCCESS, 0.0
+        found = self._pod_group(pod.group)
+        if found is None:
+            namespace, name = pod.group
+            missing = f'podgroup.scheduling.k8s.io "{name}" not found'
+            return Status.error(f"failed to get podGroup {namespace}/{name}: {missing}"), 0.0
+        gang = _gang(found)
+        if gang is None:
+            return SUCCESS, 0.0
+        known = self._known(pod)
+        scheduled = [uid for uid, other in known.items() if other is pod or other.spec.node_name]
+        if len(scheduled) < gang.min_count:
+            missing_pods = [other for uid, other in known.items() if uid not in scheduled]
+            state.write(PodsToActivate, PodsToActivate(tuple(missing_pods)))
+            return Status(Code.WAIT, (REASON_WAITING,)), LONGEST_WAIT_SECONDS
+        for uid in scheduled:
+            waiting = self.handle.waiting.get(uid)
+            if waiting is not None:
+                waiting.allow(self.name)
+        return SUCCESS, 0.0
+
+    def _pod_group(self, group: tuple[str, str]) -> PodGroup | None:
+        namespace, name = group
+        return self.handle.snapshot().objects.get(PodGroup, name, namespace)
+
+    def _known(self, pod: Pod) -> dict[str, Pod]:
+        """The pods of the group by UID, ``pod`` as it is given. All those that wait go by one scheduler."""
+        members = self.handle.snapshot().pods.in_group(pod.group) if pod.group is not None else ()
+        known = {
+            member.metadata.uid: member
+            for member in members
+            if member.spec.node_name or member.spec.scheduler_name == pod.spec.scheduler_name
+        }
+        return known | {pod.metadata.uid: pod}
+
+
+def _gang(group: PodGroup) -> GangSchedulingPolicy | None:
+    return group.spec.scheduling_policy.gang
