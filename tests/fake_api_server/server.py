@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from mooring.cluster.api import ApiServer, ClientOptions
 from tests.fake_api_server.faults import Faults
 from tests.fake_api_server.handler import Handler
 from tests.fake_api_server.history import History
@@ -138,6 +139,20 @@ class FakeApiServer:
         text = _KUBECONFIG.replace("SERVER", self.url).replace("USER", "tester")
         path.write_text(text.replace("CREDENTIALS", credentials))
         return path
+
+    def client(self, **options: Any) -> ApiServer:
+        """A client of this server; ``options`` as ``ClientOptions`` has them."""
+
+        def load() -> Any:
+            from kubernetes.client import Configuration
+
+            configuration = Configuration()
+            configuration.host = self.url
+            if self.token:
+                configuration.api_key["BearerToken"] = f"Bearer {self.token}"
+            return configuration
+
+        return ApiServer(load, ClientOptions(**options))
 
     def add(self, *items: Mapping[str, Any]) -> list[Manifest]:
         """Stores objects as they are; returns them with what every object gets."""

@@ -110,7 +110,7 @@ class Store:
                     self._lists[plural, namespace, version] = items
                     while len(self._lists) > _KEPT_LISTS:
                         del self._lists[next(iter(self._lists))]
-            elif version <= self.compacted or (plural, namespace, version) not in self._lists:
+            elif version < self.compacted or (plural, namespace, version) not in self._lists:
                 raise RefusedError(
                     410,
                     "Expired",

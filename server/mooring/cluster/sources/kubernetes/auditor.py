@@ -97,10 +97,15 @@ class Auditor:
         if reflector is None:
             return None
         lists = reflector.lists
+        told = reflector.known.position
         page = reflector.lister.page("", 1, self._timers.probe_timeout)
+        version = int(page.metadata.resource_version)
+        if version < told:
+            log.warning("the API server is at version %d, behind %d, which was told before", version, told)
+            return None
         self.answered_at = time.monotonic()
         objects = len(page.items or ()) + page.metadata.remaining_item_count
-        return _Count(reflector, lists, int(page.metadata.resource_version), objects)
+        return _Count(reflector, lists, version, objects)
 
     def _compare_all(self) -> None:
         for reflector in self._reflectors:

@@ -32,6 +32,7 @@ from mooring.framework.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
+from mooring.framework.objects import Pod
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +127,10 @@ class Reflector:
         except GoneError as error:
             self._list_needed = f"the server forgot the rest: {error}"
             pause = self._failed()
-            return pause if self._failures > 1 else 0.0
+            if self._failures == 1:
+                return 0.0
+            self._note(self._list_needed)
+            return pause
         except (NotFoundError, PermissionDeniedError) as error:
             self._miss(error)
             return self._failed(self._timers.unavailable_retry)
@@ -254,8 +258,13 @@ class Reflector:
     def _apply(self, type_: str, data: bytes, identity: Identity) -> None:
         item = None if type_ == "DELETED" else self.lister.read(data)
         gone = Remove(self.resource.kind, identity.namespace, identity.name)
-        change: Change = gone if item is None else Put(item)
-        self._state.apply(self._source, [change])
+        changes: list[Change] = [gone] if item is None else [Put(item)]
+        if isinstance(item, Pod) and item.finished:
+            # Nothing displaces the pod that had the name before, if its end was never told.
+            known = self._state.find_pod(identity.namespace, identity.name)
+            if known is not None and known.metadata.uid != identity.uid:
+                changes.insert(0, gone)
+        self._state.apply(self._source, changes)
         if type_ == "DELETED":
             self.known.remove(identity.key, identity.version)
         else:
