@@ -12,7 +12,7 @@ from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import KINDS, ClusterObject, Put, Remove
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Object, PersistentVolume, Service, StorageClass
+from mooring.framework.objects import Object, ObjectMeta, PersistentVolume, Service, StorageClass
 from mooring.framework.pod_table import UNPLACED
 from mooring.testing.builders import make_node
 
@@ -168,3 +168,46 @@ def test_forks_share_nothing_that_changes_and_equal_versions_mean_equal_objects(
             objects = state.snapshot.objects
             assert list(objects.all(Service)) == list(model.values())
             assert known.setdefault(objects.version(Service), list(model.values())) == list(model.values())
+
+
+def versioned(version: str, uid: str = "u", **labels: str) -> Service:
+    return Service(metadata=ObjectMeta("s", "default", uid, version, labels))
+
+
+@pytest.mark.parametrize(
+    ("written", "delivered", "shown"),
+    [
+        pytest.param("", versioned("9"), "assumed", id="not written yet: stays"),
+        pytest.param("7", versioned("6"), "assumed", id="an older version: stays"),
+        pytest.param("7", versioned("7"), "delivered", id="that version: over"),
+        pytest.param("7", versioned("10"), "delivered", id="a newer one, by number: over"),
+        pytest.param("", versioned("9", uid="other"), "delivered", id="another object of that name: over"),
+    ],
+)
+def test_an_assumption_lasts_until_the_source_has_caught_up(
+    written: str, delivered: Service, shown: str
+) -> None:
+    state = State()
+    state.replace("test", [versioned("5")])
+    assumed = versioned(written, assumed="yes")
+    state.assume_object(assumed)
+    assert state.snapshot.objects.get(Service, "s", "default") == assumed
+    before = state.version
+    state.apply("test", [Put(delivered)])
+    found = state.snapshot.objects.get(Service, "s", "default")
+    assert found == {"assumed": assumed, "delivered": delivered}[shown]
+    assert (state.version > before) == (shown == "delivered")
+    state.forget_object(Service, "s", "default")
+    assert state.snapshot.objects.get(Service, "s", "default") == delivered
+
+
+def test_an_assumption_ends_with_its_object_and_never_shows_in_an_older_fork() -> None:
+    state = State()
+    state.replace("test", [versioned("5")])
+    fork = state.fork()
+    state.assume_object(versioned("", assumed="yes"))
+    assert fork.snapshot.objects.get(Service, "s", "default") == versioned("5")
+    state.apply("test", [Remove("Service", "default", "s")])
+    assert state.snapshot.objects.get(Service, "s", "default") is None
+    state.forget_object(Service, "s", "default")
+    assert state.snapshot.objects.get(Service, "s", "default") is None

@@ -14,7 +14,6 @@ from mooring.plugins.volume_binding.plugin import (
 )
 from tests.plugins.harness import make, pre_filter, reasons
 from tests.plugins.storage import (
-    DRIVER,
     NODES,
     ZONE,
     claim,
@@ -204,17 +203,3 @@ def test_scores_by_room_are_refused_by_name(objects: list[dict[str, Any]], code:
     said = plugin.pre_score(state, pod, nodes)
     assert said.code is code
     assert code is not Code.ERROR or SCORING_GATE in said.message
-
-
-@pytest.mark.parametrize(
-    ("objects", "placed"),
-    [
-        pytest.param([claim(volume="pv"), volume()], True, id="all bound"),
-        pytest.param([claim(), storage_class(provisioner=DRIVER)], False, id="one waits"),
-    ],
-)
-def test_only_pods_whose_claims_are_bound_are_placed(objects: list[dict[str, Any]], placed: bool) -> None:
-    plugin, state, pod = make(VolumeBinding), CycleState(), pod_using("c")
-    plugin.pre_filter(state, pod, view(*NODES, *objects))
-    assert plugin.reserve(state, pod, "a").ok is placed
-    assert plugin.pre_bind(state, pod, "a").ok

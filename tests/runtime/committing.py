@@ -13,7 +13,8 @@ from typing import Any
 from mooring.cluster.api import ApiServer, ClientOptions
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.cluster_api import KubernetesApi
-from mooring.cluster.decoding import decode_pod
+from mooring.cluster.decoding import decode_pod, from_manifest
+from mooring.cluster.kinds import KINDS
 from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework import BindOutcome, Leadership, Plugin, Pod
@@ -24,6 +25,7 @@ from mooring.runtime.assembly import build_engine
 from mooring.runtime.binding_cycle import BindingCycle
 from mooring.runtime.engine import Engine
 from mooring.runtime.placing import Committer
+from mooring.runtime.registry import new_in_tree_registry
 from mooring.testing import make_node
 from mooring.testing.builders import pod_manifest
 from tests.fake_api_server import FakeApiServer
@@ -61,10 +63,10 @@ class World:
         self.committer = Committer(self.cycle)
 
     def add(self, *manifests: dict[str, Any]) -> list[Pod]:
-        """Pods that the API server has and that the state has heard of."""
+        """Objects that the API server has and that the state has heard of; returns the pods of them."""
         self.fake.add(*manifests)
         self.sync()
-        return [self.pod(manifest["metadata"]["name"]) for manifest in manifests]
+        return [self.pod(item["metadata"]["name"]) for item in manifests if item["kind"] == "Pod"]
 
     def pod(self, name: str) -> Pod:
         """The pod as the API server has it."""
@@ -74,9 +76,10 @@ class World:
 
     def sync(self) -> None:
         """The state hears of everything, as from a fresh list."""
-        pods = [decode_pod(json.dumps(item).encode()) for item in self.fake.all("Pod")]
         nodes = [node for node in self.state.snapshot.nodes.nodes if node is not None]
-        self.state.replace("test", [*nodes, *pods])
+        served = {kind.kind for kind in self.fake.kinds.values()} & (KINDS.keys() - {"Node"})
+        items = [from_manifest(item) for kind in sorted(served) for item in self.fake.all(kind)]
+        self.state.replace("test", [*nodes, *items])
 
     def bind(self, pod: Pod, node: str, **how: Any) -> BindOutcome | str:
         """Bind, and keep how it ended."""
@@ -142,7 +145,7 @@ def committing(
         reader = KubernetesApi(api)
         state = State()
         state.replace("test", [make_node(name, allocatable={ROOM: room}) for name in nodes])
-        registry = registry_of(plugins)
+        registry = registry_of([plugin for plugin in plugins if plugin.name not in new_in_tree_registry()])
         document = profile([NodeResourcesFit, *plugins])
         engine = build_engine(
             from_document(document, registry.catalog()),

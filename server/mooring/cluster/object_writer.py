@@ -20,10 +20,38 @@ class ObjectWriter:
     def __init__(self, table: ObjectTable) -> None:
         self.table = table
         self._kinds: SharedValues[type[Object], KindObjects] = SharedValues(table.kinds, _copied)
+        self._delivered: dict[tuple[type[Object], ObjectKey], TabledObject | None] = {}
 
     def put(self, item: TabledObject) -> bool:
-        """Adds or replaces an object; False when it was there just like this."""
+        """Adds or replaces an object; False when it was there just like this.
+
+        What is assumed of the object stays in the table until ``item`` is known to be newer.
+        """
         kind, key = type(item), (item.metadata.namespace, item.metadata.name)
+        if (kind, key) in self._delivered:
+            if not _has_caught_up(item, self.find(kind, key)):
+                self._delivered[kind, key] = item
+                return False
+            del self._delivered[kind, key]
+        return self._show(kind, key, item)
+
+    def assume(self, item: TabledObject) -> None:
+        """Show ``item`` in the table in place of what was delivered of it."""
+        kind, key = type(item), (item.metadata.namespace, item.metadata.name)
+        self._delivered.setdefault((kind, key), self.find(kind, key))
+        self._show(kind, key, item)
+
+    def forget(self, kind: type[Object], key: ObjectKey) -> None:
+        """Take back ``assume``; nothing happens when nothing is assumed of the object."""
+        if (kind, key) not in self._delivered:
+            return
+        delivered = self._delivered.pop((kind, key))
+        if delivered is None:
+            self.remove(kind, key)
+        else:
+            self._show(kind, key, delivered)
+
+    def _show(self, kind: type[Object], key: ObjectKey, item: TabledObject) -> bool:
         if self.find(kind, key) == item:
             return False
         objects = self._kinds.writable(kind)
@@ -35,7 +63,8 @@ class ObjectWriter:
         return True
 
     def remove(self, kind: type[Object], key: ObjectKey) -> None:
-        """Removes an object that is there."""
+        """Removes an object that is there, and what is assumed of it."""
+        self._delivered.pop((kind, key), None)
         objects = self._kinds.writable(kind)
         if objects is None:
             raise KeyError(key)
@@ -47,12 +76,32 @@ class ObjectWriter:
         objects = self.table.kinds.get(kind)
         return objects.by_key.get(key) if objects else None  # type: ignore[return-value] # what was put
 
+    def find_delivered(self, kind: type[Object], key: ObjectKey) -> TabledObject | None:
+        """The object as its source delivered it, without what is assumed of it."""
+        return self._delivered[kind, key] if (kind, key) in self._delivered else self.find(kind, key)
+
     def fork(self) -> ObjectWriter:
         """The writer of a copy, which shares each kind with the original until one of the two changes it."""
         twin = ObjectWriter(ObjectTable(self.table.kinds.copy()))
         twin._kinds = self._kinds.fork(twin.table.kinds)
+        twin._delivered = self._delivered.copy()
         return twin
 
 
 def _copied(objects: KindObjects) -> KindObjects:
     return replace(objects, by_key=objects.by_key.copy())
+
+
+def _has_caught_up(delivered: TabledObject, assumed: TabledObject | None) -> bool:
+    """Whether a delivery shows what is assumed, or what came after it, another object of that name included.
+
+    What was not written yet has no version, and no delivery shows it. Versions of one kind are ordered
+    numbers (KEP-5504); of others only equality counts.
+    """
+    if assumed is None or assumed.metadata.uid != delivered.metadata.uid:
+        return True
+    written = assumed.metadata.resource_version
+    seen = delivered.metadata.resource_version
+    if written.isdecimal() and seen.isdecimal():
+        return int(seen) >= int(written)
+    return bool(written) and seen == written

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
 from mooring.cluster.holdings import Holdings
-from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, Remove
+from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, Remove, TabledObject
 from mooring.cluster.listeners import Listeners
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
@@ -21,7 +21,7 @@ from mooring.framework.cluster_events import Listener
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectKey, ObjectTable
-from mooring.framework.objects import Node, Pod
+from mooring.framework.objects import Node, Object, Pod
 from mooring.framework.pod_table import PodKind, PodRecord, PodTable
 from mooring.framework.resources import NEWEST_RULES, PodUsage, ResourceRules, pod_usage
 from mooring.framework.state import RowChange
@@ -104,6 +104,16 @@ class State:
                 self._writer.put_pod(delivered, pod_usage(delivered, self.rules))
             self._publish()
 
+    def assume_object(self, item: TabledObject) -> None:
+        with self.lock:
+            self._writer.assume_object(item)
+            self._publish()
+
+    def forget_object(self, kind: type[Object], name: str, namespace: str = "") -> None:
+        with self.lock:
+            self._writer.forget_object(kind, (namespace, name))
+            self._publish()
+
     def nominate(self, uid: str, node_name: str) -> None:
         with self.lock:
             record = self.snapshot.pods.records.get(uid)
@@ -184,8 +194,7 @@ class State:
     def find_pod(self, namespace: str, name: str) -> Pod | None:
         """The pod of that name as it is now; only pods that a source delivered have a name here."""
         with self.lock:
-            uid = self._holdings.pod_uid(namespace, name)
-            record = self.snapshot.pods.records.get(uid) if uid else None
+            record = self.snapshot.pods.records.get(self._holdings.pod_uid(namespace, name) or "")
             return record.pod if record else None
 
     def count_of(self, source: str, kind: str) -> int:
@@ -201,11 +210,8 @@ class State:
 
     def _remove(self, source: str, change: Remove) -> None:
         known = self._holdings.find(source, change)
-        if known is None:
-            return
-        if change.uid and change.uid != self._uid_of(change.kind, known):
-            return
-        self._drop(source, change.kind, known)
+        if known and change.uid in ("", self._uid_of(change.kind, known)):
+            self._drop(source, change.kind, known)
 
     def _uid_of(self, kind: str, name: str) -> str:
         if kind == "Pod":
@@ -225,7 +231,7 @@ class State:
             old = self.snapshot.nodes.nodes[self.snapshot.nodes.index[name]]
             self._writer.remove_node(name)
         else:
-            old = self._writer.objects.find(KINDS[kind], _key(name))
+            old = self._writer.objects.find_delivered(KINDS[kind], _key(name))
             self._writer.remove_object(KINDS[kind], _key(name))
         self._holdings.discard(source, kind, name)
         self._listeners.tell(kind, old, None)
@@ -245,7 +251,8 @@ class State:
             if before != pod:
                 self._listeners.tell("Pod", before, pod)
         for item in batch.objects.values():
-            known = self._writer.objects.find(type(item), (item.metadata.namespace, item.metadata.name))
+            key = item.metadata.namespace, item.metadata.name
+            known = self._writer.objects.find_delivered(type(item), key)
             if known != item:
                 self._writer.put_object(item)
                 self._listeners.tell(type(item).__name__, known, item)

@@ -147,6 +147,16 @@ class TableWriter:
         if self.objects.put(item):
             self.changes.append((UNPLACED, None, 0))
 
+    def assume_object(self, item: TabledObject) -> None:
+        """Shows an object as it was decided to be."""
+        self.objects.assume(item)
+        self.changes.append((UNPLACED, None, 0))
+
+    def forget_object(self, kind: type[Object], key: ObjectKey) -> None:
+        """Shows it as it was delivered."""
+        self.objects.forget(kind, key)
+        self.changes.append((UNPLACED, None, 0))
+
     def remove_object(self, kind: type[Object], key: ObjectKey) -> None:
         """Removes an object that is neither node nor pod."""
         self.objects.remove(kind, key)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 from mooring.framework.cluster_api import ClusterApi
 from mooring.framework.errors import UnavailableError
-from mooring.framework.objects import Pod
+from mooring.framework.objects import Object, Pod
 from mooring.framework.releases import NEWEST, Gates, KubeVersion
 from mooring.framework.view import Snapshot
 from mooring.framework.waiting import NOBODY_WAITS, WaitingPods
@@ -92,6 +93,35 @@ class Clock(Protocol):
         ...
 
 
+class Assumptions(Protocol):
+    """Shows objects of the object table as they are about to be, so that other decisions count on it.
+
+    The methods are those of ``ClusterState``. With the lock held, what was read is still true when it is
+    written.
+    """
+
+    lock: threading.RLock
+
+    def assume_object(self, item: Any) -> None:
+        """Show ``item``."""
+        ...
+
+    def forget_object(self, kind: type[Object], name: str, namespace: str = "") -> None:
+        """Show what a source delivered again."""
+        ...
+
+
+class _NoAssumptions:
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+
+    def assume_object(self, item: Any) -> None:
+        """Nobody would see it."""
+
+    def forget_object(self, kind: type[Object], name: str, namespace: str = "") -> None:
+        """Nothing was assumed."""
+
+
 def _uncounted(plugin: str, event: str) -> None:
     """For handles of tests and offline commands."""
 
@@ -110,6 +140,7 @@ class Handle:
         feature_gates: Gates set by the operator; absent = the release's default.
         cluster: Reads and writes at the API server; None without one.
         waiting: The pods that a Permit plugin makes wait.
+        assumptions: For Reserve: shows objects as they are about to be.
         count: ``(plugin, event)``: counts one event of the plugin, a word of its own such as
             ``refresh_failed``, in the metric ``mooring_plugin_events_total``.
     """
@@ -122,6 +153,7 @@ class Handle:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     cluster: ClusterApi | None = None
     waiting: WaitingPods = NOBODY_WAITS
+    assumptions: Assumptions = field(default_factory=_NoAssumptions)
     count: Callable[[str, str], None] = _uncounted
 
     @property

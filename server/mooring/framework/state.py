@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from mooring.framework.cluster_events import Listener
-from mooring.framework.objects import Node, Pod
+from mooring.framework.objects import Node, Object, Pod
 from mooring.framework.pod_table import PodKind, PodRecord
 from mooring.framework.view import Snapshot
 
@@ -53,6 +53,19 @@ class ClusterState(Protocol):
 
     def forget(self, uid: str) -> None:
         """Take back ``assume``; nothing happens when the pod isn't assumed."""
+        ...
+
+    def assume_object(self, item: Any) -> None:
+        """Show ``item``, of a kind in the object table, as it was decided to be.
+
+        Without a ``resource_version`` it was not written yet and stays until ``forget_object``; with one,
+        which the API server gave it, until a source delivers that version or a newer one. It ends with the
+        object.
+        """
+        ...
+
+    def forget_object(self, kind: type[Object], name: str, namespace: str = "") -> None:
+        """Take back ``assume_object``; nothing happens when nothing is assumed of the object."""
         ...
 
     def nominate(self, uid: str, node_name: str) -> None:

@@ -45,6 +45,7 @@ def build_engine(
         count=observer.plugin_event,
         cluster=cluster,
         waiting=waiting,
+        assumptions=state,
     )
     profiles = {
         effective.scheduler_name: build_profile(effective, registry, handle)

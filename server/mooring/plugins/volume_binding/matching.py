@@ -41,11 +41,15 @@ class Matching:
     Args:
         nodes: The nodes.
         with_attributes_classes: Whether volumes have classes of attributes (the gate VolumeAttributesClass).
+
+    Attributes:
+        given: By claim, the volume that it got; of several nodes, on one of them.
     """
 
     def __init__(self, nodes: NodeView, with_attributes_classes: bool) -> None:
         self._nodes = nodes
         self._with_attributes_classes = with_attributes_classes
+        self.given: dict[str, PersistentVolume] = {}
         self._taken: dict[str, Bools] = {}
         self._reached: dict[NodeSelector | None, Bools] = {}
 
@@ -72,23 +76,25 @@ class Matching:
             if volume.spec.claim_ref is not None:
                 # A volume kept for the claim is the only one that it can get, where it is not taken.
                 decided = undecided & ~self._taken_of(volume)
-                found |= self._take(volume, decided)
+                found |= self._take(volume, claim, decided)
                 undecided &= ~decided
         for volume in _fitting(claim, usable):
             if not undecided.any():
                 break
-            taken = self._take(volume, undecided)
+            taken = self._take(volume, claim, undecided)
             found |= taken
             undecided &= ~taken
         return found
 
-    def _take(self, volume: PersistentVolume, where: Bools) -> Bools:
-        """bool[K]: the volume can be had, and is now taken, on nodes of ``where``."""
+    def _take(self, volume: PersistentVolume, claim: PersistentVolumeClaim, where: Bools) -> Bools:
+        """bool[K]: the volume can be had, and is now the claim's, on nodes of ``where``."""
         required = required_of(volume)
         if required not in self._reached:
             self._reached[required] = reaches(required, self._nodes)
         taken = where & self._reached[required] & ~self._taken_of(volume)
         self._taken[volume.metadata.name] = self._taken_of(volume) | taken
+        if taken.any():
+            self.given[claim.metadata.name] = volume
         return taken
 
     def _taken_of(self, volume: PersistentVolume) -> Bools:

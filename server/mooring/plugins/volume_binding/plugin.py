@@ -25,6 +25,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.errors import MooringError
 from mooring.framework.objects import (
     CSIDriver,
     CSINode,
@@ -34,6 +35,7 @@ from mooring.framework.objects import (
     StorageClass,
 )
 from mooring.plugins.claims import owner_matters
+from mooring.plugins.volume_binding import binding
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
 from mooring.plugins.volume_binding.bound import check_bound
 from mooring.plugins.volume_binding.hints import EVENTS
@@ -51,6 +53,7 @@ SCORING_GATE = "StorageCapacityScoring"
 """The feature gate, off by default, with which nodes are scored by the room that they have for volumes."""
 
 _PRE_FILTER = "PreFilterVolumeBinding"
+_RESERVED = "ReserveVolumeBinding"
 _REASONS = (REASON_NODE, REASON_BIND, REASON_SPACE, REASON_GONE)
 
 
@@ -120,15 +123,42 @@ class VolumeBinding(
         return np.zeros(len(nodes), np.int64)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Only pods whose claims are bound can be placed: nothing here binds volumes."""
-        claims = state.get(_PRE_FILTER, PodClaims)
-        if claims is None or not claims.waiting:
+        """Keeps the volumes for the pod's claims: those that they get now, whatever Filter found then."""
+        if state.get(_PRE_FILTER, PodClaims) is None:
             return SUCCESS
-        names = ", ".join(claim.metadata.name for claim in claims.waiting)
-        return Status.unresolvable(f"claims without volumes: {names}; binding volumes is not supported")
+        with self.handle.assumptions.lock:
+            snapshot = self.handle.snapshot()
+            claims = claims_of(pod, snapshot.objects)
+            if isinstance(claims, str):
+                return Status.unresolvable(claims)
+            sorted_claims = sort_claims(claims, snapshot.objects)
+            if isinstance(sorted_claims, Status):
+                return sorted_claims
+            node = binding.node_view(snapshot, node_name)
+            with_classes = self.handle.gates.enabled(ATTRIBUTES_CLASS_GATE)
+            unmatched, without_room = check_waiting(sorted_claims.waiting, node, with_classes)
+            if not len(node) or (unmatched | without_room).any():
+                return Status.unschedulable(REASON_BIND)
+            volumes = binding.volumes_for(sorted_claims.waiting, node, with_classes)
+            binding.assume(volumes, self.handle)
+        state.write(_RESERVED, volumes)
+        return SUCCESS
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        return
+        volumes = state.get(_RESERVED, binding.PodVolumes)
+        if volumes is not None:
+            binding.forget(volumes, self.handle)
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Has the volumes bound, and waits for it. Without an API server what is assumed is all there is."""
+        volumes = state.get(_RESERVED, binding.PodVolumes)
+        cluster = self.handle.cluster
+        if cluster is None or volumes is None or not (volumes.bindings or volumes.provisionings):
+            return SUCCESS
+        try:
+            binding.write(volumes, self.handle, cluster)
+            seconds = float(self.args.bind_timeout_seconds)
+            binding.wait(volumes, pod, node_name, self.handle, cluster, seconds)
+        except (binding.VolumeBindingError, MooringError) as error:
+            return Status.error(str(error))
         return SUCCESS
