@@ -19,7 +19,7 @@ from mooring.cluster.sources.kubernetes.wire import UNREADABLE, GoneError
 from mooring.cluster.state import State
 from mooring.framework.errors import MooringError
 from mooring.framework.node_table import CPU_ROW
-from tests.cluster.following import QUICK, Following, following, held, listed, node, pod, until
+from tests.cluster.following import QUICK, Following, following, held, node, pod, until
 from tests.fake_api_server import Answer, Cut, FakeApiServer, event_line
 
 AUDITING = replace(QUICK, probe=0.05)
