@@ -98,8 +98,8 @@ def _placed(engine: Engine, committer: Committer, pod: Pod, args: argparse.Names
         return Outcome(pod.key, None, None, str(failure))
     choice = placement.choice
     if not placement.status.ok:
-        return Outcome(pod.key, None, None, choice.evaluation.message or placement.status.message)
-    total = None if choice.evaluation.scores is None else choice.total
+        return Outcome(pod.key, None, None, choice.message or placement.status.message)
+    total = choice.total if choice.feasible > 1 else None
     return Outcome(pod.key, choice.node_name, total, "")
 
 

@@ -17,6 +17,7 @@ from mooring.framework.cluster_events import (
 )
 from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
 from mooring.framework.cycle_state import CycleState
+from mooring.framework.dependence import Part, Scope, signature
 from mooring.framework.handle import Binder, BindOutcome, Clock, Handle, Leadership
 from mooring.framework.interface import (
     EVERY_EVENT,
@@ -37,7 +38,6 @@ from mooring.framework.interface import (
     PreScorePlugin,
     QueueSortPlugin,
     ReservePlugin,
-    Scope,
     ScorePlugin,
     points_of,
 )
@@ -93,6 +93,7 @@ __all__ = [
     "ObjectChange",
     "ObjectReference",
     "ObjectTable",
+    "Part",
     "PermitPlugin",
     "Plugin",
     "PluginFactory",
@@ -122,4 +123,5 @@ __all__ = [
     "WaitingPod",
     "WaitingPods",
     "points_of",
+    "signature",
 ]

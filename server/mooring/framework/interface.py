@@ -12,7 +12,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, HintedEvent
 from mooring.framework.columns import Int64s
 from mooring.framework.cycle_state import CycleState
+from mooring.framework.dependence import Part, Scope
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.normalize import Normalizer
@@ -30,16 +30,6 @@ from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView
 
 ArgsT = TypeVar("ArgsT")
-
-
-class Scope(Enum):
-    """What a plugin's answer for one node depends on."""
-
-    NODE = "node"
-    """The pod and that node's own record: only changed nodes need a new answer."""
-
-    CLUSTER = "cluster"
-    """Anything: every change needs new answers everywhere."""
 
 
 EVERY_EVENT = HintedEvent(ClusterEvent(EventResource.ANY, ActionType.ALL))
@@ -72,8 +62,18 @@ class Plugin(ABC, Generic[ArgsT]):
         self.handle = handle
 
     def sign(self, pod: Pod) -> Hashable | None:
-        """What of ``pod`` the answers depend on: equal values, equal answers. None = never reuse."""
+        """What of ``pod`` the answers depend on: equal values, equal answers. None = never reuse.
+
+        Its name, UID and times are left out of ``pod``: answers that depend on them are never reused.
+        """
         return None
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        """What of the cluster the answers for ``pod`` depend on, where ``sign`` allows reuse at all.
+
+        ``idle`` asks about PreFilter or PreScore skipping ``pod``: what could end that?
+        """
+        return Part.ALL
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         """The events after which a pod that this plugin refused may be tried again; by default, all."""

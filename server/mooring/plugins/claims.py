@@ -29,10 +29,9 @@ def claim_names(pod: Pod) -> list[str]:
     return [claim.claim_name for claim in claims if claim is not None]
 
 
-def owner_matters(pod: Pod) -> tuple[str, str] | None:
-    """Name and UID of a pod that has ephemeral volumes, because its claims depend on them; else None."""
-    ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
-    return (pod.metadata.name, pod.metadata.uid) if ephemeral else None
+def has_storage(pod: Pod) -> bool:
+    """Whether the pod has a claim or a disk: what is said of it depends on what happens to those."""
+    return any(volume.is_storage for volume in pod.spec.volumes)
 
 
 def is_made_for(claim: PersistentVolumeClaim, pod: Pod) -> bool:

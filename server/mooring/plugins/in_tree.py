@@ -8,8 +8,8 @@ from mooring.framework import Plugin
 from mooring.plugins.default_binder.plugin import DefaultBinder
 from mooring.plugins.default_preemption.plugin import DefaultPreemption
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
-from mooring.plugins.hello_world_plugin.plugin import HelloWorldPlugin
 from mooring.plugins.gang_scheduling.plugin import GangScheduling
+from mooring.plugins.hello_world_plugin.plugin import HelloWorldPlugin
 from mooring.plugins.image_locality.plugin import ImageLocality
 from mooring.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from mooring.plugins.network_traffic.plugin import NetworkTraffic

@@ -67,7 +67,7 @@ def evaluate(
         NodesChangedError: A candidate was deleted meanwhile.
     """
     evaluation = begin(profile, cluster, pod, rows)
-    if not _enqueued(evaluation, calls):
+    if not enqueued(evaluation, calls):
         return evaluation
     if not len(rows):
         evaluation.rejection = NO_NODES
@@ -141,7 +141,8 @@ def prepared(
     return evaluation
 
 
-def _enqueued(evaluation: Evaluation, calls: PluginCalls) -> bool:
+def enqueued(evaluation: Evaluation, calls: PluginCalls) -> bool:
+    """Whether the PreEnqueue plugins let the pod be scheduled; else the evaluation says why not."""
     for enabled in evaluation.profile.pre_enqueue:
         status = calls.call(enabled.name, "PreEnqueue", enabled.plugin.pre_enqueue, evaluation.pod)
         if not status.ok:

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from mooring.framework import ClusterState, Int32s, Pod
 from mooring.framework.errors import NotFoundError, UnavailableError
 from mooring.framework.view import NodesChangedError
+from mooring.runtime.choice import Choice, chosen
 from mooring.runtime.cycle import CycleOptions, evaluate
 from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.kept.decisions import KeptDecisions
 from mooring.runtime.permit import PermitRoom
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import NullObserver, Observer, PluginCalls, Progress, Unhurried
@@ -31,34 +31,11 @@ OPTIMISTIC_ATTEMPTS = 3
 MAX_ATTEMPTS = 64
 """So often a choice is tried to be assumed before the call is refused."""
 
-DEFAULT_OPTIONS = CycleOptions()
-
 Rows = Callable[[ClusterState], Int32s]
 """Gives the candidate rows, int32[N], of the state that is evaluated."""
 
 Run = Callable[[Profile, ClusterState, Pod, Int32s, PluginCalls], Evaluation]
 """What is done with the candidates: the whole cycle, or a part of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The node chosen from an evaluation.
-
-    Attributes:
-        evaluation: What it was chosen from.
-        node_name: The node; None when none is feasible.
-        row: Its row, -1 without one.
-        total: Its total; 0 when scoring was not needed.
-        ties: int32[T], the rows of all nodes with the highest total, the chosen one included.
-        state_version: The version of the state that was evaluated.
-    """
-
-    evaluation: Evaluation
-    node_name: str | None
-    row: int
-    total: int
-    ties: Int32s
-    state_version: int
 
 
 class Engine:
@@ -82,6 +59,7 @@ class Engine:
         self.profiles = dict(profiles)
         self._observer = observer or NullObserver()
         self._start = 0
+        self._kept = KeptDecisions(state)
 
     def profile(self, name: str = "", pod: Pod | None = None) -> Profile:
         """The profile called ``name``; else the one that the pod's schedulerName names; else the only one.
@@ -140,16 +118,10 @@ class Engine:
 
     def choose(self, evaluation: Evaluation, version: int, seed: int) -> Choice:
         """Pick one of the best nodes: the same evaluation, pod UID and seed give the same node."""
-        positions = evaluation.best
-        ties = evaluation.rows[positions]
-        if not len(ties):
-            return Choice(evaluation, None, -1, 0, ties, version)
-        position = choose(seed, evaluation.pod.metadata.uid, len(ties))
-        row = int(np.partition(ties, position)[position])
-        total = 0
-        if evaluation.scores is not None:
-            total = int(evaluation.scores.totals.max())
-        return Choice(evaluation, evaluation.snapshot.nodes.names[row], row, total, ties, version)
+        count = len(evaluation.best)
+        return chosen(
+            evaluation, choose(seed, evaluation.pod.metadata.uid, count) if count else None, version
+        )
 
     def decide(
         self,
@@ -159,10 +131,15 @@ class Engine:
         *,
         seed: int = 0,
         state: ClusterState | None = None,
-        options: CycleOptions = DEFAULT_OPTIONS,
+        options: CycleOptions | None = None,
         progress: Progress | None = None,
     ) -> Choice:
-        """The node for ``pod``; nothing is changed."""
+        """The node for ``pod``; nothing is changed. With ``options`` it is evaluated in full, as they say."""
+        if options is None and state is None and rows is all_rows:
+            kept = self._from_kept(pod, profile, seed, progress, assume=False)
+            if kept is not None:
+                return kept
+        options = options or CycleOptions()
         run = partial(evaluate, options=replace(options, start=mix64(seed, pod.metadata.uid)))
         evaluation, version = self._measured_look(pod, profile, rows, state=state, progress=progress, run=run)
         return self.choose(evaluation, version, seed)
@@ -175,6 +152,10 @@ class Engine:
         Raises:
             UnavailableError: The state changes faster than the decision can follow.
         """
+        if rows is all_rows:
+            kept = self._from_kept(pod, profile, seed, progress, assume=True)
+            if kept is not None:
+                return kept
         state = self.state
         for attempt in range(MAX_ATTEMPTS):
             run = partial(evaluate, options=CycleOptions(start=self._start))
@@ -193,6 +174,18 @@ class Engine:
             f"the state changed during each of {MAX_ATTEMPTS} attempts to place pod {pod.key}; try again",
             reason="OVERLOADED",
         )
+
+    def _from_kept(
+        self, pod: Pod, profile: Profile, seed: int, progress: Progress | None, *, assume: bool
+    ) -> Choice | None:
+        """The choice from a kept evaluation; None when the pod has to be evaluated in full."""
+        began = time.perf_counter()
+        choice = self._kept.decide(pod, profile, seed, partial(self.calls, profile, progress), assume=assume)
+        if choice is not None:
+            if assume:
+                self._start = (self._start + choice.evaluated) % len(self.state.snapshot.nodes)
+            self._observer.algorithm_duration(time.perf_counter() - began)
+        return choice
 
     def _measured_look(self, pod: Pod, profile: Profile, rows: Rows, **how: Any) -> tuple[Evaluation, int]:
         began = time.perf_counter()

@@ -9,7 +9,7 @@ from typing import Any
 
 from mooring.framework import Code, Status
 from mooring.framework.errors import PluginFailureError
-from mooring.runtime.engine import Choice
+from mooring.runtime.choice import Choice
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.profile import Profile
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from mooring.framework import BindOutcome, CycleState, Pod, Status
 from mooring.framework.errors import InvalidArgumentError, PermissionDeniedError, UnavailableError
 from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.choice import Choice
 from mooring.runtime.commit import Commit, Committed
-from mooring.runtime.engine import Choice, Rows
+from mooring.runtime.engine import Rows
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.fitting import (
     assume_if_fits,
@@ -44,7 +45,7 @@ class Placement:
     @property
     def status(self) -> Status:
         """The verdict on the pod."""
-        return self.committed.status if self.committed else self.choice.evaluation.status
+        return self.committed.status if self.committed else self.choice.status
 
 
 class Committer:
@@ -236,7 +237,7 @@ class Committer:
             choice = self._engine.decide_and_assume(pod, profile, rows, seed=seed, progress=progress)
             if choice.node_name is None:
                 return Placement(choice)
-            reservation = Reservation(Commit(profile, choice.evaluation.state, pod, choice.node_name))
+            reservation = Reservation(Commit(profile, choice.notes, pod, choice.node_name))
             status = self._cycle.reserve(reservation, progress)
             if status.ok and keep:
                 self._cycle.hold(reservation)

@@ -38,7 +38,13 @@ def score(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> Scores:
 def raw_scores(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> dict[str, Int64s]:
     """int64[F] by plugin, in the profile's order; plugins that skip are absent."""
     view = NodeView(evaluation.snapshot, rows)
-    skipped = run_pre_score(evaluation, view, calls)
+    return run_score(evaluation, view, run_pre_score(evaluation, view, calls), calls)
+
+
+def run_score(
+    evaluation: Evaluation, view: NodeView, skipped: set[str], calls: PluginCalls
+) -> dict[str, Int64s]:
+    """int64[F] by plugin: what the Score plugins but the ``skipped`` ones say of the nodes of ``view``."""
     raw = {}
     with calls.point("Score"):
         for enabled in evaluation.profile.score:
@@ -46,7 +52,7 @@ def raw_scores(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> dict
                 scores = calls.call(
                     enabled.name, "Score", enabled.plugin.score_nodes, evaluation.state, evaluation.pod, view
                 )
-                raw[enabled.name] = _checked(enabled.name, "Score", scores, len(rows))
+                raw[enabled.name] = _checked(enabled.name, "Score", scores, len(view))
     return raw
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from mooring.framework import Clock, Leadership, Pod
 from mooring.framework.interface import PreemptingPlugin
-from mooring.runtime.engine import Choice, Engine, all_rows
+from mooring.runtime.choice import Choice
+from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.placing import Committer
 from mooring.runtime.preemption import preempt
 from mooring.runtime.profile import Profile
@@ -191,8 +192,7 @@ class Scheduler:
 
     def _begin_binding(self, attempt: _Attempt, choice: Choice, reservation: Reservation) -> None:
         """Bind in a thread; a pod that has to wait first gets one of its own, so that it keeps nobody up."""
-        evaluation = choice.evaluation
-        counts = evaluation.evaluated, len(evaluation.feasible)
+        counts = choice.evaluated, choice.feasible
         if self._parts.engine.waiting.get(attempt.item.uid) is None:
             # Events that happen from now on can't help a pod that has its node.
             self._parts.queue.done(attempt.item.uid)

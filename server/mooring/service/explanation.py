@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mooring.framework import Int32s
-from mooring.runtime.engine import Choice
+from mooring.runtime.choice import Choice
 from mooring.runtime.evaluation import Evaluation
 from mooring.service.answers import score_message, selected_verdicts
 from mooring.service.columns import put

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from mooring.framework import SUCCESS, Code, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
+from mooring.runtime.choice import Choice
 from mooring.runtime.commit import Committed
-from mooring.runtime.engine import Choice
 from mooring.runtime.placing import Placement
 from mooring.runtime.profile import Profile
 from mooring.service.backend import Backend
@@ -52,14 +52,13 @@ class _Columns:
 
     def choose(self, choice: Choice, *, ties: bool) -> None:
         """What was chosen for the last pod."""
-        evaluation = choice.evaluation
         self.nodes[-1] = choice.node_name or ""
         self.totals[-1] = choice.total
-        self.tie_counts[-1] = len(choice.ties)
-        self.evaluated[-1] = evaluation.evaluated
-        self.feasible[-1] = len(evaluation.feasible)
+        self.tie_counts[-1] = choice.tie_count
+        self.evaluated[-1] = choice.evaluated
+        self.feasible[-1] = choice.feasible
         if ties:
-            self.ties[-1] = names_of(evaluation.snapshot.nodes, choice.ties)
+            self.ties[-1] = names_of(choice.evaluation.snapshot.nodes, choice.ties)
 
 
 class Schedule:
@@ -125,9 +124,8 @@ class Schedule:
             if choice.node_name is not None and selection.state is not None:
                 selection.state.assume(pod, choice.node_name)
             self._version = choice.state_version
-            evaluation = choice.evaluation
-            self._add(choice, evaluation.status, evaluation.message)
-            self._count(_result(evaluation.status), profile, began)
+            self._add(choice, choice.status, choice.message)
+            self._count(_result(choice.status), profile, began)
 
     def _commit(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> None:
         began = time.perf_counter()
@@ -137,7 +135,7 @@ class Schedule:
             refuse_recreated(self._backend, pod)
             placement = self._begin(batch, pod, profile, progress)
             choice, status = placement.choice, placement.status
-            message = choice.evaluation.message
+            message = choice.message
             if placement.reservation is not None and batch.mode == pb.COMMIT_MODE_BIND:
                 committed = self._backend.committer.finish(placement.reservation, progress)
                 status, outcome = committed.status, _outcome(committed)

@@ -7,10 +7,10 @@ Mirrors ``framework/plugins/defaultpreemption/default_preemption.go`` and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
-from mooring.framework import SUCCESS, Code, CycleState, HintedEvent, Pod, Status
+from mooring.framework import SUCCESS, Code, CycleState, HintedEvent, Part, Pod, Status
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
@@ -45,6 +45,13 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.gates)
+
+    def sign(self, pod: Pod) -> Hashable:
+        """PreEnqueue says yes to every pod; what PostFilter finds is never used again."""
+        return ()
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NONE
 
     def pre_enqueue(self, pod: Pod) -> Status:
         return SUCCESS

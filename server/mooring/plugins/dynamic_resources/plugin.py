@@ -18,6 +18,7 @@ from mooring.framework import (
     Int64s,
     NodeView,
     Normalizer,
+    Part,
     Pod,
     PostFilterPlugin,
     PreBindPlugin,
@@ -88,6 +89,9 @@ class DynamicResources(
 
     def sign(self, pod: Pod) -> Hashable | None:
         return None if pod.spec.resource_claims else tuple(sorted(extended_resources(pod)))
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.OBJECTS
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)

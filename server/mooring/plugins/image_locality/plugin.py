@@ -13,6 +13,7 @@ from mooring.framework import (
     KubeVersion,
     NodeTable,
     NodeView,
+    Part,
     Pod,
     ScorePlugin,
 )
@@ -37,6 +38,9 @@ class ImageLocality(ScorePlugin[None]):
 
     def sign(self, pod: Pod) -> Hashable:
         return _container_count(pod), tuple(sorted(self._images(pod)))
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NODES
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         table = nodes.table

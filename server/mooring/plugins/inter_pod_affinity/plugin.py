@@ -16,14 +16,16 @@ from mooring.framework import (
     NodeInfo,
     NodeView,
     Normalizer,
+    Part,
     Pod,
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
     Status,
     Verdicts,
+    signature,
 )
-from mooring.framework.objects import Namespace
+from mooring.framework.objects import Namespace, PodAffinity
 from mooring.framework.pod_affinity import affinity_terms
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
 from mooring.plugins.inter_pod_affinity.filtering import FilterNotes, filter_notes
@@ -50,11 +52,12 @@ class InterPodAffinity(
     reads = (Namespace,)
     normalizer = Normalizer.BY_MIN_MAX
 
-    def sign(self, pod: Pod) -> Hashable | None:
-        affinity = pod.spec.affinity
-        if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
-            return None
-        return pod.metadata.namespace, frozenset(pod.metadata.labels.items())
+    def sign(self, pod: Pod) -> Hashable:
+        return signature(pod.metadata.namespace, pod.metadata.labels, *_own(pod))
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        others = Part.AFFINITIES | Part.NODES | Part.OBJECTS
+        return others | Part.PODS if any(_own(pod)) else others
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version)
@@ -115,3 +118,9 @@ class InterPodAffinity(
         for key in worth.keys:
             scores += worth.at(key, nodes.rows)
         return scores
+
+
+def _own(pod: Pod) -> tuple[PodAffinity | None, PodAffinity | None]:
+    """The pod's affinity and anti-affinity to other pods."""
+    affinity = pod.spec.affinity
+    return (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity is not None else (None, None)

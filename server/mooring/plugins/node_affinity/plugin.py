@@ -16,6 +16,7 @@ from mooring.framework import (
     Int64s,
     NodeView,
     Normalizer,
+    Part,
     Pod,
     PreFilterPlugin,
     PreFilterResult,
@@ -69,6 +70,9 @@ class NodeAffinity(
 
     def sign(self, pod: Pod) -> Hashable:
         return frozenset(pod.spec.node_selector.items()), _affinity(pod)
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self._added_required)

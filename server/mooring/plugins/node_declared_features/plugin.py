@@ -19,6 +19,7 @@ from mooring.framework import (
     HintedEvent,
     KubeVersion,
     NodeView,
+    Part,
     Pod,
     PreFilterPlugin,
     Scope,
@@ -58,6 +59,9 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
 
     def sign(self, pod: Pod) -> Hashable:
         return needed_features(pod) & self._known
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS if self._enabled else ()

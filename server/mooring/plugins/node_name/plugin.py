@@ -13,6 +13,7 @@ from mooring.framework import (
     FilterPlugin,
     HintedEvent,
     NodeView,
+    Part,
     Pod,
     Scope,
     Status,
@@ -30,6 +31,9 @@ class NodeName(FilterPlugin[None]):
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.spec.node_name
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return (HintedEvent.of(EventResource.NODE, ActionType.ADD),)

@@ -15,6 +15,7 @@ from mooring.framework import (
     NodeInfo,
     NodeTable,
     NodeView,
+    Part,
     Pod,
     PreFilterPlugin,
     Scope,
@@ -45,6 +46,9 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
 
     def sign(self, pod: Pod) -> Hashable:
         return host_ports(pod)
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NONE if idle else Part.PODS
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS

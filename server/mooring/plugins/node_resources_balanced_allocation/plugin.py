@@ -16,6 +16,7 @@ from mooring.framework import (
     Int64s,
     KubeVersion,
     NodeView,
+    Part,
     Pod,
     PreScorePlugin,
     Scope,
@@ -49,6 +50,9 @@ class NodeResourcesBalancedAllocation(
 
     def sign(self, pod: Pod) -> Hashable:
         return self._requests(pod)
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.AMOUNTS
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         requests = self._requests(pod)

@@ -14,6 +14,7 @@ from mooring.framework import (
     Int64s,
     KubeVersion,
     NodeView,
+    Part,
     Pod,
     PreFilterPlugin,
     PreScorePlugin,
@@ -59,6 +60,9 @@ class NodeResourcesFit(
 
     def sign(self, pod: Pod) -> Hashable:
         return self._checked_requests(pod), self._scored_requests(pod)
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.AMOUNTS
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)

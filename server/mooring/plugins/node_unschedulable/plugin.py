@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from mooring.framework import CycleState, FilterPlugin, HintedEvent, NodeView, Pod, Scope, Status, Verdicts
+from mooring.framework import (
+    CycleState,
+    FilterPlugin,
+    HintedEvent,
+    NodeView,
+    Part,
+    Pod,
+    Scope,
+    Status,
+    Verdicts,
+)
 from mooring.framework.taints import tolerated
 from mooring.plugins.node_unschedulable.hints import CORDON, EVENTS
 
@@ -19,6 +29,9 @@ class NodeUnschedulable(FilterPlugin[None]):
 
     def sign(self, pod: Pod) -> Hashable:
         return tolerated(CORDON, pod.spec.tolerations)
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS

@@ -11,6 +11,7 @@ from mooring.framework import (
     Handle,
     HintedEvent,
     NodeView,
+    Part,
     Pod,
     PreFilterPlugin,
     Status,
@@ -25,7 +26,7 @@ from mooring.framework.objects import (
     StorageClass,
     VolumeAttachment,
 )
-from mooring.plugins.claims import claim_name, owner_matters
+from mooring.plugins.claims import claim_name, has_storage
 from mooring.plugins.csi_migration import kind_of
 from mooring.plugins.node_volume_limits.attachable import Attachable, VolumeError, Volumes
 from mooring.plugins.node_volume_limits.attached import AttachedVolumes, Attachments, attachments_of
@@ -51,8 +52,11 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         self._asks_for_driver = handle.gates.enabled(SCALING_GATE)
         self._known_attachments: tuple[tuple[int, int], Attachments] = ((0, 0), {})
 
-    def sign(self, pod: Pod) -> Hashable:
-        return pod.metadata.namespace, pod.spec.volumes, owner_matters(pod)
+    def sign(self, pod: Pod) -> Hashable | None:
+        return None if has_storage(pod) else ()
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS

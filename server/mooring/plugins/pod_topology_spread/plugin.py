@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from mooring.framework import (
     SUCCESS,
@@ -14,12 +14,14 @@ from mooring.framework import (
     NodeInfo,
     NodeView,
     ObjectTable,
+    Part,
     Pod,
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
     Status,
     Verdicts,
+    signature,
 )
 from mooring.framework.label_selector import SelectorError
 from mooring.framework.objects import ReplicaSet, ReplicationController, Service, StatefulSet
@@ -64,6 +66,18 @@ class PodTopologySpread(
         self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
         self._reads_keys = handle.gates.enabled(MATCH_LABEL_KEYS_GATE)
         self._comparing = handle.gates.enabled(COMPARISON_GATE)
+
+    def sign(self, pod: Pod) -> Hashable:
+        meta, spec = pod.metadata, pod.spec
+        node_affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+        return signature(
+            (meta.namespace, meta.labels, meta.owner_references),
+            (spec.topology_spread_constraints, spec.node_selector, node_affinity, spec.tolerations),
+        )
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        by_default = Part.NONE if pod.spec.topology_spread_constraints else Part.OBJECTS
+        return by_default if idle else by_default | Part.NODES | Part.PODS | Part.FEASIBLE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self._hard_constraints, self.handle.kube_version)

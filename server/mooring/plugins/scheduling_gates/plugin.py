@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from mooring.framework import SUCCESS, HintedEvent, Pod, PreEnqueuePlugin, Status
+from mooring.framework import SUCCESS, HintedEvent, Part, Pod, PreEnqueuePlugin, Status
 from mooring.plugins.scheduling_gates.hints import EVENTS
 
 
@@ -15,6 +15,12 @@ class SchedulingGates(PreEnqueuePlugin[None]):
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS
+
+    def sign(self, pod: Pod) -> Hashable:
+        return bool(pod.spec.scheduling_gates)
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NONE
 
     def pre_enqueue(self, pod: Pod) -> Status:
         gates = " ".join(gate.name for gate in pod.spec.scheduling_gates)

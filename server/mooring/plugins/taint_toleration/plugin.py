@@ -17,6 +17,7 @@ from mooring.framework import (
     KubeVersion,
     NodeView,
     Normalizer,
+    Part,
     Pod,
     PreScorePlugin,
     Scope,
@@ -58,6 +59,9 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.spec.tolerations
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(comparing=self._comparing)

@@ -16,6 +16,7 @@ from mooring.framework import (
     HintedEvent,
     Int64s,
     NodeView,
+    Part,
     Pod,
     PreBindPlugin,
     PreFilterPlugin,
@@ -34,7 +35,7 @@ from mooring.framework.objects import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from mooring.plugins.claims import owner_matters
+from mooring.plugins.claims import has_storage
 from mooring.plugins.volume_binding import binding
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
 from mooring.plugins.volume_binding.bound import check_bound
@@ -80,8 +81,11 @@ class VolumeBinding(
     Args = VolumeBindingArgs
     reads = (CSIDriver, CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass)
 
-    def sign(self, pod: Pod) -> Hashable:
-        return pod.metadata.namespace, pod.spec.volumes, owner_matters(pod)
+    def sign(self, pod: Pod) -> Hashable | None:
+        return None if has_storage(pod) else ()
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS

@@ -21,13 +21,14 @@ from mooring.framework import (
     KubeVersion,
     NodeInfo,
     NodeView,
+    Part,
     Pod,
     PreFilterPlugin,
     Status,
     Verdicts,
 )
 from mooring.framework.objects import PersistentVolumeClaim
-from mooring.plugins.claims import READ_WRITE_ONCE_POD, claim_names, not_found
+from mooring.plugins.claims import READ_WRITE_ONCE_POD, claim_names, has_storage, not_found
 from mooring.plugins.volume_restrictions.disks import collide, is_disk
 from mooring.plugins.volume_restrictions.hints import EVENTS
 
@@ -76,8 +77,11 @@ class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
             Status.error("nothing is known of the pod's claims, because PreFilter did not run"),
         )
 
-    def sign(self, pod: Pod) -> Hashable:
-        return pod.metadata.namespace, pod.spec.volumes
+    def sign(self, pod: Pod) -> Hashable | None:
+        return None if has_storage(pod) else ()
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS

@@ -13,6 +13,7 @@ from mooring.framework import (
     FilterPlugin,
     HintedEvent,
     NodeView,
+    Part,
     Pod,
     PreFilterPlugin,
     Status,
@@ -20,7 +21,13 @@ from mooring.framework import (
 )
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
-from mooring.plugins.claims import WAIT_FOR_FIRST_CONSUMER, claim_names, class_of_claim, not_found
+from mooring.plugins.claims import (
+    WAIT_FOR_FIRST_CONSUMER,
+    claim_names,
+    class_of_claim,
+    has_storage,
+    not_found,
+)
 from mooring.plugins.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE
 from mooring.plugins.volume_zone.domains import ZONE_LABELS, Domain, domains_of
 from mooring.plugins.volume_zone.hints import EVENTS
@@ -40,8 +47,11 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
     name = "VolumeZone"
     reads = (PersistentVolume, PersistentVolumeClaim, StorageClass)
 
-    def sign(self, pod: Pod) -> Hashable:
-        return pod.metadata.namespace, tuple(claim_names(pod))
+    def sign(self, pod: Pod) -> Hashable | None:
+        return None if has_storage(pod) else ()
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS

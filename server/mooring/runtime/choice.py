@@ -1,0 +1,83 @@
+"""What was decided for a pod."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from mooring.framework import SUCCESS, CycleState, Int32s, Status
+from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.kept.standing import Standing
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The node chosen for a pod, or none.
+
+    Attributes:
+        node_name: The node; None when none is feasible.
+        row: Its row, -1 without one.
+        total: Its total; 0 when scoring was not needed.
+        tie_count: How many nodes have the highest total.
+        evaluated: How many nodes Filter looked at.
+        feasible: How many of them can take the pod.
+        state_version: The version of the state that was evaluated.
+        source: What it was chosen from: an evaluation in full, or the standing half of a kept one.
+    """
+
+    node_name: str | None
+    row: int
+    total: int
+    tie_count: int
+    evaluated: int
+    feasible: int
+    state_version: int
+    source: Evaluation | Standing
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The evaluation in full; there is one when no node was found, and where one was asked for.
+
+        Raises:
+            LookupError: It was chosen from a kept evaluation.
+        """
+        if isinstance(self.source, Evaluation):
+            return self.source
+        raise LookupError("chosen from a kept evaluation; decide in full to see all of it")
+
+    @property
+    def status(self) -> Status:
+        """The verdict on the pod."""
+        return self.source.status if isinstance(self.source, Evaluation) else SUCCESS
+
+    @property
+    def message(self) -> str:
+        """kube-scheduler's sentence for an unschedulable pod; "" when it has a node."""
+        return self.source.message if isinstance(self.source, Evaluation) else ""
+
+    @property
+    def notes(self) -> CycleState:
+        """What the plugins noted, for the points after the choice."""
+        return self.source.state if isinstance(self.source, Evaluation) else self.source.notes.clone()
+
+    @property
+    def ties(self) -> Int32s:
+        """int32[tie_count]: the rows of all nodes with the highest total, in the evaluation's order.
+
+        Raises:
+            LookupError: It was chosen from a kept evaluation.
+        """
+        evaluation = self.evaluation
+        rows: Int32s = evaluation.rows[evaluation.best]
+        return rows
+
+
+def chosen(evaluation: Evaluation, position: int | None, version: int) -> Choice:
+    """The choice of the ``position``-th best node in row order; None = there is none."""
+    feasible = len(evaluation.feasible)
+    if position is None:
+        return Choice(None, -1, 0, 0, evaluation.evaluated, feasible, version, evaluation)
+    ties = evaluation.rows[evaluation.best]
+    row = int(np.partition(ties, position)[position])
+    total = int(evaluation.scores.totals.max()) if evaluation.scores is not None else 0
+    name = evaluation.snapshot.nodes.names[row]
+    return Choice(name, row, total, len(ties), evaluation.evaluated, feasible, version, evaluation)

@@ -1,0 +1,93 @@
+"""Decisions from kept evaluations, equal to those from evaluations in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mooring.framework import ClusterState, Pod
+from mooring.framework.errors import DeadlineExceededError, PluginFailureError
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.choice import Choice
+from mooring.runtime.kept.keeper import Keeper, Template
+from mooring.runtime.kept.standing import NotKeptError
+from mooring.runtime.profile import Profile
+from mooring.runtime.progress import PluginCalls
+from mooring.runtime.scoring import EVERY_SCORE, log
+
+MAX_ATTEMPTS = 16
+"""So often an evaluation follows a state that moves on meanwhile, before it is left to be done in full."""
+
+PATIENCE = 0.01
+"""Seconds to wait for somebody who decides from the same evaluation, perhaps held up by a plugin."""
+
+EVERY_NODE = (None, 100)
+"""The values of ``percentageOfNodesToScore`` with which all nodes are looked at."""
+
+
+class KeptDecisions:
+    """Decides the pods that others like them were decided before. Safe from any thread."""
+
+    def __init__(self, cluster: ClusterState) -> None:
+        self._cluster = cluster
+        self._keeper = Keeper(cluster)
+
+    def decide(
+        self, pod: Pod, profile: Profile, seed: int, calls: Callable[[], PluginCalls], *, assume: bool
+    ) -> Choice | None:
+        """The node for ``pod`` among all nodes, on which it counts from now on with ``assume``.
+
+        Returns:
+            None when ``pod`` has to be evaluated in full, as every pod that no node takes.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        if not self._may_decide(pod, profile):
+            return None
+        try:
+            template = self._keeper.find(pod, profile)
+            if template is None or not template.kept.lock.acquire(timeout=PATIENCE):
+                return None
+            try:
+                return self._decided(pod, template, seed, calls, assume=assume)
+            finally:
+                template.kept.lock.release()
+        except DeadlineExceededError:
+            raise
+        except (NotKeptError, NodesChangedError, PluginFailureError):
+            return None
+
+    def _may_decide(self, pod: Pod, profile: Profile) -> bool:
+        """Whether nothing asks for more than the choice of a node by all of the profile's rules."""
+        if profile.percentage_of_nodes_to_score not in EVERY_NODE or not profile.has_scoring:
+            return False
+        if pod.status.nominated_node_name or self._cluster.snapshot.pods.nominated:
+            return False
+        return not log.isEnabledFor(EVERY_SCORE)
+
+    def _decided(
+        self, pod: Pod, template: Template, seed: int, calls: Callable[[], PluginCalls], *, assume: bool
+    ) -> Choice | None:
+        kept, cluster = template.kept, self._cluster
+        for _ in range(MAX_ATTEMPTS):
+            kept.follow(calls)
+            with cluster.lock:
+                if cluster.version != kept.version:
+                    continue
+                lead = kept.lead(seed, pod.metadata.uid)
+                if lead is None:
+                    return None
+                name, standing = cluster.snapshot.nodes.names[lead.row], kept.standing
+                if assume:
+                    cluster.assume(pod, name, template.kind)
+            return Choice(
+                name,
+                lead.row,
+                lead.total,
+                lead.ties,
+                standing.evaluated,
+                lead.feasible,
+                kept.version,
+                standing,
+            )
+        return None

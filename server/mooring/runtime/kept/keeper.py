@@ -1,0 +1,126 @@
+"""Finds the kept evaluation for a pod, and makes it when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.framework import ClusterState, Plugin, Pod
+from mooring.framework.pod_table import PodKind
+from mooring.runtime.kept.amounts import AmountValues, looks_at_amounts_alone
+from mooring.runtime.kept.kept import Calls, Kept
+from mooring.runtime.kept.movements import Movements
+from mooring.runtime.kept.standing import Standing, narrowed, stand
+from mooring.runtime.profile import Profile
+
+_MOST_TEMPLATES = 1 << 12
+_MOST_KEPT = 512
+_MOST_TOTALS = 1 << 25
+"""At this many totals (4 bytes each) over all kept evaluations those used least are dropped."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Template(msgspec.Struct, frozen=True):
+    """What all pods like one have in common.
+
+    Attributes:
+        kind: What they count as.
+        kept: Their evaluation.
+    """
+
+    kind: PodKind
+    kept: Kept
+
+
+class Keeper:
+    """The kept evaluations over one state. Safe from any thread.
+
+    Two threads that look for the same evaluation at the same time may both make it; one is dropped.
+    """
+
+    def __init__(self, cluster: ClusterState) -> None:
+        self._cluster = cluster
+        self._movements = Movements(cluster)
+        self._templates: dict[tuple[str, bytes], Template | None] = {}
+        self._kept: dict[Hashable, Kept] = {}
+        self._standing: dict[Hashable, Standing] = {}
+        self._uses = 0
+
+    def find(self, pod: Pod, profile: Profile) -> Template | None:
+        """What pods like ``pod`` have in common; None when a plugin says that nothing can be used again."""
+        meta = pod.metadata
+        key = (
+            profile.name,
+            _encode(
+                (
+                    meta.namespace,
+                    meta.labels,
+                    meta.annotations,
+                    meta.owner_references,
+                    meta.deletion_timestamp,
+                    pod.spec,
+                    pod.status,
+                )
+            ),
+        )
+        try:
+            template = self._templates[key]
+        except KeyError:
+            if len(self._templates) >= _MOST_TEMPLATES:
+                self._templates.clear()
+            template = self._templates[key] = self._made(pod, profile)
+        if template is not None:
+            self._uses += 1
+            template.kept.used = self._uses
+        return template
+
+    def _made(self, pod: Pod, profile: Profile) -> Template | None:
+        bare = replace(
+            pod,
+            metadata=replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None),
+        )
+        signs = {plugin: plugin.sign(bare) for plugin in _plugins(profile)}
+        if None in signs.values():
+            return None
+        key = (profile.name, *signs.values())
+        kept = self._kept.get(key)
+        if kept is None:
+            self._make_room()
+            kept = self._kept[key] = self._new(bare, profile, signs)
+        return Template(self._cluster.kind_of(pod), kept)
+
+    def _new(self, pod: Pod, profile: Profile, signs: dict[Plugin[Any], Hashable]) -> Kept:
+        cluster, movements = self._cluster, self._movements
+        by_amounts = {plugin for plugin in signs if looks_at_amounts_alone(plugin, pod)}
+        others = narrowed(profile, lambda plugin: plugin not in by_amounts)
+        key = (profile.name, *(sign for plugin, sign in signs.items() if plugin not in by_amounts))
+
+        def standing(calls: Calls) -> Standing:
+            known = self._standing.get(key)
+            if known is None or movements.moved_since(known.version, known.parts):
+                if len(self._standing) >= _MOST_KEPT:
+                    self._standing.clear()
+                known = self._standing[key] = stand(others, cluster, pod, movements.version, calls())
+            return known
+
+        amounts = AmountValues(narrowed(profile, by_amounts.__contains__), cluster, pod, movements)
+        return Kept(cluster, movements, pod, standing, amounts)
+
+    def _make_room(self) -> None:
+        """Drop the half that was used least recently when there are too many."""
+        most = min(_MOST_KEPT, max(_MOST_TOTALS // max(self._cluster.snapshot.nodes.capacity, 1), 4))
+        if len(self._kept) < most:
+            return
+        newest = sorted(self._kept.items(), key=lambda item: item[1].used)[most // 2 :]
+        self._kept = dict(newest)
+        self._templates.clear()
+
+
+def _plugins(profile: Profile) -> Iterable[Plugin[Any]]:
+    """The plugins that evaluate a pod, each once."""
+    points = (profile.pre_enqueue, profile.pre_filter, profile.filter, profile.pre_score, profile.score)
+    return dict.fromkeys(enabled.plugin for enabled_at in points for enabled in enabled_at)

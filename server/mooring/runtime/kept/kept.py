@@ -1,0 +1,148 @@
+"""One kept evaluation: the totals of all nodes for the pods that are alike."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mooring.framework import Bools, ClusterState, Int32s, Pod
+from mooring.framework.state import RowChange
+from mooring.runtime.kept.amounts import UNKNOWN, AmountValues
+from mooring.runtime.kept.lead import Lead
+from mooring.runtime.kept.movements import Movements
+from mooring.runtime.kept.passing import Passing
+from mooring.runtime.kept.ranking import OUT, Ranking
+from mooring.runtime.kept.standing import Standing
+from mooring.runtime.progress import PluginCalls
+from mooring.runtime.tie_break import choose
+
+Calls = Callable[[], PluginCalls]
+"""Gives the way to call plugins, when one has to be called after all."""
+
+Stand = Callable[[Calls], Standing]
+"""Gives the standing half; asked again when it stands no more."""
+
+
+class Kept:
+    """The evaluation of one signature. Whoever uses it holds ``lock``.
+
+    Attributes:
+        lock: Held from ``follow`` to ``lead``.
+        version: The version of the state that it is true for; -1 at first.
+        standing: The half that stands.
+        used: When it was used last, as its keeper counts.
+    """
+
+    standing: Standing
+    _ranking: Ranking
+    _passing: Passing | None
+
+    def __init__(
+        self, cluster: ClusterState, movements: Movements, pod: Pod, stand: Stand, amounts: AmountValues
+    ) -> None:
+        self.lock = threading.Lock()
+        self.version = -1
+        self.used = 0
+        self._cluster = cluster
+        self._movements = movements
+        self._pod = pod
+        self._stand = stand
+        self._amounts = amounts
+        self._structure = self._generation = -1
+        self._feasible = 0
+        self._base: Int32s = np.zeros(0, np.int32)
+
+    def follow(self, calls: Calls) -> None:
+        """Take in what changed since the last time.
+
+        Raises:
+            NotKeptError: The pods have to be evaluated in full as things are.
+            PluginFailureError: A plugin failed.
+        """
+        try:
+            changes = self._cluster.changes_since(self.version) if self.version >= 0 else None
+            self._movements.follow()
+            if changes is None or not self._stands():
+                self._begin(calls)
+            elif changes:
+                self._take_in(changes, calls)
+            if self._passing is not None:
+                self._passing.follow(self.version, self._ranking.totals, calls)
+        except BaseException:
+            # Half of it may be done.
+            self.version = -1
+            raise
+
+    def lead(self, seed: int, uid: str) -> Lead | None:
+        """The node for the pod with ``uid``; None when none is feasible."""
+        if self._passing is not None:
+            return self._passing.lead(seed, uid)
+        if not self._feasible:
+            return None
+        ranking = self._ranking
+        row = ranking.leader(choose(seed, uid, ranking.ties))
+        return Lead(row, ranking.top if self._feasible > 1 else 0, ranking.ties, self._feasible)
+
+    def _stands(self) -> bool:
+        movements = self._movements
+        if movements.generation != self._generation:
+            return False
+        structure = movements.structure
+        if structure != self._structure:
+            if movements.moved_since(self.standing.version, self.standing.parts):
+                return False
+            self._structure = structure
+        return True
+
+    def _begin(self, calls: Calls) -> None:
+        """Find everything out, as if every row had changed."""
+        movements = self._movements
+        self.version, self._structure = movements.version, movements.structure
+        if movements.generation != self._generation:
+            self._generation = movements.generation
+            self._amounts.forget()
+        self.standing = standing = self._stand(calls)
+        self._passing = Passing(self._cluster, self._pod, standing) if standing.passes else None
+        self._amounts.learn(np.flatnonzero(standing.open).astype(np.int32), calls())
+        self._rank()
+
+    def _rank(self) -> None:
+        standing = self.standing
+        values = self._amounts.values[self._movements.numbers[: len(standing.open)]]
+        fits: Bools = standing.open & (values >= 0)
+        base = np.where(standing.open, standing.base, OUT)
+        if self._passing is None:
+            base[fits] += standing.scaled_scores(fits)
+        self._base = base
+        self._feasible = int(np.count_nonzero(fits))
+        self._ranking = Ranking(np.where(fits, base + values, OUT))
+
+    def _take_in(self, changes: Sequence[RowChange], calls: Calls) -> None:
+        self._amounts.make_room()
+        unknown = self._put([row for row, _, _ in changes if row >= 0])
+        if unknown:
+            self._amounts.learn(np.array(unknown, np.int32), calls())
+            # What is unknown even now changed meanwhile, and comes again.
+            self._put(unknown)
+        self.version += len(changes)
+
+    def _put(self, rows: Sequence[int]) -> list[int]:
+        """Put ``rows`` where they belong now; those with amounts of unknown value are returned."""
+        values, numbers = self._amounts.values.data, self._movements.numbers.data
+        totals, base, put = self._ranking.totals.data, self._base.data, self._ranking.put
+        unknown: list[int] = []
+        before = self._feasible
+        for row in rows:
+            value = values[numbers[row]]
+            if value == UNKNOWN:
+                unknown.append(row)
+                continue
+            total = OUT if value == OUT or base[row] == OUT else base[row] + value
+            if total != totals[row]:
+                self._feasible += (total != OUT) - (totals[row] != OUT)
+                put(row, total)
+        if self._feasible != before and self.standing.scaled and self._passing is None:
+            self._rank()
+        return unknown

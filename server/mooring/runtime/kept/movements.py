@@ -1,0 +1,100 @@
+"""What the change log says, read once for all kept evaluations."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from mooring.framework import ClusterState, Int32s, Part
+from mooring.framework.pod_table import UNPLACED
+
+_MOST_NUMBERS = 1 << 16
+"""At this many distinct amounts the numbers begin anew, and with them all kept evaluations."""
+
+
+class Movements:
+    """Follows the state: when which part last changed, and which rows have the same amounts.
+
+    One thread at a time follows the log; the others may read meanwhile, because what they made of a row that
+    changes is found out by the version.
+
+    Attributes:
+        version: Up to here the log was read.
+        numbers: int32[capacity], equal where rows offer the same and have given away the same of everything.
+        count: How many numbers there are.
+        generation: Changes when numbers get a new meaning.
+        structure: Changes when anything moved but amounts and pods without terms about others.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._lock = threading.Lock()
+        self._known: dict[bytes, int] = {}
+        self._moved = {Part.NODES: 0, Part.OBJECTS: 0, Part.AFFINITIES: 0}
+        self.version = -1
+        self.generation = 0
+        self.structure = 0
+        self.numbers: Int32s = np.zeros(0, np.int32)
+
+    @property
+    def count(self) -> int:
+        return len(self._known)
+
+    def moved_since(self, version: int, parts: Part) -> bool:
+        """Whether one of ``parts``, amounts and pods aside, changed after ``version``."""
+        return any(at > version for part, at in self._moved.items() if part in parts)
+
+    def follow(self) -> None:
+        """Read what was logged since the last time."""
+        with self._lock:
+            state = self._state
+            changes = state.changes_since(self.version) if self.version >= 0 else None
+            if changes is None or self.count > _MOST_NUMBERS:
+                self._begin()
+                return
+            for row, record, amount in changes:
+                self.version += 1
+                if record is None:
+                    self._move(Part.OBJECTS if row == UNPLACED else Part.NODES)
+                elif row == UNPLACED or not amount:
+                    continue
+                elif record.kind.affinity_key is not None:
+                    self._move(Part.AFFINITIES)
+                if row != UNPLACED:
+                    self._number(row)
+
+    def _move(self, part: Part) -> None:
+        self._moved[part] = self.version
+        self.structure += 1
+
+    def _begin(self) -> None:
+        """Number every row, as if everything had changed."""
+        with self._state.lock:
+            self.version = self._state.version
+            table = self._state.snapshot.nodes
+            amounts = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
+        for part in self._moved:
+            self._move(part)
+        self.generation += 1
+        keys, width = np.ascontiguousarray(amounts.T).tobytes(), amounts.shape[0] * amounts.itemsize
+        known: dict[bytes, int] = {}
+        self.numbers = np.fromiter(
+            (known.setdefault(keys[at : at + width], len(known)) for at in range(0, len(keys), width)),
+            np.int32,
+            amounts.shape[1],
+        )
+        self._known = known
+
+    def _number(self, row: int) -> None:
+        table = self._state.snapshot.nodes
+        if row >= len(self.numbers):
+            larger = np.zeros(table.capacity, np.int32)
+            larger[: len(self.numbers)] = self.numbers
+            self.numbers = larger
+        key = (
+            table.allocatable[:, row].tobytes()
+            + table.requested[:, row].tobytes()
+            + table.non_zero_requested[:, row].tobytes()
+        )
+        self.numbers.data[row] = self._known.setdefault(key, len(self._known))

@@ -1,0 +1,67 @@
+"""The part of an evaluation that every decision changes: asked again each time, about all open nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mooring.framework import ClusterState, Int32s, Int64s, Pod
+from mooring.runtime.evaluation import begin
+from mooring.runtime.filtering import run_filters
+from mooring.runtime.kept.lead import Lead
+from mooring.runtime.kept.ranking import OUT
+from mooring.runtime.kept.standing import NotKeptError, Standing
+from mooring.runtime.pre_filtering import run_pre_filter
+from mooring.runtime.progress import PluginCalls
+from mooring.runtime.scoring import raw_scores, weigh
+from mooring.runtime.tie_break import choose
+
+
+class Passing:
+    """What the plugins say whose answers don't stand.
+
+    Args:
+        cluster: The state.
+        pod: The pod.
+        standing: What stands, and which plugins have to be asked again.
+    """
+
+    def __init__(self, cluster: ClusterState, pod: Pod, standing: Standing) -> None:
+        self._cluster = cluster
+        self._pod = pod
+        self._standing = standing
+        self._version = -1
+        self._rows: Int32s = np.zeros(0, np.int32)
+        self._totals: Int64s = np.zeros(0, np.int64)
+
+    def follow(self, version: int, totals: Int32s, calls: Callable[[], PluginCalls]) -> None:
+        """Ask about the rows that have ``totals`` (int32[capacity]) from all other plugins.
+
+        Raises:
+            NotKeptError: PreFilter now refuses the pod, or some nodes.
+            PluginFailureError: A plugin failed.
+        """
+        if version == self._version:
+            return
+        standing, rows, use = self._standing, self._standing.rows, calls()
+        evaluation = begin(standing.passing, self._cluster, self._pod, rows)
+        allowed = run_pre_filter(evaluation, use)
+        if allowed is None or not allowed.all():
+            raise NotKeptError
+        positions = np.flatnonzero(totals[rows] != OUT).astype(np.int32)
+        run_filters(evaluation, positions, use)
+        feasible = rows[positions[evaluation.codes[positions] == 0]]
+        own = weigh(evaluation, raw_scores(evaluation, feasible, use), len(feasible), use).totals
+        self._rows, self._totals = feasible, own + totals[feasible] + standing.scaled_scores(feasible)
+        self._version = version
+
+    def lead(self, seed: int, uid: str) -> Lead | None:
+        """The node for the pod with ``uid``; None when none is feasible."""
+        rows, totals = self._rows, self._totals
+        if not len(rows):
+            return None
+        top = totals.max()
+        best = np.flatnonzero(totals == top)
+        row = int(rows[best[choose(seed, uid, len(best))]])
+        return Lead(row, int(top) if len(rows) > 1 else 0, len(best), len(rows))

@@ -1,0 +1,203 @@
+"""Kept evaluations: after any history each decision is the one that an evaluation in full makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.cluster.decoding import from_manifest
+from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.state import State
+from mooring.config import default
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.choice import Choice
+from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.kept.standing import Standing
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.testing import make_node, make_pod
+from mooring.testing.builders import Manifest
+from mooring.testing.explaining import NoBinder
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+APP_A: Manifest = {"matchLabels": {"app": "a"}}
+NODES = tuple(f"n{number}" for number in range(7))
+
+
+def spread(key: str, action: str) -> Manifest:
+    return {
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": key,
+                "whenUnsatisfiable": action,
+                "labelSelector": APP_A,
+            }
+        ]
+    }
+
+
+def near(kind: str, key: str, *, required: bool) -> Manifest:
+    term = {"topologyKey": key, "labelSelector": APP_A}
+    if required:
+        return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    weighted = {"weight": 7, "podAffinityTerm": term}
+    return {"affinity": {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [weighted]}}}
+
+
+def preferring(*labels: str) -> Manifest:
+    terms = [
+        {"weight": weight, "preference": {"matchExpressions": [{"key": label, "operator": "Exists"}]}}
+        for weight, label in enumerate(labels, 1)
+    ]
+    return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
+SMALL, LARGE = {"cpu": "500m", "memory": "1Gi"}, {"cpu": "2", "memory": "5Gi"}
+TEMPLATES: dict[str, dict[str, Any]] = {
+    "small": {"requests": SMALL},
+    "large": {"requests": LARGE},
+    "asks for nothing": {},
+    "of a service": {"requests": SMALL, "labels": {"app": "a"}},
+    "tolerant": {"requests": SMALL, "spec": {"tolerations": [{"operator": "Exists"}]}},
+    "selecting": {"requests": SMALL, "spec": {"nodeSelector": {"disk": "ssd"}}},
+    "preferring": {"requests": SMALL, "spec": preferring("disk", "gpu")},
+    "with a port": {"spec": {"containers": [{"name": "c", "image": "app:1", "ports": [{"hostPort": 80}]}]}},
+    "spread hard": {"requests": SMALL, "labels": {"app": "a"}, "spec": spread(ZONE, "DoNotSchedule")},
+    "spread by host": {"requests": SMALL, "labels": {"app": "a"}, "spec": spread(HOST, "DoNotSchedule")},
+    "spread softly": {"requests": SMALL, "labels": {"app": "a"}, "spec": spread(ZONE, "ScheduleAnyway")},
+    "near": {"labels": {"app": "a"}, "spec": near("podAffinity", ZONE, required=True)},
+    "rather near": {"requests": SMALL, "spec": near("podAffinity", HOST, required=False)},
+    "apart": {"labels": {"app": "a"}, "spec": near("podAntiAffinity", HOST, required=True)},
+    "rather apart": {"labels": {"app": "a"}, "spec": near("podAntiAffinity", ZONE, required=False)},
+}
+
+Step = tuple[Any, ...]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Step]:
+    """Decisions about a few kinds of pods above all; between them whatever sources deliver."""
+    some = draw(st.lists(st.sampled_from(sorted(TEMPLATES)), min_size=1, max_size=3))
+    decide = st.tuples(st.just("decide"), st.sampled_from(some))
+    others = st.one_of(
+        st.just(("forget",)),
+        st.tuples(
+            st.just("node"),
+            st.sampled_from(NODES),
+            st.sampled_from(("2", "4", "7500m")),
+            st.sampled_from(("z1", "z2", None)),
+            st.sampled_from((None, "soft", "hard")),
+            st.sets(st.sampled_from(("disk", "gpu"))),
+            st.booleans(),
+        ),
+        st.tuples(
+            st.just("placed"), st.integers(0, 5), st.sampled_from(sorted(TEMPLATES)), st.sampled_from(NODES)
+        ),
+        st.tuples(st.just("remove_node"), st.sampled_from(NODES)),
+        st.tuples(st.just("remove_pod"), st.integers(0, 5)),
+        st.tuples(st.just("service"), st.booleans()),
+    )
+    return draw(st.lists(st.one_of(decide, decide, decide, others), min_size=5, max_size=50))
+
+
+class History:
+    """A cluster to which things happen, with the default profile.
+
+    Attributes:
+        kept: How many decisions came from a kept evaluation.
+    """
+
+    def __init__(self) -> None:
+        self.state = State()
+        registry = new_in_tree_registry()
+        self.engine: Engine = build_engine(default(registry.catalog()), registry, self.state, NoBinder())
+        self.kept = 0
+        self._assumed: list[str] = []
+        self._count = 0
+
+    def run(self, steps: Iterable[Step]) -> History:
+        for name, *arguments in steps:
+            getattr(self, name)(*arguments)
+        return self
+
+    def decide(self, template: str) -> None:
+        """The same pod, in full and as the engine does it."""
+        self._count += 1
+        uid = f"u{self._count}"
+        pod = make_pod(f"p{self._count}", metadata={"uid": uid}, **TEMPLATES[template])
+        profile = self.engine.profile()
+        full = self.engine.decide(pod, profile, all_rows, seed=5, options=CycleOptions())
+        dry = self.engine.decide(pod, profile, all_rows, seed=6)
+        assert summary(dry) == summary(self.engine.choose(full.evaluation, full.state_version, seed=6))
+        choice = self.engine.decide_and_assume(pod, profile, all_rows, seed=5)
+        assert summary(choice) == summary(full)
+        self.kept += isinstance(choice.source, Standing)
+        if choice.node_name is not None:
+            self._assumed.append(uid)
+
+    def forget(self) -> None:
+        if self._assumed:
+            self.state.forget(self._assumed.pop())
+
+    def node(
+        self, name: str, cpu: str, zone: str | None, taint: str | None, labels: set[str], cordoned: bool
+    ) -> None:
+        effect = {"soft": "PreferNoSchedule", "hard": "NoSchedule"}.get(taint or "")
+        node = make_node(
+            name,
+            labels={**({ZONE: zone} if zone else {}), **dict.fromkeys(labels, "ssd")},
+            allocatable={"cpu": cpu, "pods": 4},
+            taints=[{"key": "dedicated", "effect": effect}] if effect else (),
+            spec={"unschedulable": cordoned},
+            status={"images": [{"names": ["registry.example/app:1"], "sizeBytes": 10**9}]} if zone else {},
+        )
+        self.state.apply("test", [Put(node)])
+
+    def placed(self, number: int, template: str, node: str) -> None:
+        pod = make_pod(
+            f"placed-{number}", node=node, metadata={"uid": f"placed-{number}"}, **TEMPLATES[template]
+        )
+        self.state.apply("test", [Put(pod)])
+
+    def remove_node(self, name: str) -> None:
+        self.state.apply("test", [Remove("Node", "", name)])
+
+    def remove_pod(self, number: int) -> None:
+        self.state.apply("test", [Remove("Pod", "default", f"placed-{number}")])
+
+    def service(self, there: bool) -> None:
+        manifest = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}}
+        change = Put(from_manifest({**manifest, "spec": {"selector": {"app": "a"}}}))
+        self.state.apply("test", [change if there else Remove("Service", "default", "s")])
+
+
+def summary(choice: Choice) -> tuple[object, ...]:
+    return (
+        choice.node_name,
+        choice.total,
+        choice.tie_count,
+        choice.evaluated,
+        choice.feasible,
+        choice.status,
+        choice.message,
+    )
+
+
+EMPTY_NODES: list[Step] = [
+    ("node", "n0", "4", "z1", None, {"disk"}, False),
+    ("node", "n1", "4", "z2", None, {"gpu"}, False),
+    ("node", "n2", "4", "z1", None, {"disk", "gpu"}, False),
+    ("node", "n3", "2", "z2", "soft", set(), False),
+    ("node", "n4", "2", "z1", None, set(), False),
+    ("node", "n5", "2", "z2", None, {"gpu"}, False),
+]
+
+
+@settings(max_examples=150)
+@given(histories())
+def test_decisions_from_kept_evaluations_are_those_in_full(later: list[Step]) -> None:
+    History().run([*EMPTY_NODES, *later])
