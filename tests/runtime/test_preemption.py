@@ -168,18 +168,18 @@ def test_pods_go_and_come_back() -> None:
     def steps(nodes: RefusedNodes, _: Pod) -> None:
         first, second = nodes.snapshot.pods.on_row(nodes.snapshot.nodes.index["a"])
         for _repeat in range(2):
-            with nodes.what_if("a") as node:
-                seen.append(node.status().message)
-                node.remove(first)
-                seen.append(node.status().message)
-                node.remove(second)
-                node.add(first)
-                seen.append(node.status().message)
-                node.add(second)
-                seen.append(node.status().message)
-                node.remove(first)
-        with nodes.what_if("b") as other:
-            seen.append(other.status().message)
+            with nodes.what_if(["a"]) as node:
+                seen.append(node.statuses(["a"])[0].message)
+                node.remove("a", first)
+                seen.append(node.statuses(["a"])[0].message)
+                node.remove("a", second)
+                node.add("a", first)
+                seen.append(node.statuses(["a"])[0].message)
+                node.add("a", second)
+                seen.append(node.statuses(["a"])[0].message)
+                node.remove("a", first)
+        with nodes.what_if(["b"]) as other:
+            seen.append(other.statuses(["b"])[0].message)
 
     document = tried(CROWD, steps, Counting)
     assert seen == ["crowded", "", "", "crowded"] * 2 + ["crowded"]
@@ -198,11 +198,11 @@ def test_nominated_pods_count_in_what_ifs(priority: int, room: bool) -> None:
 
     def steps(nodes: RefusedNodes, _: Pod) -> None:
         first, second = nodes.snapshot.pods.on_row(nodes.snapshot.nodes.index["a"])
-        with nodes.what_if("a") as node:
-            node.remove(first)
-            seen.append(node.status().ok)
-            node.remove(second)
-            seen.append(node.status().ok)
+        with nodes.what_if(["a"]) as node:
+            node.remove("a", first)
+            seen.append(node.statuses(["a"])[0].ok)
+            node.remove("a", second)
+            seen.append(node.statuses(["a"])[0].ok)
 
     tried([*CROWD, nominated("waiting", "a", priority)], steps, Counting)
     assert seen == [room, True]
@@ -240,8 +240,8 @@ def test_an_extension_that_refuses_fails_the_decision() -> None:
 
     def steps(nodes: RefusedNodes, _: Pod) -> None:
         (first, _second) = nodes.snapshot.pods.on_row(nodes.snapshot.nodes.index["a"])
-        with nodes.what_if("a") as node:
-            node.remove(first)
+        with nodes.what_if(["a"]) as node:
+            node.remove("a", first)
 
     document = tried(CROWD, steps, Refusing)
     assert document["status"]["code"] == "Error"

@@ -17,18 +17,18 @@ from mooring.framework.view import Snapshot
 
 
 class WhatIf(Protocol):
-    """One node as it would be with other pods on it. For one thread; nothing real changes."""
+    """Some nodes as they would be with other pods on them. For one thread; nothing real changes."""
 
-    def add(self, pod: Pod) -> None:
+    def add(self, node_name: str, pod: Pod) -> None:
         """Count ``pod`` on the node."""
         ...
 
-    def remove(self, pod: Pod) -> None:
+    def remove(self, node_name: str, pod: Pod) -> None:
         """Take ``pod`` off the node."""
         ...
 
-    def status(self) -> Status:
-        """What the Filter plugins say of the node as it is now, the pods nominated for it included."""
+    def statuses(self, node_names: Sequence[str]) -> list[Status]:
+        """What the Filter plugins say of each node as it is now, the pods nominated for it included."""
         ...
 
 
@@ -39,11 +39,14 @@ class RefusedNodes(Protocol):
         snapshot: The tables that were read.
         rows: int32[N], the rows of the nodes.
         start: Where a search that stops early begins; any int >= 0, the same for the same pod and seed.
+        independent: Whether the pods of a node change nothing for the others, so that several can be tried
+            at once.
     """
 
     snapshot: Snapshot
     rows: Int32s
     start: int
+    independent: bool
 
     def status(self, node_name: str) -> Status:
         """What was said of the node; UnschedulableAndUnresolvable when it was not looked at."""
@@ -53,8 +56,11 @@ class RefusedNodes(Protocol):
         """The names of the nodes that were found Unschedulable, in row order."""
         ...
 
-    def what_if(self, node_name: str) -> AbstractContextManager[WhatIf]:
-        """The node, to try things on; at the end of the ``with`` block it is as before."""
+    def what_if(self, node_names: Sequence[str]) -> AbstractContextManager[WhatIf]:
+        """The nodes, to try things on; at the end of the ``with`` block they are as before.
+
+        Only one at a time while they are not independent.
+        """
         ...
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from mooring.framework import Int32s
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.progress import PluginCalls
-from mooring.runtime.what_if import NodeWhatIf, guests_of
+from mooring.runtime.what_if import NodesWhatIf, guests_of
 
 
 def refuse_for_nominated(evaluation: Evaluation, positions: Int32s, calls: PluginCalls) -> None:
@@ -23,8 +23,10 @@ def refuse_for_nominated(evaluation: Evaluation, positions: Int32s, calls: Plugi
         return
     fork = evaluation.cluster.fork()
     numbers = {status: number for number, status in enumerate(evaluation.statuses)}
+    nodes = NodesWhatIf(evaluation, fork, calls)
+    names = evaluation.snapshot.nodes.names
     for position in crowded:
-        status = NodeWhatIf(evaluation, fork, int(evaluation.rows[position]), calls).crowded()
+        status = nodes.crowded(names[evaluation.rows[position]])
         if status.ok:
             continue
         evaluation.codes[position] = numbers.setdefault(status, len(numbers))

@@ -19,7 +19,7 @@ from mooring.framework.preemption import Candidate, Preemption
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls, plugin_failure
-from mooring.runtime.what_if import NodeWhatIf, what_if
+from mooring.runtime.what_if import NodesWhatIf, independent, what_if
 
 NOT_ASKED = Status.unresolvable()
 """What is said of a node that nobody looked at."""
@@ -32,6 +32,7 @@ class Refusals:
         self.snapshot = evaluation.snapshot
         self.rows: Int32s = evaluation.rows
         self.start = start
+        self.independent = independent(evaluation)
         self._evaluation = evaluation
         self._calls = calls
         self._fork: ClusterState | None = None
@@ -46,11 +47,12 @@ class Refusals:
         helps = np.array([status.code is Code.UNSCHEDULABLE for status in self._evaluation.statuses])
         return [names[row] for row in np.sort(self.rows[helps[self._evaluation.codes]]).tolist()]
 
-    def what_if(self, node_name: str) -> AbstractContextManager[NodeWhatIf]:
+    def what_if(self, node_names: Sequence[str]) -> AbstractContextManager[NodesWhatIf]:
+        if len(node_names) > 1 and not self.independent:
+            raise ValueError(f"{len(node_names)} nodes tried at once, but they are not independent")
         if self._fork is None:
             self._fork = self._evaluation.cluster.fork()
-        row = self.snapshot.nodes.index[node_name]
-        return what_if(self._evaluation, self._fork, row, self._calls)
+        return what_if(self._evaluation, self._fork, self._calls)
 
 
 def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> Status:

@@ -1,4 +1,4 @@
-"""One node with other pods on it: what the Filter plugins would say of it then.
+"""Nodes with other pods on them: what the Filter plugins would say of them then.
 
 Mirrors ``RunFilterPluginsWithNominatedPods`` and the PreFilter extensions AddPod and RemovePod in
 ``framework/runtime/framework.go``: what PreFilter noted is not found out again; the plugins that have
@@ -7,111 +7,149 @@ Mirrors ``RunFilterPluginsWithNominatedPods`` and the PreFilter extensions AddPo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from mooring.framework import SUCCESS, ClusterState, NodeView, Pod, Snapshot, Status
+from mooring.framework import SUCCESS, ClusterState, Int32s, NodeView, Pod, Scope, Snapshot, Status
 from mooring.framework.errors import PluginFailureError
+from mooring.framework.pod_table import PodRecord
 from mooring.runtime.evaluation import Evaluation, begin
 from mooring.runtime.filtering import run_filters
 from mooring.runtime.progress import PluginCalls, plugin_failure
 
-_THE_ONE = np.zeros(1, np.int32)
 
-
-class NodeWhatIf:
+class NodesWhatIf:
     """Implements ``mooring.framework.preemption.WhatIf``.
 
     Args:
         evaluation: Whose pod, notes and profile are used; nothing of it changes.
-        cluster: A private copy of the state. It has the same rows, and changes with the node.
-        row: The node's row.
+        cluster: A private copy of the state. It has the same rows, and changes with the nodes.
         calls: How plugins are called.
     """
 
-    def __init__(self, evaluation: Evaluation, cluster: ClusterState, row: int, calls: PluginCalls) -> None:
+    def __init__(self, evaluation: Evaluation, cluster: ClusterState, calls: PluginCalls) -> None:
         self._evaluation = evaluation
         self._cluster = cluster
         self._calls = calls
-        self._name = cluster.snapshot.nodes.names[row]
-        self._view = NodeView(cluster.snapshot, np.array([row], np.int32))
         self._notes = evaluation.state.clone()
-        self._guests = guests_of(cluster.snapshot, self._name, evaluation.pod)
-        self._gone: dict[str, Pod] = {}
+        self._told = {method: list(extensions(evaluation, method)) for method in ("add_pod", "remove_pod")}
+        self._gone: dict[str, tuple[str, PodRecord]] = {}
+        self._known_guests: dict[str, list[Pod]] = {}
 
-    def add(self, pod: Pod) -> None:
-        self._cluster.assume(pod, self._name)
-        self._gone.pop(pod.metadata.uid, None)
-        self._tell("add_pod", pod)
+    def add(self, node_name: str, pod: Pod) -> None:
+        _, record = self._gone.pop(pod.metadata.uid, ("", None))
+        self._cluster.assume(pod, node_name, record.kind if record is not None else None)
+        self._tell("add_pod", node_name, pod)
 
-    def remove(self, pod: Pod) -> None:
-        self._cluster.discard(pod.metadata.uid)
-        self._gone[pod.metadata.uid] = pod
-        self._tell("remove_pod", pod)
+    def remove(self, node_name: str, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        self._gone[uid] = (node_name, self._cluster.snapshot.pods.records[uid])
+        self._cluster.discard(uid)
+        self._tell("remove_pod", node_name, pod)
 
-    def status(self) -> Status:
-        try:
-            crowded = self.crowded()
-            return self._filtered() if crowded.ok else crowded
-        except PluginFailureError as failure:
-            # As there, it is this node that can't be helped; the other ones can.
-            return Status.error(failure.message)
+    def statuses(self, node_names: Sequence[str]) -> list[Status]:
+        said = {name: self._alone(name) for name in node_names if self._guests(name)}
+        others = [name for name in node_names if name not in said]
+        said |= zip(others, self._each(others), strict=True)
+        return [said[name] for name in node_names]
 
-    def crowded(self) -> Status:
+    def crowded(self, node_name: str) -> Status:
         """What is said of the node once the pods nominated for it have come; Success without any."""
-        if not self._guests:
+        guests = self._guests(node_name)
+        if not guests:
             return SUCCESS
         notes = self._notes
         self._notes = notes.clone()
         try:
-            for guest in self._guests:
-                self.add(guest)
-            return self._filtered()
+            for guest in guests:
+                self.add(node_name, guest)
+            (status,) = self._filtered([node_name])
+            return status
         finally:
             self._notes = notes
-            for guest in self._guests:
+            for guest in guests:
                 self._cluster.forget(guest.metadata.uid)
 
     def put_back(self) -> None:
-        """Place the removed pods in ``cluster`` again. Only the next ``NodeWhatIf`` may be asked then."""
-        for pod in self._gone.values():
-            self._cluster.assume(pod, self._name)
+        """Place the removed pods in ``cluster`` again. Only the next ``NodesWhatIf`` may be asked then."""
+        for node_name, record in self._gone.values():
+            self._cluster.assume(record.pod, node_name, record.kind)
 
-    def _filtered(self) -> Status:
+    def _guests(self, node_name: str) -> list[Pod]:
+        if node_name not in self._known_guests:
+            pod = self._evaluation.pod
+            self._known_guests[node_name] = guests_of(self._cluster.snapshot, node_name, pod)
+        return self._known_guests[node_name]
+
+    def _alone(self, node_name: str) -> Status:
+        """With its guests, and if that passes without."""
+        try:
+            crowded = self.crowded(node_name)
+            return crowded if not crowded.ok else self._filtered([node_name])[0]
+        except PluginFailureError as failure:
+            # As there, it is this node that can't be helped; the other ones can.
+            return Status.error(failure.message)
+
+    def _each(self, node_names: Sequence[str]) -> list[Status]:
+        """All of them at once, or one by one when a plugin fails on one."""
+        if len(node_names) > 1:
+            try:
+                return self._filtered(node_names)
+            except PluginFailureError:
+                pass
+        return [self._alone(name) for name in node_names]
+
+    def _filtered(self, node_names: Sequence[str]) -> list[Status]:
         base = self._evaluation
-        trial = begin(base.profile, self._cluster, base.pod, self._view.rows)
+        trial = begin(base.profile, self._cluster, base.pod, self._rows(node_names))
         trial.state, trial.skipped = self._notes, base.skipped
-        run_filters(trial, _THE_ONE, self._calls)
-        return trial.statuses[int(trial.codes[0])]
+        run_filters(trial, np.arange(len(node_names), dtype=np.int32), self._calls)
+        return [trial.statuses[code] for code in trial.codes.tolist()]
 
-    def _tell(self, method: str, other: Pod) -> None:
+    def _rows(self, node_names: Sequence[str]) -> Int32s:
+        index = self._cluster.snapshot.nodes.index
+        return np.array([index[name] for name in node_names], np.int32)
+
+    def _tell(self, method: str, node_name: str, other: Pod) -> None:
         """Tell the plugins that asked for it that ``other`` came or went."""
         base = self._evaluation
-        for enabled in base.profile.pre_filter:
-            function = getattr(enabled.plugin, method, None)
-            if function is None or enabled.name in base.skipped:
-                continue
+        for name, function in self._told[method]:
             point = f"PreFilter.{method}"
-            (info,) = self._view.infos()
-            status = self._calls.call(enabled.name, point, function, self._notes, base.pod, other, info)
+            (info,) = NodeView(self._cluster.snapshot, self._rows([node_name])).infos()
+            status = self._calls.call(name, point, function, self._notes, base.pod, other, info)
             if not isinstance(status, Status) or not status.ok:
                 said = status.message if isinstance(status, Status) else type(status).__name__
-                raise plugin_failure(enabled.name, point, f"pod {other.key}: returned {said}, not Success")
+                raise plugin_failure(name, point, f"pod {other.key}: returned {said}, not Success")
+
+
+def extensions(evaluation: Evaluation, method: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Name and function of each plugin that wants to hear of pods that come and go: add_pod or remove_pod."""
+    for enabled in evaluation.profile.pre_filter:
+        function = getattr(enabled.plugin, method, None)
+        if function is not None and enabled.name not in evaluation.skipped:
+            yield enabled.name, function
+
+
+def independent(evaluation: Evaluation) -> bool:
+    """Whether the pods of a node change nothing for the others."""
+    filters = (each for each in evaluation.profile.filter if each.name not in evaluation.skipped)
+    return all(each.plugin.scope is Scope.NODE for each in filters) and not (
+        any(extensions(evaluation, "add_pod")) or any(extensions(evaluation, "remove_pod"))
+    )
 
 
 @contextmanager
-def what_if(
-    evaluation: Evaluation, cluster: ClusterState, row: int, calls: PluginCalls
-) -> Iterator[NodeWhatIf]:
-    """``NodeWhatIf`` for the block; afterwards the pods are where they were."""
-    node = NodeWhatIf(evaluation, cluster, row, calls)
+def what_if(evaluation: Evaluation, cluster: ClusterState, calls: PluginCalls) -> Iterator[NodesWhatIf]:
+    """``NodesWhatIf`` for the block; afterwards the pods are where they were."""
+    nodes = NodesWhatIf(evaluation, cluster, calls)
     try:
-        yield node
+        yield nodes
     finally:
-        node.put_back()
+        nodes.put_back()
 
 
 def guests_of(snapshot: Snapshot, node_name: str, pod: Pod) -> list[Pod]:

@@ -29,6 +29,9 @@ from mooring.plugins.default_preemption.victims import (
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 """What is said of nodes on which no pod's going would help."""
 
+MOST_AT_ONCE = 256
+"""So many nodes are tried at once at most; what is tried beyond the last one wanted is for nothing."""
+
 MANY = 2**31
 """More candidates than there are nodes."""
 
@@ -92,9 +95,7 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
             return
         wanted = self._wanted(len(potential))
         kept: dict[bool, list[tuple[int, Candidate]]] = {False: [], True: []}
-        for step in range(len(potential)):
-            at = (nodes.start + step) % len(potential)
-            found = search.on_node(potential[at])
+        for at, found in self._tried(search, potential):
             if isinstance(found, Status):
                 refusals[potential[at]] = found
                 continue
@@ -106,6 +107,16 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
                 break
         for _, candidate in sorted([*kept[False], *kept[True]], key=lambda pair: pair[0]):
             yield candidate
+
+    def _tried(self, search: Search, names: Sequence[str]) -> Iterator[tuple[int, Candidate | Status]]:
+        """What comes of each of ``names``, with its place there; more and more at once where that can be."""
+        places = [(search.nodes.start + step) % len(names) for step in range(len(names))]
+        size = 1
+        while places:
+            group, places = places[:size], places[size:]
+            yield from zip(group, search.on_nodes([names[at] for at in group]), strict=True)
+            if search.nodes.independent:
+                size = min(2 * size, MOST_AT_ONCE)
 
     def _wanted(self, count: int) -> int:
         """How many candidates of ``count`` nodes are enough."""

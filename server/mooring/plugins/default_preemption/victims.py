@@ -5,8 +5,8 @@ Mirrors ``SelectVictimsOnNode`` in ``defaultpreemption/default_preemption.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from mooring.framework import Code, Pod, Status
 from mooring.framework.preemption import Candidate, RefusedNodes, WhatIf
@@ -33,9 +33,13 @@ class Search:
     budgets: Budgets
     now: float
 
-    def on_node(self, node_name: str) -> Candidate | Status:
-        """The victims that make the node feasible, as few and unimportant as possible, or why not."""
-        return self._search(node_name, lower_pods(self.pod, self.nodes, node_name), ())
+    def on_nodes(self, node_names: Sequence[str]) -> list[Candidate | Status]:
+        """For each node the victims that make it feasible, as few and unimportant as possible, or why not.
+
+        Several nodes only where they are independent.
+        """
+        lower = {name: lower_pods(self.pod, self.nodes, name) for name in node_names}
+        return self._search(lower, ())
 
     def checked(self, given: Sequence[Candidate]) -> Iterator[Candidate]:
         """The given candidates that would do, with further victims where needed, in their order.
@@ -53,35 +57,91 @@ class Search:
             if self._suffices(candidate.node_name, victims):
                 yield Candidate(candidate.node_name, tuple(victims), candidate.violations)
                 continue
-            more = self._search(candidate.node_name, list(lower.values()), victims)
+            [more] = self._search({candidate.node_name: list(lower.values())}, victims)
             if isinstance(more, Candidate):
                 yield more
 
     def _suffices(self, node_name: str, victims: Sequence[Pod]) -> bool:
-        with self.nodes.what_if(node_name) as node:
+        with self.nodes.what_if([node_name]) as trial:
             for victim in victims:
-                node.remove(victim)
-            return node.status().ok
+                trial.remove(node_name, victim)
+            return trial.statuses([node_name])[0].ok
 
-    def _search(self, node_name: str, lower: Sequence[Pod], given: Sequence[Pod]) -> Candidate | Status:
-        """Victims among ``lower``; those in ``given`` go in any case."""
-        if not lower:
-            return NO_VICTIMS
-        with self.nodes.what_if(node_name) as node:
-            for pod in lower:
-                node.remove(pod)
-            status = node.status()
+    def _search(self, lower: Mapping[str, Sequence[Pod]], given: Sequence[Pod]) -> list[Candidate | Status]:
+        """Victims among the ``lower`` pods by node; those in ``given`` go in any case."""
+        answers: dict[str, Candidate | Status] = dict.fromkeys(lower, NO_VICTIMS)
+        tried = [name for name, pods in lower.items() if pods]
+        with self.nodes.what_if(tried) as trial:
+            for name in tried:
+                for pod in lower[name]:
+                    trial.remove(name, pod)
+            cases = []
+            for name, status in zip(tried, trial.statuses(tried), strict=True):
+                answers[name] = status
+                if status.ok:
+                    cases.append(Case(name, *self.budgets.split(by_importance(lower[name], self.now))))
+            _reprieve(trial, cases, {pod.metadata.uid for pod in given})
+        for case in cases:
+            answers[case.node_name] = case.answer(self.now)
+        return list(answers.values())
+
+
+@dataclass(slots=True)
+class Case:
+    """A node that is feasible without its less important pods, each of which may yet stay.
+
+    Attributes:
+        node_name: The node.
+        violating: Those whose going violates a budget, the most important first.
+        others: The others, the most important first.
+        gone: Those that have to go.
+        violations: How many of them are violating.
+    """
+
+    node_name: str
+    violating: Sequence[Pod]
+    others: Sequence[Pod]
+    gone: list[Pod] = field(default_factory=list)
+    violations: int = 0
+
+    def turn(self, number: int) -> Pod | None:
+        """Whose turn it is to be spared; None after the last one."""
+        before = len(self.violating)
+        if number < before:
+            return self.violating[number]
+        return self.others[number - before] if number - before < len(self.others) else None
+
+    def goes(self, pod: Pod, number: int) -> None:
+        """Note that ``pod`` was not spared when it had this turn."""
+        self.gone.append(pod)
+        self.violations += number < len(self.violating)
+
+    def answer(self, now: float) -> Candidate | Status:
+        """The candidate; an error when every pod could stay."""
+        if not self.gone:
+            return Status.error(f'expected at least one victim pod on node "{self.node_name}"')
+        mixed = self.violating and self.others
+        victims = by_importance(self.gone, now) if mixed else self.gone
+        return Candidate(self.node_name, tuple(victims), self.violations)
+
+
+def _reprieve(trial: WhatIf, cases: Sequence[Case], going: set[str]) -> None:
+    """Let pods come back, on each node one after the other, as long as it stays feasible."""
+    number = 0
+    while turns := [(case, pod) for case in cases if (pod := case.turn(number)) is not None]:
+        asked = []
+        for case, pod in turns:
+            if pod.metadata.uid in going:
+                case.goes(pod, number)
+            else:
+                trial.add(case.node_name, pod)
+                asked.append((case, pod))
+        statuses = trial.statuses([case.node_name for case, _ in asked])
+        for (case, pod), status in zip(asked, statuses, strict=True):
             if not status.ok:
-                return status
-            going = {pod.metadata.uid for pod in given}
-            violating, others = self.budgets.split(by_importance(lower, self.now))
-            broken = [pod for pod in violating if pod.metadata.uid in going or not _reprieved(node, pod)]
-            gone = [pod for pod in others if pod.metadata.uid in going or not _reprieved(node, pod)]
-        if not broken and not gone:
-            return Status.error(f'expected at least one victim pod on node "{node_name}"')
-        victims = [*broken, *gone]
-        ordered = by_importance(victims, self.now) if violating and others else victims
-        return Candidate(node_name, tuple(ordered), len(broken))
+                trial.remove(case.node_name, pod)
+                case.goes(pod, number)
+        number += 1
 
 
 def lower_pods(pod: Pod, nodes: RefusedNodes, node_name: str) -> list[Pod]:
@@ -106,13 +166,4 @@ def is_leaving_for(pod: Pod) -> bool:
     for condition in pod.status.conditions:
         if condition.type == "DisruptionTarget":
             return condition.status == "True" and condition.reason == "PreemptionByScheduler"
-    return False
-
-
-def _reprieved(node: WhatIf, pod: Pod) -> bool:
-    """Whether ``pod`` can stay; then it is on the node again."""
-    node.add(pod)
-    if node.status().ok:
-        return True
-    node.remove(pod)
     return False
