@@ -57,6 +57,9 @@ EXIT_FAILED = 1
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - as kube-scheduler; only probes and metrics are there
 """Where probes and metrics are found by default."""
 
+FRESHNESS_SECONDS = 0.1
+"""Between two looks whether the state is young enough: finding out costs more than a pod should."""
+
 LOOK_SECONDS = 0.05
 """Between two looks whether something that takes its time has happened."""
 
@@ -179,16 +182,28 @@ def _assemble(
 
 
 class Fresh:
-    """Leadership that counts only while the state is what the cluster has."""
+    """Leadership that counts only while the state is what the cluster has; that is looked at now and then.
+
+    Args:
+        leadership: Whether this process leads.
+        source: Where the state comes from.
+        max_staleness: How many seconds it may be behind.
+    """
 
     def __init__(self, leadership: Leadership, source: Source, max_staleness: float) -> None:
         self._leadership = leadership
         self._source = source
         self._max_staleness = max_staleness
+        self._fresh = False
+        self._look_at = 0.0
 
     def is_leader(self) -> bool:
         """Whether this process leads, by a state that is young enough to decide upon."""
-        return self._leadership.is_leader() and self._source.staleness <= self._max_staleness
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._look_at = now + FRESHNESS_SECONDS
+            self._fresh = self._source.staleness <= self._max_staleness
+        return self._fresh and self._leadership.is_leader()
 
     def leader(self) -> str:
         """Who leads."""

@@ -1,14 +1,15 @@
 """Decisions over the live state: evaluate, choose, assume.
 
-An evaluation takes no lock. It reads the tables, and its answer counts only if nothing changed
-meanwhile; otherwise it is done again, at last on a private copy. A choice is assumed under the state's
-lock, in one step with the check that the chosen node is still as it was evaluated.
+An evaluation takes no lock, unless the engine is exclusive. It reads the tables, and its answer counts only
+if nothing changed meanwhile; otherwise it is done again, at last on a private copy. A choice is assumed under
+the state's lock, in one step with the check that the chosen node is still as it was evaluated.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -45,6 +46,8 @@ class Engine:
         state: The state.
         profiles: The profiles by name.
         waiting: Where pods wait for the profiles' Permit plugins.
+        exclusive: Changes of the state wait for decisions that count, rather than make them void: for a
+            process in which one thread decides, and one decision follows the other.
     """
 
     def __init__(
@@ -53,10 +56,13 @@ class Engine:
         profiles: Mapping[str, Profile],
         observer: Observer | None = None,
         waiting: PermitRoom | None = None,
+        *,
+        exclusive: bool = False,
     ) -> None:
         self.state = state
         self.waiting = waiting or PermitRoom()
         self.profiles = dict(profiles)
+        self.exclusive = exclusive
         self._observer = observer or NullObserver()
         self._start = 0
         self._kept = KeptDecisions(state)
@@ -152,6 +158,12 @@ class Engine:
         Raises:
             UnavailableError: The state changes faster than the decision can follow.
         """
+        with self.state.lock if self.exclusive else nullcontext():
+            return self._decide_and_assume(pod, profile, rows, seed, progress)
+
+    def _decide_and_assume(
+        self, pod: Pod, profile: Profile, rows: Rows, seed: int, progress: Progress | None
+    ) -> Choice:
         if rows is all_rows:
             kept = self._from_kept(pod, profile, seed, progress, assume=True)
             if kept is not None:

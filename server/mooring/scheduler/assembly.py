@@ -55,6 +55,7 @@ def build_scheduler(around: Surroundings, times: BackoffTimes, binders: int) -> 
     """
     wake = Wake()
     engine, cluster, clock, observer = around.engine, around.cluster, around.clock, around.observer
+    engine.exclusive = True
     recorder = EventRecorder(cluster, clock, observer)
     statuses = PodStatusWriter(cluster, clock)
     preemptions = Preemptions(engine.state, cluster, engine.waiting, statuses, recorder, observer, clock)
