@@ -9,6 +9,7 @@ from tests.conformance.families import (
     affinity,
     declared_features,
     dynamic_resources,
+    gangs,
     gates,
     images,
     nominations,
@@ -68,6 +69,7 @@ FAMILIES: dict[str, Family] = {
     "nominations": nominations.nominations,
     "nominations-own": nominations.own,
     "preemption": preemption.preemption,
+    "gangs": gangs.gangs,
 }
 MIXED = "mixed"
 NAMES = [*FAMILIES, MIXED]
@@ -75,6 +77,7 @@ SINCE = {
     "taint-toleration-comparisons": "1.35",
     "resources-pod-level-resize": "1.35",
     "declared-features": "1.35",
+    "gangs": "1.36",
     **{name: "1.36" for name in FAMILIES if name.startswith("devices")},
 }
 """Families whose fields or feature gates older releases do not know."""
@@ -118,7 +121,7 @@ def scenario(seed: int, index: int, only: str | None = None, version: str = NEWE
 
 def mix(draft: Draft) -> None:
     """Two to five families at once; a later one may take back some of what an earlier one asked."""
-    rarely = {"node-name", "scheduling-gates", "resources-huge", "nominations-own"}
+    rarely = {"gangs", "node-name", "scheduling-gates", "resources-huge", "nominations-own"}
     known = [name for name in names_of(draft.version) if name != MIXED]
     names = [name for name in known if name not in rarely or draft.chance(0.05)]
     chosen = draft.some(names, 2, 5)

@@ -55,12 +55,6 @@ ONE = member("one")
         pytest.param(
             ONE, [group(2), member("two", status={"phase": "Failed"})], REASON_COMING, id="that is finished"
         ),
-        pytest.param(
-            ONE,
-            [group(2), member("two", spec={**GROUP, "schedulerName": "other"})],
-            REASON_COMING,
-            id="that waits for another scheduler",
-        ),
         pytest.param(ONE, [group(2), member("two", node="n")], None, id="that has its node"),
     ],
 )

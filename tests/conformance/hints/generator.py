@@ -63,6 +63,7 @@ SUBJECTS = {
     "volume-binding-waiting": ["CSIStorageCapacity", "StorageClass", "CSIDriver", "PersistentVolumeClaim"],
     "volume-zone": ["PersistentVolume", "PersistentVolumeClaim", "StorageClass"],
     "declared-features": ["Node", OWN],
+    "gangs": ["Pod", "PodGroup"],
     "devices": ["ResourceClaim", "ResourceSlice", OWN],
     "devices-allocated": ["ResourceClaim", OWN],
 }

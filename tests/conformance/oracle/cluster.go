@@ -51,11 +51,15 @@ func newCluster(ctx context.Context, s *scenario) (*cluster, error) {
 			return nil, err
 		}
 		if pod.Spec.NodeName == "" {
+			fwk.JoinGroup(c.cache, pod)
 			continue
 		}
 		if err := c.cache.AddPod(logger, pod); err != nil {
 			return nil, fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
+	}
+	if s.pod != nil {
+		fwk.JoinGroup(c.cache, s.pod)
 	}
 	for _, object := range s.objects {
 		if err := c.list(object); err != nil {

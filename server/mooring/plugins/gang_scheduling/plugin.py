@@ -78,14 +78,9 @@ class GangScheduling(PreEnqueuePlugin[None], PermitPlugin[None]):
         return self.handle.snapshot().objects.get(PodGroup, name, namespace)
 
     def _known(self, pod: Pod) -> dict[str, Pod]:
-        """The pods of the group by UID, ``pod`` as it is given. All those that wait go by one scheduler."""
+        """The pods of the group by UID, ``pod`` as it is given."""
         members = self.handle.snapshot().pods.in_group(pod.group) if pod.group is not None else ()
-        known = {
-            member.metadata.uid: member
-            for member in members
-            if member.spec.node_name or member.spec.scheduler_name == pod.spec.scheduler_name
-        }
-        return known | {pod.metadata.uid: pod}
+        return {member.metadata.uid: member for member in members} | {pod.metadata.uid: pod}
 
 
 def _gang(group: PodGroup) -> GangSchedulingPolicy | None:

@@ -23,6 +23,8 @@ func NewCache(ctx context.Context) internalcache.Cache {
 	return internalcache.New(ctx, 0)
 }
 
+func JoinGroup(internalcache.Cache, *v1.Pod) {}
+
 func Enqueue(ctx context.Context, queue internalqueue.SchedulingQueue, pod *v1.Pod) {
 	queue.Add(klog.FromContext(ctx), pod)
 }

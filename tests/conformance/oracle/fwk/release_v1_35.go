@@ -25,6 +25,8 @@ func NewCache(ctx context.Context) internalcache.Cache {
 	return internalcache.New(ctx, 0, nil)
 }
 
+func JoinGroup(internalcache.Cache, *v1.Pod) {}
+
 func Enqueue(ctx context.Context, queue internalqueue.SchedulingQueue, pod *v1.Pod) {
 	queue.Add(klog.FromContext(ctx), pod)
 }

@@ -6,8 +6,10 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/kubernetes/pkg/features"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -23,7 +25,12 @@ type (
 
 // NewCache makes an empty scheduler cache.
 func NewCache(ctx context.Context) internalcache.Cache {
-	return internalcache.New(ctx, nil, false)
+	return internalcache.New(ctx, nil, utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload))
+}
+
+// JoinGroup tells the cache of a waiting pod, which may be one of a group.
+func JoinGroup(cache internalcache.Cache, pod *v1.Pod) {
+	cache.AddPodGroupMember(pod)
 }
 
 // Enqueue puts a pending pod into the queue.
