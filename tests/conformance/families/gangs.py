@@ -22,7 +22,8 @@ def gangs(draft: Draft) -> None:
 
 
 def _group(draft: Draft, name: str, namespace: str) -> Manifest:
-    policy = {"basic": {}} if draft.chance(0.15) else {"gang": {"minCount": draft.rng.choice([1, 2, 2, 3, 5])}}
+    gang = {"gang": {"minCount": draft.rng.choice([1, 2, 2, 3, 5])}}
+    policy = {"basic": {}} if draft.chance(0.15) else gang
     return {
         "apiVersion": "scheduling.k8s.io/v1alpha2",
         "kind": "PodGroup",
