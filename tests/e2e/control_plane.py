@@ -75,9 +75,13 @@ class ControlPlane:
             if event["responseStatus"]["code"] == 201
         ]
 
+    def process(self, name: str) -> Process:
+        """The running program of that name: ``etcd``, ``kube-apiserver``."""
+        return next(process for process in self._running if process.name == name)
+
     def restart_api_server(self) -> None:
         """Ends kube-apiserver and starts it anew, with the same port and what etcd has."""
-        api_server = next(process for process in self._running if process.name == "kube-apiserver")
+        api_server = self.process("kube-apiserver")
         self._running.remove(api_server)
         api_server.stop()
         self._start_apiserver()
