@@ -101,6 +101,9 @@ class NodeAffinity(
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         own = _affinity(pod).preferred_during_scheduling_ignored_during_execution
+        for error in preferred_errors(own, _PREFERRED_PATH):
+            # A profile may have this plugin without its PreScore.
+            raise ValueError(str(error))
         return preferred_scores((*self._added_preferred, *own), nodes)
 
 
