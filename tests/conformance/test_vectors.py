@@ -27,8 +27,9 @@ def by_family(version: str) -> dict[str, list[Manifest]]:
     return families
 
 
-def cases() -> list[Manifest]:
-    return [json.loads(line) for line in (TESTDATA / "cases-1.36.jsonl").read_text().splitlines()]
+def cases(version: str) -> list[Manifest]:
+    file = TESTDATA / f"cases-{version}.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,13 @@ def test_each_release_has_its_vectors(version: str) -> None:
     assert sum(map(len, by_family(version).values())) >= 1000
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["scenario"]["id"]) for case in cases()])
-def test_named_case(case: Manifest) -> None:
-    assert differences(explained(case["scenario"]), case["document"]) == []
+@pytest.mark.parametrize(
+    ("version", "case"),
+    [
+        pytest.param(version, case, id=f"{version}-{case['scenario']['id']}")
+        for version in VERSIONS
+        for case in cases(version)
+    ],
+)
+def test_named_case(version: str, case: Manifest) -> None:
+    assert differences(explained(case["scenario"], version), case["document"]) == []

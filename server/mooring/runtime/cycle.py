@@ -161,11 +161,12 @@ def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, o
     positions = np.flatnonzero(allowed).astype(np.int32)
     with calls.point("Filter") as point:
         nominated = _nominated(evaluation, options)
-        fits = len(nominated) > 0 and _fits(evaluation, nominated, allowed, calls)
+        fits = _fits(evaluation, nominated, allowed, calls) if len(nominated) else None
         if not fits:
-            _search(evaluation, positions, nominated, calls, options)
+            refused = nominated if fits is False else nominated[:0]
+            _search(evaluation, positions, refused, calls, options)
         point.status = Code.SUCCESS if (evaluation.codes == 0).any() else Code.UNSCHEDULABLE
-    return fits
+    return bool(fits)
 
 
 def _nominated(evaluation: Evaluation, options: CycleOptions) -> Int32s:
@@ -176,8 +177,8 @@ def _nominated(evaluation: Evaluation, options: CycleOptions) -> Int32s:
     return np.flatnonzero(evaluation.rows == row).astype(np.int32)
 
 
-def _fits(evaluation: Evaluation, nominated: Int32s, allowed: Bools, calls: PluginCalls) -> bool:
-    """Whether the nominated node does; then no other one is looked at."""
+def _fits(evaluation: Evaluation, nominated: Int32s, allowed: Bools, calls: PluginCalls) -> bool | None:
+    """Whether the nominated node does; then no other one is looked at. None when a plugin failed on it."""
     before = evaluation.codes[nominated]
     # As there, what PreFilter said of this node does not count, and neither does a failure; a refusal stays.
     evaluation.codes[nominated] = 0
@@ -186,7 +187,7 @@ def _fits(evaluation: Evaluation, nominated: Int32s, allowed: Bools, calls: Plug
     except PluginFailureError as failure:
         log.warning("nominated node of pod %s: %s", evaluation.pod.key, failure)
         evaluation.codes[nominated] = before
-        return False
+        return None
     if evaluation.codes[nominated[0]] != 0:
         _blame(evaluation, nominated[0], allowed)
         return False
