@@ -67,6 +67,10 @@ class Engine:
         self._start = 0
         self._kept = KeptDecisions(state)
 
+    def over(self, state: ClusterState) -> Engine:
+        """An engine like this one over another state, such as a fork in which several pods are decided."""
+        return Engine(state, self.profiles, self._observer, self.waiting)
+
     def profile(self, name: str = "", pod: Pod | None = None) -> Profile:
         """The profile called ``name``; else the one that the pod's schedulerName names; else the only one.
 

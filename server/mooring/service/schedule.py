@@ -10,6 +10,7 @@ from mooring.framework import SUCCESS, Code, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.choice import Choice
 from mooring.runtime.commit import Committed
+from mooring.runtime.engine import Rows, all_rows
 from mooring.runtime.placing import Placement
 from mooring.runtime.profile import Profile
 from mooring.service.backend import Backend
@@ -19,6 +20,7 @@ from mooring.service.commits import refuse_recreated
 from mooring.service.node_names import names_of, rows_of
 from mooring.service.objects import status_message
 from mooring.service.outcomes import OUTCOMES
+from mooring.service.selection import Selection
 from mooring.service.slots import Progress
 from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -106,16 +108,18 @@ class Schedule:
         engine, selection = self._backend.engine, batch.selection
         if len(batch.pods) > 1:
             selection.private()
+        rows = self._rows(selection)
         for pod, profile in zip(batch.pods, batch.profiles, strict=True):
             began = time.perf_counter()
             selection.leave_out(pod)
+            if selection.state is not None and engine.state is not selection.state:
+                engine = engine.over(selection.state)
             try:
                 choice = engine.decide(
                     pod,
                     profile,
-                    selection.candidates,
+                    rows,
                     seed=self._request.seed,
-                    state=selection.state,
                     progress=progress,
                 )
             except MooringError:
@@ -148,10 +152,15 @@ class Schedule:
         self._count(_result(status), profile, began)
 
     def _begin(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> Placement:
-        committer, rows, seed = self._backend.committer, batch.selection.candidates, self._request.seed
+        committer, rows, seed = self._backend.committer, self._rows(batch.selection), self._request.seed
         if batch.mode == pb.COMMIT_MODE_BIND:
             return committer.begin(pod, profile, rows, seed=seed, progress=progress)
         return committer.place_reserved(pod, profile, rows, seed=seed, owner=self._owner, progress=progress)
+
+    def _rows(self, selection: Selection) -> Rows:
+        """Among which nodes to choose. The ties can be listed of evaluations in full alone."""
+        everything = selection.everything and not self._request.include_ties
+        return all_rows if everything else selection.candidates
 
     def _add(
         self,

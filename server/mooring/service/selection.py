@@ -71,6 +71,11 @@ class Selection:
             self._fork(inline, pods)
 
     @property
+    def everything(self) -> bool:
+        """Whether all nodes are meant, whichever there are when the state is read."""
+        return self._kind == "all"
+
+    @property
     def hypothetical(self) -> bool:
         """Whether nodes or pods were sent along, so that the answer is about no real cluster."""
         return self._kind == "inline" or bool(self._message.assumed_pods)
