@@ -22,7 +22,7 @@ def shown() -> Iterator[tuple[Path, str, str]]:
         for block in CONSOLE.findall(readme.read_text()):
             for entry in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
                 command, _, output = entry.partition("\n")
-                if re.search(r"\bmooring (schedule|explain|config|plugins)\b", command):
+                if re.search(r"(\bmooring|_scheduler\.py) (schedule|explain|config|plugins)\b", command):
                     yield readme.parent, command, output
 
 

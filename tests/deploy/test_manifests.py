@@ -13,7 +13,7 @@ import yaml
 import mooring
 from mooring.cli.main import COMMANDS
 from mooring.cluster.api.resources import RESOURCES
-from mooring.cluster.kinds import KINDS
+from mooring.plugins.in_tree import IN_TREE
 from tests.cli.commands import ROOT, call
 
 DEPLOY = ROOT / "deploy"
@@ -53,11 +53,12 @@ CONTAINERS = [
     for overlay, spec in PODS.items()
     for container in spec["containers"]
 ]
-KNOWN = [
-    container
-    for spec in PODS.values()
-    for container in spec["containers"]
-    if container["command"][-1] in (*COMMANDS, "mooring-extender")
+PROGRAMS = [
+    pytest.param(container, id=f"{file.parent.name}: {container['name']}")
+    for file in (*MANIFESTS, *DEPLOY.glob("examples/systems/*/*.yaml"))
+    for document in documents(file)
+    for container in document.get("spec", {}).get("template", document).get("spec", {}).get("containers", ())
+    if container.get("command", [""])[-1] in (*COMMANDS, "mooring-extender")
 ]
 
 
@@ -71,7 +72,7 @@ def test_every_manifest_is_part_of_a_kustomization() -> None:
         assert file.name in built["resources"]
 
 
-@pytest.mark.parametrize("container", KNOWN)
+@pytest.mark.parametrize("container", PROGRAMS)
 def test_flags_are_known(container: Manifest, capsys: pytest.CaptureFixture[str]) -> None:
     program, *words = container["command"]
     if program == "mooring":
@@ -150,13 +151,14 @@ def rights(name: str) -> dict[tuple[str, str], list[str]]:
     return allowed
 
 
-def test_the_reader_may_read_what_the_state_follows_and_nothing_else() -> None:
-    followed = {
+def test_the_reader_may_read_what_plugins_read_and_nothing_else() -> None:
+    kinds = {"Node", "Pod"} | {kind.__name__ for plugin in IN_TREE for kind in plugin.reads}
+    read = {
         (version.rpartition("/")[0], RESOURCES[kind].plural): READ
-        for kind in KINDS
+        for kind in kinds
         for version in RESOURCES[kind].versions[:1]
     }
-    assert rights("mooring-reader") == followed
+    assert rights("mooring-reader") == read
 
 
 def test_who_binds_may_write_what_a_binding_needs_and_nothing_else() -> None:
@@ -166,6 +168,7 @@ def test_who_binds_may_write_what_a_binding_needs_and_nothing_else() -> None:
         ("", "persistentvolumes"): ["patch"],
         ("resource.k8s.io", "resourceclaims"): ["patch"],
         ("resource.k8s.io", "resourceclaims/status"): ["patch"],
+        ("resource.k8s.io", "resourceclaims/binding"): ["patch"],
     }
     assert rights("mooring-lease") == {
         ("coordination.k8s.io", "leases"): ["create"],

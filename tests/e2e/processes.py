@@ -111,7 +111,7 @@ class MooringScheduler(_Restartable):
     """`mooring scheduler`, with probes and metrics on a free port of 127.0.0.1."""
 
     name = "mooring-scheduler"
-    ready_line = r"^mooring scheduler ready"
+    ready_line = r"^mooring ready: telemetry="
 
     def __init__(self, directory: Path, kubeconfig: Path, config: dict[str, Any], *flags: str) -> None:
         file = directory / "mooring-scheduler-config.json"
@@ -123,7 +123,7 @@ class MooringScheduler(_Restartable):
         }
         file.write_text(json.dumps(whole, indent=2))
         port = free_port()
-        self.telemetry = f"http://127.0.0.1:{port}"
+        self.telemetry = f"https://127.0.0.1:{port}"
         command = [str(_SCRIPTS / "mooring"), "scheduler", "--config", str(file), "--v=4"]
         command += ["--source", f"kubernetes:{kubeconfig}"]
         command += ["--bind-address=127.0.0.1", f"--secure-port={port}", *flags]

@@ -13,8 +13,12 @@ from .process import run, wait_until
 
 pytestmark = pytest.mark.e2e
 
-OVERLAYS = ROOT / "deploy" / "overlays"
-NAMES = sorted(folder.name for folder in OVERLAYS.iterdir())
+DEPLOY = ROOT / "deploy"
+OVERLAYS = [
+    str(file.parent.relative_to(DEPLOY))
+    for folder in ("overlays", "examples/systems")
+    for file in sorted(DEPLOY.glob(f"{folder}/*/kustomization.yaml"))
+]
 STRICT = "dryRun=All&fieldValidation=Strict"
 WORKLOADS = ("Deployment", "DaemonSet")
 
@@ -22,7 +26,7 @@ WORKLOADS = ("Deployment", "DaemonSet")
 @cache
 def built(overlay: str) -> list[Manifest]:
     """The overlay's objects. A Service's fixed address is moved into this control plane's range."""
-    output = run(BIN / "kustomize", "build", OVERLAYS / overlay)
+    output = run(BIN / "kustomize", "build", DEPLOY / overlay)
     objects: list[Manifest] = list(yaml.safe_load_all(output))
     for item in objects:
         if item["kind"] == "Service":
@@ -79,7 +83,7 @@ def pod_of(workload: Manifest) -> Manifest:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
-@pytest.mark.parametrize("overlay", NAMES)
+@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_api_server_takes_every_object(control_plane: ControlPlane, overlay: str) -> None:
     api, objects = control_plane.api, built(overlay)
     wait_for_priority_classes(api)
@@ -95,7 +99,7 @@ def test_the_api_server_takes_every_object(control_plane: ControlPlane, overlay:
 
 def test_a_pod_that_breaks_the_rules_is_refused(control_plane: ControlPlane) -> None:
     """What the test above rests on: the namespace's level of security is enforced, unknown fields found."""
-    api, objects = control_plane.api, built("extender")
+    api, objects = control_plane.api, built("overlays/extender")
     wait_for_priority_classes(api)
     make_namespace(api, next(item for item in objects if item["kind"] == "Namespace"))
     pod = pod_of(next(item for item in objects if item["kind"] == "Deployment"))

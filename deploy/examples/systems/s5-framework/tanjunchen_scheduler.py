@@ -1,0 +1,18 @@
+"""mooring with plugins of its own, put together in code as kube-scheduler's `app.WithPlugin` does it."""
+
+import sys
+
+from mooring_example import Example, NodeFilter
+
+from mooring.cli import main, with_plugin
+from mooring.runtime.registry import Registry
+
+
+def replace_node_filter(registry: Registry) -> None:
+    """The registry has a nodeFilter of its own, and each name once: ours takes its place."""
+    registry.unregister("nodeFilter")
+    registry.register("nodeFilter", NodeFilter)
+
+
+if __name__ == "__main__":
+    sys.exit(main(replace_node_filter, with_plugin("example", Example)))

@@ -1,0 +1,130 @@
+"""The published extender: its policy file, converted, and two extenders on one unmodified kube-scheduler."""
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from . import objects
+from .api import Manifest
+from .build import ROOT
+from .control_plane import ControlPlane
+from .process import wait_until
+from .processes import Adapter, MooringServer, mooring
+
+pytestmark = pytest.mark.e2e
+
+EXAMPLE = ROOT / "deploy" / "examples" / "systems" / "s4-extender"
+PUBLISHED = "http://127.0.0.1:12345"
+PREFIX = "/api/scheduler"
+
+
+@pytest.fixture
+def adapter(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Adapter]:
+    """The example's cluster on the API server, and its mooring, which follows it and may bind."""
+    for item in yaml.safe_load_all((EXAMPLE / "cluster.yaml").read_text()):
+        control_plane.api.create(ready(item))
+    kubeconfig = control_plane.kubeconfig("mooring")
+    config = yaml.safe_load((EXAMPLE / "mooring.yaml").read_text())
+    with ExitStack() as running:
+        server = MooringServer(tmp_path, config, source=f"kubernetes:{kubeconfig}")
+        running.enter_context(server)
+        yield running.enter_context(Adapter(tmp_path, server.address, "--path-prefix", PREFIX))
+
+
+def ready(item: Manifest) -> Manifest:
+    """A node with the condition that a kubelet would give it; any other object as it is."""
+    if item["kind"] == "Node":
+        item["status"]["conditions"] = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
+    return item
+
+
+def scheduler_config(document: dict[str, Any], adapter: Adapter) -> dict[str, Any]:
+    """kube-scheduler's configuration with the adapter's port in place of the published one."""
+    moved: dict[str, Any] = json.loads(json.dumps(document).replace(PUBLISHED, adapter.url))
+    return {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1, **moved}
+
+
+def calls(adapter: Adapter) -> float:
+    """How many verbs the adapter has answered."""
+    with urllib.request.urlopen(f"{adapter.url}/metrics", timeout=10) as response:
+        lines = response.read().decode().splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith(ANSWERED))
+
+
+ANSWERED = "mooring_extender_request_duration_seconds_count"
+
+
+def test_each_extender_decides_about_its_resource(control_plane: ControlPlane, adapter: Adapter) -> None:
+    api = control_plane.api
+    config = scheduler_config(yaml.safe_load((EXAMPLE / "scheduler.yaml").read_text()), adapter)
+    pods = {pod["metadata"]["name"]: pod for pod in yaml.safe_load_all((EXAMPLE / "pods.yaml").read_text())}
+    with control_plane.scheduler(config):
+        api.create(pods["both"])
+        assert api.wait_bound("both") == "free"
+        assert control_plane.bindings()[-1] == ("mooring", "both")
+        api.create(pods["answers"])
+        assert api.wait_bound("answers") == "slow"
+        assert control_plane.bindings()[-1] == ("mooring", "answers")
+        api.create(pods["streams"])
+        assert api.wait_bound("streams") == "taken"
+        assert control_plane.bindings()[-1] == ("kube-scheduler", "streams")
+        asked = calls(adapter)
+        api.create(pods["neither"])
+        assert api.wait_bound("neither")
+        assert calls(adapter) == asked
+        # Nothing is left: of bandwidth by one extender's word, of IPs by the other's, of CPU by its own.
+        again = {**pods["streams"], "metadata": {"name": "more"}}
+        api.create(again)
+        api.wait_failed_scheduling("more", "3 Insufficient example.com/bandwidth")
+        again = {**pods["answers"], "metadata": {"name": "another"}}
+        api.create(again)
+        api.wait_failed_scheduling("another", "3 node(s) had no free underlay IP")
+        api.create(objects.pod("huge", containers=[huge_container()]))
+        api.wait_failed_scheduling("huge", "3 Insufficient cpu")
+
+
+def huge_container() -> dict[str, Any]:
+    requests = {"cpu": "100", "example.com/bandwidth": "1"}
+    resources = {"requests": requests, "limits": {"example.com/bandwidth": "1"}}
+    return {"name": "main", "image": "registry.example/app:1", "resources": resources}
+
+
+def test_an_ip_that_comes_free_is_given_on(control_plane: ControlPlane, adapter: Adapter) -> None:
+    api = control_plane.api
+    config = scheduler_config(yaml.safe_load((EXAMPLE / "scheduler.yaml").read_text()), adapter)
+    pods = {pod["metadata"]["name"]: pod for pod in yaml.safe_load_all((EXAMPLE / "pods.yaml").read_text())}
+    with control_plane.scheduler(config):
+        for name in ("first", "second", "third"):
+            api.create({**pods["answers"], "metadata": {"name": name}})
+        bound = wait_until(lambda: two_bound(control_plane), "two of three pods to be bound")
+        (waiting,) = {"first", "second", "third"} - bound.keys()
+        assert set(bound.values()) == {"slow", "free"}
+        api.wait_failed_scheduling(waiting, "3 node(s) had no free underlay IP")
+        api.call("DELETE", "/api/v1/namespaces/default/pods/earlier?gracePeriodSeconds=0")
+        assert api.wait_bound(waiting) == "taken"
+
+
+def two_bound(control_plane: ControlPlane) -> dict[str, str] | None:
+    found = {name: control_plane.api.node_of(name) for name in ("first", "second", "third")}
+    bound = {name: node for name, node in found.items() if node}
+    return bound if len(bound) == 2 else None
+
+
+def test_the_converted_policy_asks_at_the_published_address(
+    control_plane: ControlPlane, adapter: Adapter
+) -> None:
+    """kube-scheduler takes what the command wrote, and filters by the first of mooring's profiles."""
+    api = control_plane.api
+    converted = yaml.safe_load(mooring("config", "convert", EXAMPLE / "policy.json"))
+    assert converted["extenders"][0]["urlPrefix"] == f"{PUBLISHED}{PREFIX}"
+    api.create(next(yaml.safe_load_all((EXAMPLE / "pods.yaml").read_text())))
+    asked = calls(adapter)
+    with control_plane.scheduler(scheduler_config(converted, adapter)):
+        assert api.wait_bound("streams") in ("taken", "free")
+    assert calls(adapter) > asked
