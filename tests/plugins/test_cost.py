@@ -148,6 +148,7 @@ SERVICE = {
         pytest.param({}, _affinity("podAffinity", HOSTNAME, preferred=True), [], id="others' preferences"),
         pytest.param(_ports(8080), _ports(9090), [], id="host ports"),
         pytest.param(_claiming("once"), {}, CLAIMS, id="a claim for one pod"),
+        pytest.param(_claiming("once"), _claiming("shared"), CLAIMS, id="a claim for one pod, others claim"),
         pytest.param(_claiming("shared"), _claiming("shared"), CLAIMS, id="a shared claim"),
     ],
 )

@@ -49,6 +49,7 @@ class TableWriter:
         self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
         self._by_row = SharedValues(self.pods.by_row, dict)
         self._with_storage = SharedValues(self.pods.with_storage, dict)
+        self._claim_users = SharedValues(self.pods.claim_users, dict)
         self._classes = SharedValues(self.pods.classes, _copy_of_class)
         self._affinities = SharedValues(self.pods.affinities, _copy_of_class)
         self._nominated = SharedValues(self.pods.nominated, dict)
@@ -66,6 +67,7 @@ class TableWriter:
             old.records.copy(),
             old.by_row.copy(),
             old.with_storage.copy(),
+            old.claim_users.copy(),
             old.classes.copy(),
             old.affinities.copy(),
             old.nominated.copy(),
@@ -75,6 +77,7 @@ class TableWriter:
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
         twin._by_row = self._by_row.fork(pods.by_row)
         twin._with_storage = self._with_storage.fork(pods.with_storage)
+        twin._claim_users = self._claim_users.fork(pods.claim_users)
         twin._classes = self._classes.fork(pods.classes)
         twin._affinities = self._affinities.fork(pods.affinities)
         twin._nominated = self._nominated.fork(pods.nominated)
@@ -178,6 +181,8 @@ class TableWriter:
         _add(self._by_row, row, uid)
         if kind.has_storage:
             _add(self._with_storage, row, uid)
+            for name in pod.claim_names:
+                _add(self._claim_users, (pod.metadata.namespace, name), uid)
         pod_class = self._classes.writable(kind.class_key)
         if pod_class is None:
             namespace, _, terminating = kind.class_key
@@ -202,7 +207,10 @@ class TableWriter:
             return
         self.nodes.give_back(row, kind.usage)
         _discard(self._by_row, row, uid)
-        _discard(self._with_storage, row, uid)
+        if kind.has_storage:
+            _discard(self._with_storage, row, uid)
+            for name in pod.claim_names:
+                _discard(self._claim_users, (pod.metadata.namespace, name), uid)
         _discount(self._classes, kind.class_key, row)
         if kind.affinity_key is not None:
             _discount(self._affinities, kind.affinity_key, row)

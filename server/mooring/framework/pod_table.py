@@ -92,6 +92,7 @@ class PodTable:
         records: By UID.
         by_row: UIDs of the pods on each node row, in the order in which they came.
         with_storage: The same for the pods that have a claim or a disk.
+        claim_users: UIDs of the placed pods that name each claim, by its namespace and name.
         classes: The distinct kinds of placed pods.
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
         nominated: UIDs of the pods without a node, by the name of the node that preemption made room on.
@@ -101,6 +102,7 @@ class PodTable:
     records: dict[str, PodRecord] = field(default_factory=dict)
     by_row: dict[int, dict[str, None]] = field(default_factory=dict)
     with_storage: dict[int, dict[str, None]] = field(default_factory=dict)
+    claim_users: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
     classes: dict[ClassKey, PodClass] = field(default_factory=dict)
     affinities: dict[AffinityKey, AffinityClass] = field(default_factory=dict)
     nominated: dict[str, dict[str, None]] = field(default_factory=dict)

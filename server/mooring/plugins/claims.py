@@ -23,12 +23,6 @@ def claim_name(pod: Pod, volume: Volume) -> str | None:
     return None
 
 
-def claim_names(pod: Pod) -> list[str]:
-    """The claims that the pod's volumes name, those of ephemeral volumes aside."""
-    claims = (volume.persistent_volume_claim for volume in pod.spec.volumes)
-    return [claim.claim_name for claim in claims if claim is not None]
-
-
 def has_storage(pod: Pod) -> bool:
     """Whether the pod has a claim or a disk: what is said of it depends on what happens to those."""
     return any(volume.is_storage for volume in pod.spec.volumes)

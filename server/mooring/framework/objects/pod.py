@@ -244,6 +244,12 @@ class Pod(Object, frozen=True):
         return self.metadata.namespace, group.pod_group_name
 
     @property
+    def claim_names(self) -> tuple[str, ...]:
+        """The claims that its volumes name, those of ephemeral volumes aside."""
+        claims = (volume.persistent_volume_claim for volume in self.spec.volumes)
+        return tuple(claim.claim_name for claim in claims if claim is not None)
+
+    @property
     def finished(self) -> bool:
         """True when the pod has ended and holds nothing of its node any more."""
         return self.status.phase in ("Succeeded", "Failed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mooring.framework import ActionType, EventResource, HintedEvent, Pod, QueueingHint
 from mooring.framework.objects import PersistentVolumeClaim
-from mooring.plugins.claims import claim_names
 from mooring.plugins.volume_restrictions.disks import collide
 
 
@@ -12,12 +11,12 @@ def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
     if old.metadata.namespace != pod.metadata.namespace:
         return QueueingHint.SKIP
     disks = any(collide(one, two) for one in pod.spec.volumes for two in old.spec.volumes)
-    return QueueingHint.when(disks or not set(claim_names(pod)).isdisjoint(claim_names(old)))
+    return QueueingHint.when(disks or not set(pod.claim_names).isdisjoint(old.claim_names))
 
 
 def _after_claim(pod: Pod, old: None, new: PersistentVolumeClaim) -> QueueingHint:
     same_namespace = new.metadata.namespace == pod.metadata.namespace
-    return QueueingHint.when(same_namespace and new.metadata.name in claim_names(pod))
+    return QueueingHint.when(same_namespace and new.metadata.name in pod.claim_names)
 
 
 EVENTS = (

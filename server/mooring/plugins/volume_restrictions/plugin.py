@@ -28,7 +28,7 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.objects import PersistentVolumeClaim
-from mooring.plugins.claims import READ_WRITE_ONCE_POD, claim_names, has_storage, not_found
+from mooring.plugins.claims import READ_WRITE_ONCE_POD, has_storage, not_found
 from mooring.plugins.volume_restrictions.disks import collide, is_disk
 from mooring.plugins.volume_restrictions.hints import EVENTS
 
@@ -88,7 +88,7 @@ class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         names = set()
-        for name in claim_names(pod):
+        for name in pod.claim_names:
             claim = nodes.snapshot.objects.get(PersistentVolumeClaim, name, pod.metadata.namespace)
             if claim is None:
                 return Status.unresolvable(not_found("persistentvolumeclaim", name))
@@ -118,23 +118,14 @@ class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
 
 def _uses(names: set[str], pod: Pod, nodes: NodeView) -> int:
     """How many of the claims in the pod's namespace placed pods use."""
-    if not names:
-        return 0
-    pods = nodes.snapshot.pods
-    in_use = {
-        name
-        for row in tuple(pods.with_storage)
-        for other in pods.with_storage_on(row)
-        if other.metadata.namespace == pod.metadata.namespace
-        for name in claim_names(other)
-    }
-    return len(names & in_use)
+    users = nodes.snapshot.pods.claim_users
+    return sum((pod.metadata.namespace, name) in users for name in names)
 
 
 def _recount(state: CycleState, other: Pod, sign: int) -> Status:
     own = state.read(_PRE_FILTER, _OwnClaims)
     # As upstream, claims of that name in another namespace count too.
-    uses = sum(name in own.names for name in claim_names(other))
+    uses = sum(name in own.names for name in other.claim_names)
     state.write(_PRE_FILTER, replace(own, uses=own.uses + sign * uses))
     return SUCCESS
 

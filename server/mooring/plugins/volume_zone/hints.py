@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mooring.framework import ActionType, EventResource, HintedEvent, Pod, QueueingHint
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
-from mooring.plugins.claims import WAIT_FOR_FIRST_CONSUMER, claim_names
+from mooring.plugins.claims import WAIT_FOR_FIRST_CONSUMER
 from mooring.plugins.volume_zone.domains import domains_of
 
 _PUT = ActionType.ADD | ActionType.UPDATE
@@ -16,7 +16,7 @@ def _after_class(pod: Pod, old: None, new: StorageClass) -> QueueingHint:
 
 def _after_claim(pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim) -> QueueingHint:
     same_namespace = new.metadata.namespace == pod.metadata.namespace
-    return QueueingHint.when(same_namespace and new.metadata.name in claim_names(pod))
+    return QueueingHint.when(same_namespace and new.metadata.name in pod.claim_names)
 
 
 def _after_volume(pod: Pod, old: PersistentVolume | None, new: PersistentVolume) -> QueueingHint:

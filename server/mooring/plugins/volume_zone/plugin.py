@@ -23,7 +23,6 @@ from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.plugins.claims import (
     WAIT_FOR_FIRST_CONSUMER,
-    claim_names,
     class_of_claim,
     has_storage,
     not_found,
@@ -83,7 +82,7 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
 def _domains(pod: Pod, objects: ObjectTable) -> tuple[Domain, ...] | Status:
     """Where the pod's bound volumes are, or why that can't be told."""
     domains: list[Domain] = []
-    for name in claim_names(pod):
+    for name in pod.claim_names:
         claim = objects.get(PersistentVolumeClaim, name, pod.metadata.namespace)
         if claim is None:
             return Status.unresolvable(not_found("persistentvolumeclaim", name))
