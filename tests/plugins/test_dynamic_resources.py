@@ -1,5 +1,4 @@
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import count, pairwise, permutations
 from typing import Any
 
@@ -11,7 +10,6 @@ from mooring.cluster.decoding import from_manifest
 from mooring.cluster.state import State
 from mooring.framework import Code, CycleState, NodeView, Pod, PreFilterResult, Status
 from mooring.framework.objects.devices import Device, DeviceAttribute, DeviceCapacity
-from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import (
     EvaluationError,
     UnsupportedExpressionError,
@@ -481,12 +479,3 @@ def test_a_search_that_takes_too_long_fails_the_decision() -> None:
     plugin.pre_filter(state, pod_with("c"), nodes)
     status = plugin.filter_nodes(state, pod_with("c"), nodes).status(0)
     assert status.reasons == ("node a: no devices found within 10 s",)
-
-
-def test_nothing_is_reserved_that_nobody_writes_down() -> None:
-    nodes = view(claim("c"))
-    handle = replace(make(DynamicResources).handle, snapshot=lambda: nodes.snapshot)
-    plugin = DynamicResources(DynamicResourcesArgs(), handle)
-    refused = Status.unresolvable(REFUSED.format("reserving ResourceClaim default/c"))
-    assert plugin.reserve(CycleState(), pod_with("c"), "a") == refused
-    assert plugin.pre_bind(CycleState(), pod_with("c"), "a") == refused

@@ -111,6 +111,12 @@ class NodeView:
         return self.take(columns[at])
 
 
+def one_node(snapshot: Snapshot, node_name: str) -> NodeView:
+    """The node of that name alone; none when it is gone."""
+    row = snapshot.nodes.index.get(node_name)
+    return NodeView(snapshot, np.array([] if row is None else [row], np.int32))
+
+
 def _unbroken(rows: Int32s) -> slice | None:
     """The slice that ``rows`` are, many times faster to copy; None when they aren't one."""
     if not len(rows):

@@ -67,7 +67,7 @@ class Search:
     ledger: Ledger
     reaches: Callable[[Candidate], bool]
     check_time: Callable[[], None]
-    chosen: list[list[Choice]] = field(init=False)
+    chosen: list[list[tuple[Choice, Candidate]]] = field(init=False)
     _constraints: list[list[Constraint]] = field(init=False)
     _usable: list[Found] = field(init=False)
     _matches: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
@@ -82,7 +82,7 @@ class Search:
         ]
 
     def run(self) -> bool:
-        """Whether devices for all claims were found; ``chosen`` then has, per claim, a choice per device.
+        """Whether devices for all claims were found; ``chosen`` then has, per claim, each with its choice.
 
         Raises:
             AllocationError: Something is wrong with a claim.
@@ -217,7 +217,7 @@ class Search:
             return False
         if self._is_acceptable(claim, choice, candidate):
             self.ledger.take(candidate, choice, claim)
-            self.chosen[claim].append(choice)
+            self.chosen[claim].append((choice, candidate))
             return True
         if counts:
             self.ledger.uncount(candidate, pool)

@@ -12,6 +12,7 @@ from mooring.plugins.dynamic_resources.inventory import Candidate, Inventory
 from mooring.plugins.dynamic_resources.ledger import CounterBoard, Ledger
 from mooring.plugins.dynamic_resources.pools import gather_pools
 from mooring.plugins.dynamic_resources.reach import Reach
+from mooring.plugins.dynamic_resources.requests import Choice
 
 NOT_ALL = Status.unresolvable("cannot allocate all claims")
 INVALID_POOLS = Status.unresolvable("invalid resource pools were encountered")
@@ -31,6 +32,7 @@ class Note:
         board: What is left of counters.
         unavailable: Indices of allocated claims that some node can't use.
         scores: By node, the score of the devices that were found.
+        found: Per claim to allocate, what was found on the node that was looked at last.
     """
 
     claims: tuple[ResourceClaim, ...] = ()
@@ -40,6 +42,7 @@ class Note:
     board: CounterBoard | None = None
     unavailable: set[int] = field(default_factory=set)
     scores: dict[str, int] = field(default_factory=dict)
+    found: list[list[tuple[Choice, Candidate]]] = field(default_factory=list)
 
     def clone(self) -> Note:
         """A copy for a what-if evaluation."""
@@ -84,7 +87,10 @@ class Note:
             return INVALID_POOLS
         if not found:
             return NOT_ALL
-        self.scores[node_name] = self._score([{choice.name for choice in chosen} for chosen in search.chosen])
+        self.found = search.chosen
+        self.scores[node_name] = self._score(
+            [{choice.name for choice, _ in chosen} for chosen in search.chosen]
+        )
         return None
 
     def _score(self, found: list[set[str]]) -> int:

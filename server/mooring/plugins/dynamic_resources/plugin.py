@@ -11,6 +11,7 @@ import numpy as np
 
 from mooring.framework import (
     SUCCESS,
+    Code,
     CycleState,
     FilterPlugin,
     Handle,
@@ -32,10 +33,13 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.errors import MooringError
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, ResourceSlice
 from mooring.framework.preemption import RefusedNodes
+from mooring.framework.view import one_node
+from mooring.plugins.dynamic_resources.allocation import allocation_of
 from mooring.plugins.dynamic_resources.allocator import AllocationError, ClaimToAllocate
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import EvaluationError
@@ -46,20 +50,28 @@ from mooring.plugins.dynamic_resources.note import Note
 from mooring.plugins.dynamic_resources.pod_claims import (
     ClaimError,
     claims_of,
-    is_full,
     is_stuck,
     to_be_allocated,
 )
 from mooring.plugins.dynamic_resources.reach import Reach, SelectorError, parsed
+from mooring.plugins.dynamic_resources.reserving import (
+    ClaimBindingError,
+    ReservedClaims,
+    assume,
+    give_back,
+    in_flight_for,
+    wait_until_ready,
+    write,
+)
 from mooring.plugins.dynamic_resources.support import (
     extended_resources,
-    unreserved,
     unsupported_claims,
     unsupported_extended_resource,
     unsupported_setting,
 )
 
 REASON_UNAVAILABLE = Status.unresolvable("resourceclaim not available on the node")
+_RESERVED = "ReserveDynamicResources"
 _FAILURES = (AllocationError, EvaluationError, SelectorError)
 
 
@@ -131,13 +143,14 @@ class DynamicResources(
         objects = snapshot.objects
         to_allocate: list[ClaimToAllocate] = []
         for claim in claims:
+            if in_flight_for(claim) not in ("", pod.metadata.uid):
+                name = f"{claim.metadata.namespace}/{claim.metadata.name}"
+                return Status.unschedulable(f"resource claim {name} is in the process of being allocated")
             if claim.status.allocation is None:
                 to_allocate.append(to_be_allocated(claim, objects))
-            elif is_full(claim, pod):
-                raise ClaimError("resourceclaim in use")
             elif claim.status.allocation.node_selector is not None:
                 parsed(claim.status.allocation.node_selector, "status.allocation.nodeSelector")
-        refusal = unsupported_claims(pod, to_allocate, snapshot)
+        refusal = unsupported_claims(to_allocate)
         if refusal is not None:
             return _not_supported(refusal)
         now, timeout = self.handle.clock.now(), self.args.binding_timeout
@@ -200,24 +213,47 @@ class DynamicResources(
         return scores
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Refuses pods whose claims are not allocated and reserved yet: nobody would write that down."""
-        return self._unreserved(pod)
-
-    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Nothing was reserved."""
-
-    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """As ``reserve``, for profiles without it."""
-        return self._unreserved(pod)
-
-    def _unreserved(self, pod: Pod) -> Status:
+        """Keeps devices for the pod's claims: those that are found now, whatever Filter found then."""
         if not pod.spec.resource_claims:
             return SUCCESS
+        with self.handle.assumptions.lock:
+            view = one_node(self.handle.snapshot(), node_name)
+            notes = CycleState()
+            prepared = self.pre_filter(notes, pod, view)
+            if isinstance(prepared, Status):
+                return SUCCESS if prepared.code is Code.SKIP else prepared
+            status = self.filter_nodes(notes, pod, view).status(0) if len(view) else REASON_UNAVAILABLE
+            if not status.ok:
+                return status
+            note = notes.read(self.name, Note)
+            waiting = [claim for claim in note.claims if claim.status.allocation is None]
+            allocations = {
+                claim.metadata.uid: allocation_of(found, node_name)
+                for claim, found in zip(waiting, note.found, strict=True)
+            }
+            reserved = ReservedClaims(note.claims, allocations)
+            assume(reserved, pod, self.handle)
+        state.write(_RESERVED, reserved)
+        return SUCCESS
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        reserved = state.get(_RESERVED, ReservedClaims)
+        if reserved is not None:
+            give_back(reserved, pod, self.handle)
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Writes the claims and waits for their devices. Without an API server what is assumed is all."""
+        reserved = state.get(_RESERVED, ReservedClaims)
+        cluster, timeout = self.handle.cluster, self.args.binding_timeout
+        if reserved is None or cluster is None:
+            return SUCCESS
         try:
-            refusal = unreserved(claims_of(pod, self.handle.snapshot().objects), pod)
-        except ClaimError as error:
-            return Status.unresolvable(str(error))
-        return SUCCESS if refusal is None else _not_supported(refusal)
+            write(reserved, pod, self.handle, cluster, timed=timeout is not None)
+            if timeout is not None:
+                wait_until_ready(reserved, self.handle, cluster, timeout)
+        except (ClaimBindingError, MooringError) as error:
+            return Status.error(str(error))
+        return SUCCESS
 
     def _deadline(self) -> Callable[[], None]:
         """A check that raises once filtering one node, from now on, has taken too long."""

@@ -16,9 +16,6 @@ from mooring.framework.objects.pod import PodResourceClaim
 from mooring.plugins.dynamic_resources.allocator import ClaimToAllocate
 from mooring.plugins.dynamic_resources.requests import class_names, requests_of
 
-MOST_USERS = 256
-"""So many pods can use a claim at once (``ResourceClaimReservedForMaxSize``)."""
-
 
 class ClaimError(Exception):
     """A claim of the pod can't be used now; the pod has to wait. The message is kube-scheduler's."""
@@ -92,16 +89,16 @@ def to_be_allocated(claim: ResourceClaim, objects: ObjectTable) -> ClaimToAlloca
     )
 
 
-def is_full(claim: ResourceClaim, pod: Pod) -> bool:
-    """Whether as many others use the allocated claim as may, and ``pod`` is not among them."""
-    users = claim.status.reserved_for
-    return len(users) >= MOST_USERS and all(user.uid != pod.metadata.uid for user in users)
-
-
 def is_stuck(claim: ResourceClaim, now: float, timeout: timedelta) -> bool:
-    """Whether the allocated claim's devices failed to become ready, or took longer than ``timeout``.
+    """Whether the allocated claim's devices failed to become ready, or took longer than ``timeout``."""
+    ready = is_ready(claim)
+    return is_late(claim, now, timeout) if ready is None else not ready
 
-    Mirrors ``isClaimReadyForBinding`` and ``isClaimTimeout``.
+
+def is_ready(claim: ResourceClaim) -> bool | None:
+    """Whether the claim's devices can be used; False: they never will, None: not yet.
+
+    Mirrors ``isClaimReadyForBinding``.
     """
     allocation = claim.status.allocation
     results = allocation.devices.results if allocation is not None else ()
@@ -110,10 +107,10 @@ def is_stuck(claim: ResourceClaim, now: float, timeout: timedelta) -> bool:
             continue
         said = _conditions(claim, result)
         if any(said.get(failure) == "True" for failure in result.binding_failure_conditions):
-            return True
+            return False
         if any(said.get(condition) != "True" for condition in result.binding_conditions):
-            return _is_late(claim, now, timeout)
-    return False
+            return None
+    return True
 
 
 def _conditions(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> dict[str, str]:
@@ -125,7 +122,8 @@ def _conditions(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> 
     return {}
 
 
-def _is_late(claim: ResourceClaim, now: float, timeout: timedelta) -> bool:
+def is_late(claim: ResourceClaim, now: float, timeout: timedelta) -> bool:
+    """Whether the claim was allocated longer than ``timeout`` ago. Mirrors ``isClaimTimeout``."""
     began = claim.status.allocation and claim.status.allocation.allocation_timestamp
     if not began:
         return False

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mooring.framework import Handle, KubeVersion, Pod, Snapshot
-from mooring.framework.objects.claims import ResourceClaim
+from mooring.framework import Handle, KubeVersion, Pod
 from mooring.framework.objects.devices import DeviceClass
 from mooring.framework.resources import NEWEST_RULES, pod_amounts
 from mooring.plugins.dynamic_resources.allocator import ClaimToAllocate
@@ -57,8 +56,8 @@ def unsupported_extended_resource(pod: Pod, classes: Iterable[DeviceClass]) -> s
     return None
 
 
-def unsupported_claims(pod: Pod, claims: Sequence[ClaimToAllocate], snapshot: Snapshot) -> str | None:
-    """What of the claims of ``pod`` that need devices can't be decided; None when they can be allocated."""
+def unsupported_claims(claims: Sequence[ClaimToAllocate]) -> str | None:
+    """What of ``claims`` that need devices can't be decided; None when they can be allocated."""
     if len(claims) > MAX_CLAIMS:
         return f"allocating more than {MAX_CLAIMS} claims of one pod"
     for request in (request for claim in claims for request in claim.requests):
@@ -68,25 +67,4 @@ def unsupported_claims(pod: Pod, claims: Sequence[ClaimToAllocate], snapshot: Sn
                     compile_selector(text)
                 except UnsupportedExpressionError as error:
                     return f"the selector {text!r} of request {choice.name} ({error})"
-    return _unsettled(pod, snapshot) if claims else None
-
-
-def _unsettled(pod: Pod, snapshot: Snapshot) -> str | None:
-    """A pod that was placed by a decision and whose claims have no devices yet: nobody knows which they get.
-
-    Looks at every pod, but only for pods whose claims need devices.
-    """
-    for record in snapshot.pods.records.values():
-        other = record.pod
-        if record.assumed and other.spec.resource_claims and other.metadata.uid != pod.metadata.uid:
-            return f"claims while pod {other.key}, placed a moment ago, waits for its devices"
-    return None
-
-
-def unreserved(claims: Iterable[ResourceClaim], pod: Pod) -> str | None:
-    """The claim that must be allocated or reserved before ``pod`` is bound; None when all are."""
-    for claim in claims:
-        users = {user.uid for user in claim.status.reserved_for}
-        if claim.status.allocation is None or pod.metadata.uid not in users:
-            return f"reserving ResourceClaim {claim.metadata.namespace}/{claim.metadata.name}"
     return None

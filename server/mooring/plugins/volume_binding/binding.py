@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from msgspec.structs import replace
 
-from mooring.framework import ClusterApi, Handle, NodeView, Pod, Snapshot
+from mooring.framework import ClusterApi, Handle, NodeView, Pod
 from mooring.framework.cluster_api import ObjectReference as Target
 from mooring.framework.objects import ObjectReference, PersistentVolume, PersistentVolumeClaim
+from mooring.framework.view import one_node
 from mooring.plugins.volume_binding.affinity import reaches, required_of
 from mooring.plugins.volume_binding.matching import Matching
 from mooring.plugins.volume_binding.pod_claims import BIND_COMPLETED
@@ -66,12 +66,6 @@ class PodVolumes:
 
     bindings: Sequence[StaticBinding]
     provisionings: Sequence[Provisioning]
-
-
-def node_view(snapshot: Snapshot, node_name: str) -> NodeView:
-    """The one node; empty when it is gone."""
-    row = snapshot.nodes.index.get(node_name)
-    return NodeView(snapshot, np.array([] if row is None else [row], np.int32))
 
 
 def volumes_for(
@@ -159,7 +153,7 @@ def wait(
 def _is_bound(volumes: PodVolumes, pod: Pod, node_name: str, handle: Handle, cluster: ClusterApi) -> bool:
     """Whether all claims are bound; they are read from the API server, as their controllers see them."""
     snapshot = handle.snapshot()
-    node = node_view(snapshot, node_name)
+    node = one_node(snapshot, node_name)
     if not len(node):
         raise VolumeBindingError(f'failed to get node "{node_name}"')
     if snapshot.pods.get(pod.metadata.uid) is None:

@@ -35,6 +35,7 @@ from mooring.framework.objects import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from mooring.framework.view import one_node
 from mooring.plugins.claims import has_storage
 from mooring.plugins.volume_binding import binding
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
@@ -138,7 +139,7 @@ class VolumeBinding(
             sorted_claims = sort_claims(claims, snapshot.objects)
             if isinstance(sorted_claims, Status):
                 return sorted_claims
-            node = binding.node_view(snapshot, node_name)
+            node = one_node(snapshot, node_name)
             with_classes = self.handle.gates.enabled(ATTRIBUTES_CLASS_GATE)
             unmatched, without_room = check_waiting(sorted_claims.waiting, node, with_classes)
             if not len(node) or (unmatched | without_room).any():

@@ -1,0 +1,184 @@
+"""DynamicResources after the choice: devices are kept, written down, waited for, and given back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from mooring.framework import Pod
+from mooring.framework.objects.claims import ResourceClaim
+from mooring.plugins.dynamic_resources.plugin import DynamicResources
+from mooring.runtime.engine import all_rows
+from tests.fake_api_server import Answer
+from tests.plugins.test_dynamic_resources import GPU, allocation, asking, claim, exactly, first_of, slice_of
+from tests.runtime.committing import World, committing, until
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+ONE, TWO = slice_of("a", {}), slice_of("a", {}, {})
+
+
+def using(name: str, *claims: str, **spec: Any) -> dict[str, Any]:
+    entries = [{"name": claim, "resourceClaimName": claim} for claim in claims]
+    return {
+        "kind": "Pod",
+        "metadata": {"name": name, "uid": f"uid-{name}"},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "resourceClaims": entries, **spec},
+    }
+
+
+@contextmanager
+def devices_world(*objects: dict[str, Any]) -> Iterator[World]:
+    with committing(DynamicResources) as world:
+        world.add(GPU, *objects)
+        yield world
+
+
+def place(world: World, pod: Pod) -> str:
+    """The node, or why there is none."""
+    placement = world.committer.place(pod, world.engine.profile(), all_rows)
+    if placement.status.ok:
+        return placement.choice.node_name or ""
+    return placement.status.message
+
+
+def status_of(world: World, name: str) -> dict[str, Any]:
+    found = world.fake.get("ResourceClaim", name)
+    assert found is not None
+    status: dict[str, Any] = found.get("status") or {}
+    return status
+
+
+def test_a_claim_is_written_down_before_the_pod_is_bound() -> None:
+    with devices_world(ONE, claim("c")) as world:
+        (pod,) = world.add(using("p", "c"))
+        assert place(world, pod) == "a"
+        found = world.fake.get("ResourceClaim", "c")
+        assert found is not None
+        assert found["metadata"]["finalizers"] == [FINALIZER]
+        assert "annotations" not in found["metadata"]
+        status = found["status"]
+        assert status["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "uid-p"}]
+        assert status["allocation"].pop("allocationTimestamp").endswith("Z")
+        assert status["allocation"] == allocation("d0", node="a")
+        writes = [entry.call.path.rsplit("/", 1)[-1] for entry in world.fake.history.all() if entry.object]
+        assert writes == ["c", "status", "binding"]
+        world.settle()
+        known = world.state.snapshot.objects.get(ResourceClaim, "c", "default")
+        assert known is not None
+        assert known.metadata.resource_version == found["metadata"]["resourceVersion"]
+
+
+def test_the_configuration_of_classes_and_claims_goes_with_the_devices() -> None:
+    opaque = {"opaque": {"driver": "gpu.example.com", "parameters": {"kind": "x"}}}
+    configured = claim("c", exactly(), first_of(asking(deviceClassName="none"), asking()))
+    configured["spec"]["devices"]["config"] = [
+        {"requests": ["r1/s1"], **opaque},
+        {"requests": ["r1/s0"], **opaque},
+        dict(opaque),
+    ]
+    with_config = {**GPU, "spec": {**GPU["spec"], "config": [opaque]}}
+    nothing = {**GPU, "metadata": {"name": "none"}, "spec": {"selectors": [{"cel": {"expression": "false"}}]}}
+    with committing(DynamicResources) as world:
+        world.add(with_config, nothing, TWO, configured)
+        (pod,) = world.add(using("p", "c"))
+        assert place(world, pod) == "a"
+        assert status_of(world, "c")["allocation"]["devices"]["config"] == [
+            {"source": "FromClass", "requests": ["r0", "r1/s1"], **opaque},
+            {"source": "FromClaim", "requests": ["r1/s1"], **opaque},
+            {"source": "FromClaim", **opaque},
+        ]
+
+
+def test_a_claim_that_has_devices_is_only_reserved() -> None:
+    allocated = claim("c", status={"allocation": allocation("d0", node="a")})
+    with devices_world(ONE, allocated) as world:
+        first, second = world.add(using("p", "c"), using("q", "c"))
+        assert place(world, first) == "a"
+        assert place(world, second) == "a"
+        users = [user["uid"] for user in status_of(world, "c")["reservedFor"]]
+        assert users == ["uid-p", "uid-q"]
+
+
+def test_two_pods_never_share_a_device() -> None:
+    names = [f"{at}" for at in range(12)]
+    slices = [slice_of(node, *([{}] * 4)) for node in ("a", "b")]
+    with devices_world(*slices, *(claim(f"c{name}") for name in names)) as world:
+        pods = world.add(*(using(f"p{name}", f"c{name}") for name in names))
+        with ThreadPoolExecutor(6) as callers:
+            placed = list(callers.map(lambda pod: place(world, pod), pods))
+        assert sum(node in ("a", "b") for node in placed) == 8
+        devices = [
+            (result["pool"], result["device"])
+            for name in names
+            for result in status_of(world, f"c{name}")
+            .get("allocation", {})
+            .get("devices", {})
+            .get("results", [])
+        ]
+        assert len(set(devices)) == len(devices) == 8
+        world.settle()
+        world.check(room=10)
+
+
+def test_what_one_decision_takes_the_next_one_sees() -> None:
+    with devices_world(ONE, claim("c"), claim("d")) as world:
+        first, second, third = world.add(using("p", "c"), using("q", "d"), using("r", "c"))
+        profile = world.engine.profile()
+        assert world.committer.reserve(first, "a", profile).ok
+        assert world.committer.reserve(second, "a", profile).reasons == ("cannot allocate all claims",)
+        in_flight = world.committer.reserve(third, "a", profile)
+        assert in_flight.reasons == ("resource claim default/c is in the process of being allocated",)
+        assert world.committer.unreserve("default", "p", "uid-p")
+        assert world.committer.reserve(second, "a", profile).ok
+        assert world.bind(second, "a").name == "BOUND"  # type: ignore[union-attr]
+
+
+def test_a_failed_binding_takes_the_pod_out_of_its_claim() -> None:
+    with devices_world(ONE, claim("c")) as world:
+        (pod,) = world.add(using("p", "c"))
+        world.fake.faults.on("POST", "/binding$", Answer(403), times=1)
+        assert world.bind(pod, "a") == "FORBIDDEN"
+        status = status_of(world, "c")
+        assert "reservedFor" not in status
+        assert status["allocation"]["devices"] == allocation("d0")["devices"]
+        assert place(world, pod) == "a"
+
+
+def test_a_claim_that_is_written_by_somebody_else_meanwhile_is_read_again() -> None:
+    with devices_world(ONE, claim("c")) as world:
+        (pod,) = world.add(using("p", "c"))
+        world.fake.faults.on("PATCH", "/resourceclaims/c/status$", Answer(409), times=2)
+        assert place(world, pod) == "a"
+
+
+def test_a_claim_that_somebody_else_allocated_is_left_alone() -> None:
+    with devices_world(ONE, claim("c")) as world:
+        (pod,) = world.add(using("p", "c"))
+        taken = world.fake.get("ResourceClaim", "c")
+        assert taken is not None
+        world.fake.add({**taken, "status": {"allocation": allocation("d0", node="b")}})
+        assert "got allocated elsewhere" in place(world, pod)
+        world.settle()
+        assert status_of(world, "c")["allocation"] == allocation("d0", node="b")
+        assert not world.pod("p").spec.node_name
+
+
+def test_devices_are_waited_for_until_their_driver_says_that_they_are_ready() -> None:
+    device = {"bindingConditions": ["attached"], "bindingFailureConditions": ["broken"], "bindsToNode": True}
+    with devices_world(slice_of("a", device), claim("c")) as world:
+        (pod,) = world.add(using("p", "c"))
+        caller = threading.Thread(target=world.bind, args=(pod, "a"))
+        caller.start()
+        until(lambda: bool(status_of(world, "c").get("reservedFor")))
+        assert world.fake.history.bindings() == []
+        found = world.fake.get("ResourceClaim", "c")
+        assert found is not None
+        condition = {"type": "attached", "status": "True"}
+        said = {"driver": "gpu.example.com", "pool": "a", "device": "d0", "conditions": [condition]}
+        found["status"]["devices"] = [said]
+        world.fake.add(found)
+        caller.join(20)
+        assert world.pod("p").spec.node_name == "a"
