@@ -14,7 +14,9 @@ from .api import Api
 from .build import BIN
 from .process import Process, free_port
 
-USERS = ("admin", "kube-scheduler", "mooring")
+USERS = ("admin", "kube-scheduler", "mooring", "crowd")
+CROWD = "crowd"
+"""The user that is in no group, so that its requests can be put off."""
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -30,8 +32,11 @@ class ControlPlane:
     """A real control plane. Nodes and pods are plain API objects; nothing runs on them.
 
     Each user of `USERS` has a kubeconfig and a token of its own, all with every right, so that the audit log
-    tells who did what. A context manager; `scheduler` starts kube-scheduler beside it.
+    tells who did what; the server may still put off requests of `CROWD`. A context manager; `scheduler` starts kube-scheduler beside it.
     """
+
+    apiserver_flags: tuple[str, ...] = ()
+    """What a control plane of another kind adds to kube-apiserver's command line."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -64,6 +69,11 @@ class ControlPlane:
     def kubeconfig(self, user: str) -> Path:
         """The kubeconfig file of one of `USERS`."""
         return self.directory / f"{user}.kubeconfig"
+
+    def write_kubeconfig(self, user: str, token: str) -> Path:
+        """Writes the kubeconfig of somebody with a token."""
+        self.kubeconfig(user).write_text(json.dumps(self._kubeconfig_of(user, token), indent=2))
+        return self.kubeconfig(user)
 
     def bindings(self) -> list[tuple[str, str]]:
         """(user, pod name) of every Binding that the API server accepted so far, in order."""
@@ -139,19 +149,20 @@ class ControlPlane:
             raise RuntimeError("openssl is needed to make the key of kube-apiserver's service accounts")
         key = self.directory / "service-account.key"
         subprocess.run([openssl, "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
-        rows = [f'{token},{user},{user},"system:masters"' for user, token in self._tokens.items()]
+        groups = {user: "" if user == CROWD else "system:masters" for user in USERS}
+        rows = [f'{token},{user},{user},"{groups[user]}"' for user, token in self._tokens.items()]
         (self.directory / "tokens.csv").write_text("\n".join(rows) + "\n")
         (self.directory / "audit-policy.json").write_text(json.dumps(_AUDIT_POLICY))
-        for user in USERS:
-            self.kubeconfig(user).write_text(json.dumps(self._kubeconfig_of(user), indent=2))
+        for user, token in self._tokens.items():
+            self.write_kubeconfig(user, token)
 
-    def _kubeconfig_of(self, user: str) -> dict[str, Any]:
+    def _kubeconfig_of(self, user: str, token: str) -> dict[str, Any]:
         cluster = {"server": self.address, "certificate-authority": str(self._ca_file)}
         return {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "e2e", "cluster": cluster}],
-            "users": [{"name": user, "user": {"token": self._tokens[user]}}],
+            "users": [{"name": user, "user": {"token": token}}],
             "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": user}}],
             "current-context": "e2e",
         }
@@ -203,6 +214,7 @@ class ControlPlane:
                 f"--audit-policy-file={self.directory / 'audit-policy.json'}",
                 f"--audit-log-path={self.directory / 'audit.log'}",
                 "--audit-log-mode=blocking",
+                *self.apiserver_flags,
             ],
             self.directory / "kube-apiserver.log",
         )

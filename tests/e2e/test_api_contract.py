@@ -5,11 +5,47 @@ from collections.abc import Iterator
 import pytest
 
 from mooring.cluster.api import ApiServer
+from tests.cluster.following import until
 from tests.fake_api_server.contract import Contract
 
-from .control_plane import ControlPlane
+from .control_plane import CROWD, ControlPlane
 
 pytestmark = pytest.mark.e2e
+
+_FLOW_CONTROL = "/apis/flowcontrol.apiserver.k8s.io/v1"
+_ONE_SEAT = {
+    "metadata": {"name": "one-seat"},
+    "spec": {
+        "type": "Limited",
+        "limited": {
+            "nominalConcurrencyShares": 0,
+            "lendablePercent": 0,
+            "borrowingLimitPercent": 0,
+            "limitResponse": {"type": "Reject"},
+        },
+    },
+}
+_CROWD_FLOW = {
+    "metadata": {"name": "crowd"},
+    "spec": {
+        "priorityLevelConfiguration": {"name": "one-seat"},
+        "matchingPrecedence": 2,
+        "rules": [
+            {
+                "subjects": [{"kind": "User", "user": {"name": CROWD}}],
+                "resourceRules": [
+                    {
+                        "verbs": ["*"],
+                        "apiGroups": ["*"],
+                        "resources": ["*"],
+                        "clusterScope": True,
+                        "namespaces": ["*"],
+                    }
+                ],
+            }
+        ],
+    },
+}
 
 
 class RealCluster:
@@ -21,6 +57,15 @@ class RealCluster:
     def __init__(self, control_plane: ControlPlane) -> None:
         self._control_plane = control_plane
         self.api = ApiServer.from_kubeconfig(control_plane.kubeconfig("mooring"))
+
+    @property
+    def crowded(self) -> ApiServer:
+        """A client with one seat: who comes while it is taken is put off."""
+        for path, item in (("prioritylevelconfigurations", _ONE_SEAT), ("flowschemas", _CROWD_FLOW)):
+            self._control_plane.api.call("POST", f"{_FLOW_CONTROL}/{path}", item)
+        flow = f"{_FLOW_CONTROL}/flowschemas/crowd"
+        until(lambda: self._control_plane.api.call("GET", flow).get("status"), "the flow to be closed")
+        return ApiServer.from_kubeconfig(self._control_plane.kubeconfig(CROWD))
 
     def compact(self) -> None:
         self._control_plane.compact()

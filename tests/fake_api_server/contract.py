@@ -9,6 +9,7 @@ import json
 import threading
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import pytest
@@ -34,6 +35,11 @@ class Cluster(Protocol):
     @property
     def api(self) -> ApiServer:
         """A client of it."""
+        ...
+
+    @property
+    def crowded(self) -> ApiServer:
+        """A client of whose requests at the same time some, or all, are answered 429."""
         ...
 
     def compact(self) -> None:
@@ -364,6 +370,23 @@ class Contract:
         del after["metadata"]["resourceVersion"]
         assert cluster.api.request("PUT", path, body=after).status == 422
         assert cluster.api.request("DELETE", path).status == 200
+
+    def test_what_is_put_off_is_not_done_and_says_for_how_long(self, cluster: Cluster) -> None:
+        items = [made_pod(cluster) for _ in range(24)]
+        client = cluster.crowded
+
+        def bind(item: Manifest) -> Response:
+            path = PODS.item("default", item["metadata"]["name"], "binding")
+            return client.request("POST", path, body=binding(item, "a"), timeout=0.9)
+
+        with ThreadPoolExecutor(len(items)) as crowd:
+            answers = list(crowd.map(bind, items))
+        refused = [answer for answer in answers if answer.status == 429]
+        assert refused
+        assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
+        assert all("oo many requests" in answer.message for answer in refused)
+        bound_now = ["nodeName" in stored(cluster, item)["spec"] for item in items]
+        assert bound_now == [answer.status == 201 for answer in answers]
 
     def test_what_is_not_served_is_not_found(self, cluster: Cluster) -> None:
         assert cluster.api.request("GET", "/apis/example.com/v1/things").status == 404

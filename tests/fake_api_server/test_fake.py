@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mooring.cluster.api import ApiServer
-from tests.fake_api_server import FakeApiServer
+from tests.fake_api_server import Answer, FakeApiServer
 from tests.fake_api_server.contract import Contract
 
 
@@ -18,6 +18,12 @@ class FakeCluster:
     def __init__(self, fake: FakeApiServer, folder: Path) -> None:
         self._fake = fake
         self.api = ApiServer.from_kubeconfig(fake.kubeconfig(folder / "kubeconfig"))
+
+    @property
+    def crowded(self) -> ApiServer:
+        answer = Answer(429, retry_after=1, message="Too many requests, please try again later.")
+        self._fake.faults.on("", "", answer, when=lambda call: call.user_agent == "crowd")
+        return self._fake.client(user_agent="crowd")
 
     def compact(self) -> None:
         self._fake.store.compact()
