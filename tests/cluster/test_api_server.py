@@ -1,0 +1,186 @@
+"""The client of the API server: what is repeated, credentials that change, files that load."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mooring.cluster.api import ApiServer, Response, failure
+from mooring.cluster.api.rate import TokenBucket
+from mooring.framework.errors import (
+    AbortedError,
+    InvalidArgumentError,
+    MooringError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnavailableError,
+)
+from tests.cluster.following import pod
+from tests.fake_api_server import Answer, Cut, Delay, FakeApiServer, Hang
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeApiServer]:
+    with FakeApiServer() as running:
+        yield running
+
+
+def test_requests_name_the_program_and_keep_their_connection(fake: FakeApiServer) -> None:
+    client = fake.client(user_agent="mooring-test")
+    for _ in range(3):
+        assert client.request("GET", PODS).ok
+    assert {entry.call.user_agent for entry in fake.history.all()} == {"mooring-test"}
+
+
+@pytest.mark.parametrize(
+    ("method", "fault", "calls", "status"),
+    [
+        pytest.param("GET", Answer(429, retry_after=0), 2, 200, id="a read that was put off"),
+        pytest.param("POST", Answer(429, retry_after=0), 2, 201, id="a write that was put off"),
+        pytest.param("GET", Answer(503, retry_after=0), 2, 200, id="a read, come back later"),
+        pytest.param("POST", Answer(503, retry_after=0), 1, 503, id="a write that may have been done"),
+        pytest.param("GET", Answer(500), 1, 500, id="a read, no time named"),
+        pytest.param("GET", Answer(429, retry_after=60), 1, 429, id="put off beyond the deadline"),
+        pytest.param("GET", Cut(), 2, 200, id="a read whose connection broke"),
+        pytest.param("POST", Cut(), 1, 0, id="a write whose connection broke"),
+        pytest.param("GET", Answer(302), 1, 302, id="redirects are not followed"),
+        pytest.param("GET", Delay(0.01), 1, 200, id="a slow answer"),
+    ],
+)
+def test_only_what_is_safe_is_repeated(
+    fake: FakeApiServer, method: str, fault: Answer | Cut | Delay, calls: int, status: int
+) -> None:
+    fake.faults.on(method, "/pods$", fault, times=1)
+    client = fake.client(timeout_seconds=5)
+    try:
+        answered = client.request(method, PODS, body=pod("p") if method == "POST" else None).status
+    except UnavailableError:
+        answered = 0
+    assert (answered, len(fake.history.all(method, "/pods"))) == (status, calls)
+
+
+def test_a_server_that_never_answers_costs_the_timeout(fake: FakeApiServer) -> None:
+    fake.faults.on("POST", "/pods$", Hang(after=True))
+    with pytest.raises(UnavailableError, match="did not answer"):
+        fake.client().request("POST", PODS, body=pod("p"), timeout=0.2)
+    assert fake.get("Pod", "p") is not None
+
+
+def test_a_silent_stream_ends_at_its_read_timeout(fake: FakeApiServer) -> None:
+    fake.faults.silent = True
+    query = {"watch": "true", "resourceVersion": str(fake.store.version)}
+    with (
+        fake.client().stream(PODS, query=query, read_timeout=0.2) as stream,
+        pytest.raises(UnavailableError, match="Read timed out"),
+    ):
+        list(stream)
+
+
+def test_a_token_that_was_renewed_is_read_again(fake: FakeApiServer, tmp_path: Path) -> None:
+    fake.token = "first"
+    client = ApiServer.from_kubeconfig(fake.kubeconfig(tmp_path / "kubeconfig"))
+    assert client.request("GET", PODS).ok
+    fake.token = "second"
+    assert client.request("GET", PODS).status == 401
+    fake.kubeconfig(tmp_path / "kubeconfig")
+    assert client.request("GET", PODS).ok
+    fake.token = "third"
+    with client.stream(PODS, read_timeout=1) as stream:
+        assert stream.status == 401
+    fake.kubeconfig(tmp_path / "kubeconfig")
+    with client.stream(PODS, read_timeout=1) as stream:
+        assert stream.status == 401
+    with client.stream(PODS, read_timeout=1) as stream:
+        assert stream.status == 200
+
+
+def test_a_token_file_is_read_again(fake: FakeApiServer, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("first\n")
+    config = tmp_path / "kubeconfig"
+    fake.token = "first"
+    fake.kubeconfig(config)
+    config.write_text(config.read_text().replace('token: "first"', "tokenFile: token"))
+    client = ApiServer.from_kubeconfig(config)
+    assert client.request("GET", PODS).ok
+    fake.token = "second"
+    token.write_text("second\n")
+    assert client.request("GET", PODS).ok
+
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:8080"}}]
+contexts: [{name: c, context: {cluster: c, USER}}]
+current-context: c
+preferences: {}
+USERS
+"""
+
+
+@pytest.mark.parametrize("user", ['user: ""', "namespace: x"])
+@pytest.mark.parametrize("users", ["users: []", "users: null", 'users: [{name: "", user: {}}]', ""])
+def test_kubeconfigs_without_a_user_load(user: str, users: str, tmp_path: Path) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(KUBECONFIG.replace("USERS", users).replace("USER", user))
+    assert ApiServer.from_kubeconfig(file).address == "http://127.0.0.1:8080"
+    assert ApiServer.from_kubeconfig(file, server="https://other:6443/").address == "https://other:6443"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "kind: Config", KUBECONFIG.replace("name: c", "name: d")])
+def test_kubeconfigs_that_can_not_be_used(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(text)
+    with pytest.raises(InvalidArgumentError, match="can't be used"):
+        ApiServer.from_kubeconfig(file)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        pytest.param(400, InvalidArgumentError, id="400"),
+        pytest.param(401, PermissionDeniedError, id="401"),
+        pytest.param(403, PermissionDeniedError, id="403"),
+        pytest.param(404, NotFoundError, id="404"),
+        pytest.param(409, AbortedError, id="409"),
+        pytest.param(410, AbortedError, id="410"),
+        pytest.param(422, InvalidArgumentError, id="422"),
+        pytest.param(429, UnavailableError, id="429"),
+        pytest.param(500, UnavailableError, id="500"),
+        pytest.param(504, UnavailableError, id="504"),
+    ],
+)
+def test_a_refusal_says_what_was_asked_and_why_not(status: int, error: type[MooringError]) -> None:
+    refusal = failure(Response(status, {}, b'{"kind":"Status","message":"because"}'), "bind default/p")
+    assert type(refusal) is error
+    assert "bind default/p" in refusal.message
+    assert "because" in refusal.message
+
+
+@pytest.mark.parametrize("body", [b"", b"Too many", b"\xff", b"[]", b"{}", b"[" * 100_000])
+def test_a_refusal_may_say_it_in_any_form(body: bytes) -> None:
+    assert Response(500, {}, body).message == body[:200].decode(errors="replace")
+
+
+def test_requests_are_spread_over_time() -> None:
+    bucket = TokenBucket(qps=50, burst=2)
+    began = time.monotonic()
+    assert all(bucket.take(10) for _ in range(7))
+    assert time.monotonic() - began >= 5 / 50 - 0.001
+    slow = TokenBucket(qps=0.001, burst=1)
+    assert slow.take(1)
+    assert not slow.take(1)
+
+
+def test_a_request_that_would_wait_too_long_for_its_turn_is_not_sent(fake: FakeApiServer) -> None:
+    client = fake.client(qps=0.001, burst=1)
+    assert client.request("GET", PODS).ok
+    with pytest.raises(UnavailableError, match="too late"):
+        client.request("GET", PODS, timeout=0.5)
+    assert len(fake.history.all("GET", "/pods")) == 1
