@@ -14,7 +14,7 @@ from mooring.config import from_document
 from mooring.framework import BindOutcome, Leadership, Node, ObjectReference, Plugin, Pod
 from mooring.framework.errors import NotFoundError
 from mooring.framework.handle import Unchallenged
-from mooring.framework.objects import Condition
+from mooring.framework.objects import Condition, PodGroup
 from mooring.framework.releases import NEWEST, Gates
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.binding_cycle import BindingCycle
@@ -54,7 +54,7 @@ class FakeCluster:
         self._version = 0
         self._lock = threading.RLock()
 
-    def put(self, *objects: Pod | Node) -> None:
+    def put(self, *objects: Pod | Node | PodGroup) -> None:
         """Objects are there, or are now like this."""
         with self._lock:
             for item in objects:
@@ -154,6 +154,7 @@ class World:
         nodes: The cluster's nodes.
         schedulers: The names of the profiles.
         leadership: Whether anything may be committed.
+        gates: Feature gates that differ from the release's.
     """
 
     def __init__(
@@ -162,6 +163,7 @@ class World:
         nodes: Iterable[Node] = (),
         schedulers: Sequence[str] = ("default-scheduler",),
         leadership: Leadership | None = None,
+        gates: Mapping[str, bool] | None = None,
     ) -> None:
         self.clock = FakeClock()
         self.state = State()
@@ -169,8 +171,10 @@ class World:
         registry = new_in_tree_registry()
         for plugin in plugins:
             registry.register(plugin.name, plugin)
-        config = from_document(configuration(plugins, schedulers), registry.catalog())
-        engine = build_engine(config, registry, self.state, self.cluster, cluster=self.cluster)
+        config = from_document(configuration(plugins, schedulers), registry.catalog(), feature_gates=gates)
+        engine = build_engine(
+            config, registry, self.state, self.cluster, cluster=self.cluster, feature_gates=gates
+        )
         leads = leadership or Unchallenged()
         self.cycle = BindingCycle(engine, leadership=leads, api=self.cluster, clock=self.clock)
         around = Surroundings(
@@ -178,7 +182,7 @@ class World:
             committer=Committer(self.cycle),
             cluster=self.cluster,
             leadership=leads,
-            gates=Gates(NEWEST),
+            gates=Gates(NEWEST, gates),
             observer=Unobserved(),
             clock=self.clock,
         )
@@ -186,7 +190,7 @@ class World:
         self.queue = self.scheduler.queue
         self.cluster.put(*nodes)
 
-    def add(self, *objects: Pod | Node) -> None:
+    def add(self, *objects: Pod | Node | PodGroup) -> None:
         """Objects are made or changed, and the scheduler does what it can."""
         self.cluster.put(*objects)
         self.settle()

@@ -102,12 +102,16 @@ class BindingCycle:
     def permit(self, reservation: Reservation, progress: Progress | None) -> Status:
         """Run Permit: Success also when the pod has to wait, which ``finish`` does."""
         commit = reservation.commit
+        waiting = Waiting(commit.pod, commit.node_name, self._clock)
+        self._waiting.ask(waiting)
         with self._released_on_error(reservation):
             status, seconds = commit.permit(self.engine.calls(commit.profile, progress))
-            if seconds:
-                self._waiting.add(Waiting(commit.pod, commit.node_name, seconds, self._clock))
         if not status.ok:
             self.release(reservation)
+        elif seconds:
+            self._waiting.begin(waiting, seconds)
+        else:
+            self._waiting.leave(reservation.uid)
         return status
 
     def finish(self, reservation: Reservation, progress: Progress | None) -> Committed:

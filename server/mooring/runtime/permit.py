@@ -21,23 +21,32 @@ _STEP = 0.1
 
 
 class Waiting:
-    """One pod that waits; implements ``WaitingPod``.
+    """One pod that waits, or of which the plugins are being asked; implements ``WaitingPod``.
 
-    Args:
-        pod: The pod.
-        node_name: Its node.
-        seconds: By plugin, how long it asks the pod to wait.
+    A plugin's word counts also when it comes before the pod begins to wait: from another pod's Permit, in
+    another thread.
     """
 
-    def __init__(self, pod: Pod, node_name: str, seconds: Mapping[str, float], clock: Clock) -> None:
+    def __init__(self, pod: Pod, node_name: str, clock: Clock) -> None:
         self.pod = pod
         self.node_name = node_name
         self._clock = clock
-        self._seconds = {plugin: min(wait, LONGEST_WAIT) for plugin, wait in seconds.items()}
-        began = clock.monotonic()
-        self._ends = {plugin: began + wait for plugin, wait in self._seconds.items()}
+        self._seconds: dict[str, float] = {}
+        self._ends: dict[str, float] = {}
+        self._allowed: set[str] = set()
         self._verdict: Status | None = None
         self._changed = threading.Condition()
+
+    def begin(self, seconds: Mapping[str, float]) -> None:
+        """The pod waits from now on, by plugin for so long."""
+        with self._changed:
+            began = self._clock.monotonic()
+            self._seconds = {plugin: min(wait, LONGEST_WAIT) for plugin, wait in seconds.items()}
+            self._ends = {
+                plugin: began + wait for plugin, wait in self._seconds.items() if plugin not in self._allowed
+            }
+            if not self._ends:
+                self._decide(SUCCESS)
 
     def pending_plugins(self) -> Sequence[str]:
         with self._changed:
@@ -45,8 +54,8 @@ class Waiting:
 
     def allow(self, plugin: str) -> None:
         with self._changed:
-            self._ends.pop(plugin, None)
-            if not self._ends:
+            self._allowed.add(plugin)
+            if self._ends.pop(plugin, None) is not None and not self._ends:
                 self._decide(SUCCESS)
 
     def reject(self, plugin: str, message: str) -> bool:
@@ -84,21 +93,35 @@ class PermitRoom:
     """All pods that wait; implements ``WaitingPods``."""
 
     def __init__(self) -> None:
+        self._asked: dict[str, Waiting] = {}
         self._pods: dict[str, Waiting] = {}
         self._lock = threading.Lock()
 
     def get(self, uid: str) -> WaitingPod | None:
         with self._lock:
-            return self._pods.get(uid)
+            return self._pods.get(uid) or self._asked.get(uid)
 
     def __iter__(self) -> Iterator[WaitingPod]:
         with self._lock:
             return iter(tuple(self._pods.values()))
 
-    def add(self, waiting: Waiting) -> None:
-        """It waits from now on."""
+    def waits(self, uid: str) -> bool:
+        """Whether the pod waits."""
         with self._lock:
-            self._pods[waiting.pod.metadata.uid] = waiting
+            return uid in self._pods
+
+    def ask(self, waiting: Waiting) -> None:
+        """Its plugins are being asked whether it has to wait."""
+        with self._lock:
+            self._asked[waiting.pod.metadata.uid] = waiting
+
+    def begin(self, waiting: Waiting, seconds: Mapping[str, float]) -> None:
+        """They were: it waits from now on, by plugin for so long."""
+        waiting.begin(seconds)
+        uid = waiting.pod.metadata.uid
+        with self._lock:
+            self._pods[uid] = waiting
+            self._asked.pop(uid, None)
 
     def wait(self, uid: str, progress: Progress) -> Status:
         """Blocks until the pod may go on, or must not; Success at once for a pod that doesn't wait.
@@ -118,4 +141,5 @@ class PermitRoom:
     def leave(self, uid: str) -> None:
         """The pod waits no longer, whatever was said of it."""
         with self._lock:
+            self._asked.pop(uid, None)
             self._pods.pop(uid, None)

@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from mooring.framework import Clock, Leadership, Pod
+from mooring.framework import Clock, Leadership, Pod, PodsToActivate
 from mooring.framework.interface import PreemptingPlugin
 from mooring.runtime.choice import Choice
 from mooring.runtime.engine import Engine, all_rows
@@ -193,7 +193,10 @@ class Scheduler:
     def _begin_binding(self, attempt: _Attempt, choice: Choice, reservation: Reservation) -> None:
         """Bind in a thread; a pod that has to wait first gets one of its own, so that it keeps nobody up."""
         counts = choice.evaluated, choice.feasible
-        if self._parts.engine.waiting.get(attempt.item.uid) is None:
+        others = reservation.commit.notes.get(PodsToActivate, PodsToActivate)
+        if others is not None:
+            self._parts.queue.force(others.pods)
+        if not self._parts.engine.waiting.waits(attempt.item.uid):
             # Events that happen from now on can't help a pod that has its node.
             self._parts.queue.done(attempt.item.uid)
             self._binders.submit(self._bind, attempt, reservation, counts)

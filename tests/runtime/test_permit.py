@@ -1,0 +1,48 @@
+"""Waiting at Permit: what other threads say while a pod's plugins are being asked counts."""
+
+from __future__ import annotations
+
+from mooring.framework import SUCCESS, Status
+from mooring.runtime.permit import PermitRoom, Waiting
+from mooring.runtime.progress import Unhurried
+from mooring.testing.builders import make_pod
+from tests.plugins.harness import SetClock
+
+POD = make_pod()
+UID = POD.metadata.uid
+
+
+def asked() -> tuple[PermitRoom, Waiting]:
+    room, waiting = PermitRoom(), Waiting(POD, "n", SetClock())
+    room.ask(waiting)
+    return room, waiting
+
+
+def test_a_pod_whose_plugins_are_being_asked_can_be_told_but_waits_not_yet() -> None:
+    room, waiting = asked()
+    assert (room.get(UID), list(room), room.waits(UID)) == (waiting, [], False)
+    room.begin(waiting, {"Gang": 60.0})
+    assert (room.get(UID), list(room), room.waits(UID)) == (waiting, [waiting], True)
+    room.leave(UID)
+    assert (room.get(UID), list(room), room.waits(UID)) == (None, [], False)
+
+
+def test_who_was_allowed_before_it_waited_goes_on_at_once() -> None:
+    room, waiting = asked()
+    waiting.allow("Gang")
+    room.begin(waiting, {"Gang": 60.0})
+    assert room.wait(UID, Unhurried()) == SUCCESS
+
+
+def test_a_word_for_one_plugin_is_none_for_another() -> None:
+    room, waiting = asked()
+    waiting.allow("Gang")
+    room.begin(waiting, {"Gang": 60.0, "Quota": 60.0})
+    assert waiting.pending_plugins() == ("Quota",)
+
+
+def test_who_was_rejected_before_it_waited_is_not_bound() -> None:
+    room, waiting = asked()
+    assert waiting.reject("Gang", "not all are there")
+    room.begin(waiting, {"Gang": 60.0})
+    assert room.wait(UID, Unhurried()) == Status.unschedulable("not all are there").by("Gang")
