@@ -114,7 +114,7 @@ def test_an_unknown_outcome_that_turns_out_bound_is_confirmed() -> None:
         world.check(room=10)
 
 
-@pytest.mark.parametrize("becomes", ["unbound", "gone", "recreated", "bound elsewhere"])
+@pytest.mark.parametrize("becomes", ["unbound", "gone", "recreated", "recreated there", "bound elsewhere"])
 def test_an_unknown_outcome_that_turns_out_not_bound_is_released(becomes: str) -> None:
     released: list[str] = []
     plugin = hooked("unreserve", lambda pod: released.append(pod.metadata.uid))
@@ -124,8 +124,8 @@ def test_an_unknown_outcome_that_turns_out_not_bound_is_released(becomes: str) -
         assert world.bind(pod, "a") == "API_SERVER_UNAVAILABLE"
         if becomes != "unbound":
             world.fake.remove("Pod", "p")
-        if becomes == "recreated":
-            world.fake.add(manifest("p", uid="another"))
+        if becomes.startswith("recreated"):
+            world.fake.add(manifest("p", uid="another", node="a" if becomes.endswith("there") else ""))
         if becomes == "bound elsewhere":
             world.fake.add(manifest("p", node="b"))
         assert world.state.snapshot.nodes.requested[:, 0].any()

@@ -6,6 +6,7 @@ import argparse
 import json
 import logging
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,10 +20,10 @@ from mooring.cli.plugin_entries import plugin_entries
 from mooring.cli.sources import api_server_of, source_of
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
 from mooring.cluster.cluster_api import KubernetesApi
-from mooring.cluster.sources import PushSource, Source
+from mooring.cluster.sources import KubernetesSource, PushSource, Source
 from mooring.cluster.state import State
 from mooring.config.show import plain
-from mooring.framework import ClusterApi, Gates, KubeVersion
+from mooring.framework import ClusterApi, Gates, KubeVersion, Pod
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
@@ -118,11 +119,16 @@ class Assembly:
             profile_documents=profile_documents(self.configuration),
             pushes=PushBridge(self.source) if isinstance(self.source, PushSource) else None,
             api_server_connected=self.api is not None,
-            read_pod=self.api.read_pod if self.api else None,
+            read_pod=self._read_pod(),
             feature_gates=self.feature_gates,
             limits=Limits(max_concurrent_calls=self.max_concurrent_calls),
             metrics=metrics,
         )
+
+    def _read_pod(self) -> Callable[[str, str], Pod | None] | None:
+        """How to ask for a pod that the state doesn't know; what a live source doesn't know is gone."""
+        live = isinstance(self.source, KubernetesSource)
+        return None if live or self.api is None else self.api.read_pod
 
     def sources(self) -> list[SourceState]:
         """The sources as they are now."""

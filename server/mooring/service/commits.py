@@ -65,7 +65,6 @@ def reserve(
     _check(_node_fault(request.node))
     state = backend.engine.state
     pod = find_pod(backend.decoder, state, request.pod)
-    _check(FieldError("pod", "has no UID") if not pod.metadata.uid else None)
     refuse_recreated(backend, pod)
     profile = commit_profile(backend.engine, request.profile, pod)
     status = backend.committer.reserve(pod, request.node, profile, owner=owner, progress=progress)

@@ -81,6 +81,14 @@ class Metrics:
         self.cache_size = Labelled(
             Gauge("mooring_cache_size", "Objects in the state.", ("type",), registry=self.registry)
         )
+        self.reservations = Labelled(
+            Gauge(
+                "mooring_reservations",
+                "Pods that have a place and are not bound, by stage: reserved, binding or unknown.",
+                ("stage",),
+                registry=self.registry,
+            )
+        )
 
     def _plugins(self) -> None:
         self.plugin_execution_duration = self._histograms(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from mooring.framework import ClusterState
+from mooring.runtime.reservations import Reservations, Stage
 from mooring.service.metrics import Metrics
 
 
@@ -37,3 +40,13 @@ def measure_state(metrics: Metrics, state: ClusterState) -> None:
     metrics.cache_size("nodes").set_function(lambda: len(state.snapshot.nodes))
     metrics.cache_size("pods").set_function(lambda: len(state.snapshot.pods))
     metrics.cache_size("assumed_pods").set_function(assumed)
+
+
+def measure_reservations(metrics: Metrics, reservations: Reservations) -> None:
+    """Let every scrape count the places that are kept for pods."""
+    for stage in Stage:
+        metrics.reservations(stage.value).set_function(partial(_count, reservations, stage))
+
+
+def _count(reservations: Reservations, stage: Stage) -> float:
+    return reservations.counts()[stage]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mooring.service.backend import Backend
 from mooring.service.cluster import ClusterServicer
-from mooring.service.observer import measure_state
+from mooring.service.observer import measure_reservations, measure_state
 from mooring.service.plugins import PluginServicer
 from mooring.service.scheduling import SchedulingServicer
 from mooring.service.server import Service
@@ -32,6 +32,7 @@ class Servicers:
     def of(cls, backend: Backend) -> Servicers:
         """All of them over ``backend``, whose state is measured from now on."""
         measure_state(backend.metrics, backend.engine.state)
+        measure_reservations(backend.metrics, backend.committer.reservations)
         return cls(SchedulingServicer(backend), ClusterServicer(backend), PluginServicer(backend))
 
     def services(self) -> tuple[Service, ...]:
