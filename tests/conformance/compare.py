@@ -21,10 +21,7 @@ def differences(ours: Manifest, theirs: Manifest) -> list[str]:
 
     Nodes that nobody looked at, as the pod's nominated node did, are in mooring's document alone.
     """
-    left, right = _comparable(ours), _comparable(theirs)
-    if "preemption" not in theirs:
-        _forget_post_filter(left, right)
-    return list(_walk("", left, right))
+    return list(_walk("", _comparable(ours), _comparable(theirs)))
 
 
 def _comparable(document: Manifest) -> Manifest:
@@ -42,14 +39,6 @@ def _comparable(document: Manifest) -> Manifest:
     kept = {key: document[key] for key in ("pod", "profile", "prefilter", "evaluated", "feasible")}
     found = {"nodes": nodes, "ties": sorted(document["ties"]), "preemption": document.get("preemption")}
     return kept | found | {"status": status}
-
-
-def _forget_post_filter(ours: Manifest, theirs: Manifest) -> None:
-    """Leave out what came of PostFilter, as a document that was recorded without it does."""
-    ours["preemption"] = theirs["preemption"] = None
-    recorded = str(theirs["status"].get("message", ""))
-    if recorded and str(ours["status"].get("message", "")).startswith(f"{recorded} "):
-        ours["status"]["message"] = recorded
 
 
 def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
