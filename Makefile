@@ -43,6 +43,7 @@ e2e: $(VENV)/dev.stamp ## Build etcd, kube-apiserver and kube-scheduler, then te
 conformance: $(VENV)/dev.stamp ## Compare with the plugins of kube-scheduler VERSION on COUNT random cases from SEED (needs Go)
 	$(BIN)/python -m tests.conformance.run compare --seed $(SEED) --count $(COUNT) --version $(VERSION)
 	$(BIN)/python -m tests.conformance.sequences.run compare --seed $(SEED) --count $(COUNT) --version $(VERSION)
+	$(BIN)/python -m tests.conformance.hints.run compare --seed $(SEED) --count $$(( $(COUNT) / 20 + 1 )) --version $(VERSION)
 
 bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes
 	$(BIN)/python -m tests.bench $(ARGS)

@@ -25,8 +25,6 @@ class EventResource(StrEnum):
     """A pod that has a node."""
     UNSCHEDULED_POD = "UnscheduledPod"
     """A pod that has none."""
-    TARGET_POD = "TargetPod"
-    """The waiting pod itself."""
     NODE = "Node"
     PERSISTENT_VOLUME = "PersistentVolume"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
