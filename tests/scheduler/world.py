@@ -114,7 +114,7 @@ class FakeCluster:
         self._change(pod, patched)
 
     def read(self, target: ObjectReference) -> dict[str, Any] | None:
-        raise NotImplementedError
+        return None
 
     def patch(
         self, target: ObjectReference, patch: Mapping[str, Any], *, subresource: str = ""

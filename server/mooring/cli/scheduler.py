@@ -47,6 +47,7 @@ from mooring.scheduler.scheduler import Scheduler
 from mooring.service.metrics import Metrics
 from mooring.service.observer import MetricsObserver, measure_state
 from mooring.service.probes import Probes
+from mooring.service.self_signed import self_signed_context
 from mooring.service.telemetry import TelemetryListener
 
 log = logging.getLogger("mooring.start")
@@ -75,9 +76,7 @@ def add(commands: Commands) -> None:
     flags.switch("replace-default", "allow the lease kube-scheduler: this takes kube-scheduler's place")
     flags.add("bind-address", "ADDRESS", ANY_ADDRESS, "address of /healthz, /livez, /readyz, /metrics")
     flags.add("secure-port", "PORT", "10259", "their port; 0 = none", port)
-    flags.add(
-        "tls-cert-file", "FILE", "", "their certificate, PEM; without one they are served in plain HTTP"
-    )
+    flags.add("tls-cert-file", "FILE", "", "their certificate, PEM; without one it is made")
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
     flags.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
@@ -246,14 +245,14 @@ def _telemetry(args: argparse.Namespace, parts: _Parts, metrics: Metrics) -> Tel
     return TelemetryListener(f"{host}:{args.secure_port}", probes, metrics.registry, _tls(args))
 
 
-def _tls(args: argparse.Namespace) -> ssl.SSLContext | None:
-    """What the listener proves itself with; None for plain HTTP.
+def _tls(args: argparse.Namespace) -> ssl.SSLContext:
+    """What the listener proves itself with.
 
     Raises:
         InvalidArgumentError: The files can't be used.
     """
     if not (args.tls_cert_file or args.tls_private_key_file):
-        return None
+        return self_signed_context()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(args.tls_cert_file, args.tls_private_key_file or None)
@@ -263,7 +262,7 @@ def _tls(args: argparse.Namespace) -> ssl.SSLContext | None:
 
 
 def _ready_line(telemetry: TelemetryListener | None) -> str:
-    return f"mooring scheduler ready: telemetry={telemetry.address if telemetry else 'none'}"
+    return f"mooring ready: telemetry={telemetry.address if telemetry else 'none'}"
 
 
 def _wait(condition: Callable[[], bool], stop: threading.Event) -> None:

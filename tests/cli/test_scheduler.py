@@ -1,0 +1,200 @@
+"""`mooring scheduler` as a process, over an API server of our own."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import ssl
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mooring.testing.builders import node_manifest, pod_manifest
+from tests.cli.commands import BIN, Started, call, program, write_config
+from tests.fake_api_server import FakeApiServer
+
+MINE = {"schedulerName": "mine"}
+QUICK = ["--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s"]
+QUICK += ["--leader-elect-retry-period=200ms"]
+LONGEST_SECONDS = 60.0
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> None:
+    """The limit only bounds how long a broken run hangs."""
+    end = time.monotonic() + LONGEST_SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+def pending(name: str, **spec: Any) -> dict[str, Any]:
+    return pod_manifest(name, spec={"schedulerName": "mine", **spec})
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeApiServer]:
+    with FakeApiServer() as running:
+        running.add(node_manifest("a"), node_manifest("b"))
+        yield running
+
+
+def scheduler(fake: FakeApiServer, folder: Path, *flags: str) -> Any:
+    config = write_config(folder / "config.yaml", MINE, clientConnection={"qps": 5000, "burst": 5000})
+    source = f"kubernetes:{fake.kubeconfig(folder / 'kubeconfig')}"
+    command = [BIN / "mooring", "scheduler", "--config", config, "--source", source]
+    command += ["--bind-address=127.0.0.1", "--secure-port=0", *flags]
+    return program(folder, *command)
+
+
+def node_of(fake: FakeApiServer, name: str) -> str:
+    found = fake.get("Pod", name)
+    assert found is not None
+    node: str = found["spec"].get("nodeName", "")
+    return node
+
+
+def lease(fake: FakeApiServer) -> dict[str, Any]:
+    found = fake.get("Lease", "mooring", "kube-system")
+    assert found is not None
+    spec: dict[str, Any] = found["spec"]
+    return spec
+
+
+def ended(started: Started) -> int:
+    return started.process.wait(LONGEST_SECONDS)
+
+
+def test_pods_are_bound_and_sigterm_ends_it_in_order(fake: FakeApiServer, tmp_path: Path) -> None:
+    fake.add(*(pending(f"p-{number}") for number in range(30)), pod_manifest("foreign"))
+    fake.add(pending("nowhere", nodeSelector={"absent": "label"}))
+    with scheduler(fake, tmp_path) as started:
+        wait_for(lambda: all(node_of(fake, f"p-{number}") for number in range(30)), "30 bindings")
+        wait_for(lambda: len(fake.all("Event")) == 31, "an event for each of its pods")
+        assert lease(fake)["holderIdentity"]
+        started.process.send_signal(signal.SIGTERM)
+        assert ended(started) == 0
+    assert lease(fake)["holderIdentity"] == ""
+    assert len(list(fake.history.accepted_bindings())) == 30
+    assert node_of(fake, "foreign") == ""
+    nowhere = fake.get("Pod", "nowhere")
+    assert nowhere is not None
+    assert nowhere["status"]["conditions"][0]["reason"] == "Unschedulable"
+    assert '"Successfully bound pod to node" pod="default/p-0" node="' in started.log.read_text()
+    assert "resourceName: mooring" in started.log.read_text(), "the configuration in force is shown"
+
+
+def test_two_leaders(fake: FakeApiServer, tmp_path: Path) -> None:
+    """C1: the leader is stopped while another one takes the lease; it sends no binding any more, and ends."""
+    with scheduler(fake, tmp_path, *QUICK) as started:
+        fake.add(pending("before"))
+        wait_for(lambda: node_of(fake, "before"), "the first binding")
+        started.process.send_signal(signal.SIGSTOP)
+        stopped_at = time.monotonic()
+        time.sleep(1.2)
+        fake.add(pending("meanwhile"))
+        api = fake.client()
+        path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/mooring"
+        taken = fake.get("Lease", "mooring", "kube-system")
+        assert taken is not None
+        taken["spec"]["holderIdentity"] = "another"
+        assert api.request("PUT", path, body=taken).ok
+        started.process.send_signal(signal.SIGCONT)
+        assert ended(started) == 1
+    assert [entry for entry in fake.history.bindings() if entry.call.at > stopped_at] == []
+    assert "leaderelection lost" in started.log.read_text()
+    assert lease(fake)["holderIdentity"] == "another"
+
+
+def test_second_scheduler_race(fake: FakeApiServer, tmp_path: Path) -> None:
+    """C5: a rival binds the same pods and fills the same nodes."""
+    fake.add(node_manifest("small", allocatable={"pods": 40}))
+    names = [f"p-{number}" for number in range(120)]
+    api = fake.client()
+    with scheduler(fake, tmp_path, "--leader-elect=false"):
+        for number, name in enumerate(names):
+            fake.add(pending(name))
+            if number % 3 == 0:
+                body = {"metadata": {"name": name}, "target": {"kind": "Node", "name": "b"}}
+                api.request("POST", f"/api/v1/namespaces/default/pods/{name}/binding", body=body)
+        wait_for(lambda: all(node_of(fake, name) for name in names), "all bindings")
+    bound = [uid for uid, _, _ in fake.history.accepted_bindings()]
+    assert len(bound) == len(set(bound)) == len(names)
+    own = [node for _, node, agent in fake.history.accepted_bindings() if agent.startswith("mooring")]
+    assert own.count("small") <= 40
+
+
+@pytest.mark.parametrize(
+    ("fields", "flags", "said"),
+    [
+        pytest.param(
+            {"extenders": [{"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter"}]},
+            [],
+            "extenders: mooring scheduler calls no extenders (http://127.0.0.1:1)",
+            id="extenders",
+        ),
+        pytest.param(
+            {"leaderElection": {"resourceName": "kube-scheduler"}},
+            [],
+            "leaderElection.resourceName: 'kube-scheduler' is kube-scheduler's own lease",
+            id="the lease of kube-scheduler",
+        ),
+        pytest.param(
+            {},
+            ["--leader-elect-resource-name=kube-scheduler"],
+            "leaderElection.resourceName: 'kube-scheduler' is kube-scheduler's own lease",
+            id="the same by flag",
+        ),
+        pytest.param(
+            {},
+            ["--leader-elect-lease-duration=5s"],
+            "leaderElection: leaseDuration must be above renewDeadline",
+            id="a lease that ends before it must be renewed",
+        ),
+        pytest.param({}, ["--source=sample"], "--source: 'sample' is not kubernetes", id="no live cluster"),
+    ],
+)
+def test_refusals(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], flags: list[str], said: str
+) -> None:
+    config = write_config(tmp_path / "config.yaml", MINE, **fields)
+    result = call(capsys, "scheduler", "--config", config, "--source=kubernetes:none", *flags)
+    assert result.code == 1
+    assert said in result.err
+
+
+def test_flags_without_effect_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    config = write_config(tmp_path / "config.yaml", MINE)
+    flags = [
+        "--profiling=false",
+        "--authorization-always-allow-paths=/metrics",
+        "--kube-api-qps=5",
+        "--profiling",
+    ]
+    result = call(capsys, "scheduler", "--config", config, "--source=kubernetes:none", *flags)
+    assert "--profiling has no effect: there is no profiling over HTTP" in result.err
+    assert "--authorization-always-allow-paths has no effect: every path" in result.err
+    assert "--kube-api-qps has no effect: --config says it" in result.err
+
+
+def test_probes_and_metrics(fake: FakeApiServer, tmp_path: Path) -> None:
+    """Over HTTPS, as kube-scheduler; a kubelet doesn't check the certificate."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    unchecked = ssl.create_default_context()
+    unchecked.check_hostname = False
+    unchecked.verify_mode = ssl.CERT_NONE
+    with scheduler(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false") as started:
+        assert started.address("telemetry") == f"127.0.0.1:{port}"
+        answers = {}
+        for path in ("healthz", "livez", "readyz", "metrics"):
+            with urllib.request.urlopen(f"https://127.0.0.1:{port}/{path}", context=unchecked) as response:
+                answers[path] = response.read().decode()
+    metrics = answers.pop("metrics")
+    assert answers == dict.fromkeys(("healthz", "livez", "readyz"), "ok\n")
+    for queue in ("active", "backoff", "unschedulable", "gated"):
+        assert f'mooring_pending_pods{{queue="{queue}"}} 0.0' in metrics
