@@ -6,8 +6,8 @@
 
 `--version 1.34` asks an older release on both sides.
 
-All need Go and build the oracle first. `compare` exits 1 if the two sides differ; `case`
-prints the line that makes one scenario a named case.
+These need Go and build the oracle first. `compare` exits 1 if the two sides differ; `case`
+prints the line that makes one scenario a named case. `scenarios` only writes them, a JSON object a line.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     modes = parser.add_subparsers(dest="mode", required=True)
-    for mode in (modes.add_parser("vectors"), modes.add_parser("compare")):
+    for mode in (modes.add_parser("vectors"), modes.add_parser("compare"), modes.add_parser("scenarios")):
         mode.add_argument("--seed", type=int, default=1)
         mode.add_argument("--count", type=int, default=1600)
         mode.add_argument(
@@ -56,10 +56,13 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     version = arguments.version
-    program = build(version)
     if arguments.mode == "case":
-        return make_case(program, json.load(sys.stdin) | {"id": arguments.name})
+        return make_case(build(version), json.load(sys.stdin) | {"id": arguments.name})
     asked = generator.scenarios(arguments.seed, arguments.count, arguments.family, version)
+    if arguments.mode == "scenarios":
+        sys.stdout.writelines(json.dumps(scenario) + "\n" for scenario in asked)
+        return 0
+    program = build(version)
     answered = _with_progress(answers(program, asked), arguments.count)
     if arguments.mode == "vectors":
         return make_vectors(answered, arguments.out or vectors_of(version))
@@ -143,16 +146,22 @@ def compare(answered: Iterable[Answered], oracle: Oracle, version: str, most: in
 
 
 def _print_shrunk(scenario: Manifest, oracle: Oracle, version: str) -> None:
-    """Shrink without changing the sort of mismatch: one that raises may not end as one that only differs."""
+    """Shrink without changing the sort of mismatch: the oracle checks pods and nodes alone."""
 
     def found(smaller: Manifest) -> list[str]:
         return disagreement(smaller, oracle.ask(smaller), version)
 
-    raised = found(scenario)[0].startswith(RAISED)
-    smallest = shrink(
-        scenario, lambda smaller: any(line.startswith(RAISED) == raised for line in found(smaller))
-    )
+    sort = _sort(found(scenario))
+    smallest = shrink(scenario, lambda smaller: not sort.isdisjoint(_sort(found(smaller))))
     print("\n".join([f"--- {scenario['id']}", json.dumps(smallest), *found(smallest)]))
+
+
+def _sort(found: list[str]) -> set[str]:
+    """What was raised, else which verdicts on the pod differ, else the fields that do."""
+    for start in (RAISED, ".status.code"):
+        if lines := {line for line in found if line.startswith(start)}:
+            return lines
+    return {line.partition(": ")[0] for line in found}
 
 
 def _by_family(scenarios: list[Manifest]) -> dict[str, int]:
