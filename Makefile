@@ -11,14 +11,17 @@ SOURCES := server adapters tests tools
 SEED ?= 1
 COUNT ?= 2000
 VERSION ?= 1.36
+NODES ?= 500
+PODS ?= 1000
+RUNS ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e conformance bench format stubs lock build clean
+.PHONY: help run test check e2e conformance bench bench-cluster format stubs lock build clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
 	sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | \
-	while IFS="$$(printf '\t')" read -r name text; do printf "$$bold%-12s$$plain %s\n" "$$name" "$$text"; done
+	while IFS="$$(printf '\t')" read -r name text; do printf "$$bold%-13s$$plain %s\n" "$$name" "$$text"; done
 
 run: $(VENV)/run.stamp ## Start server and extender adapter on the sample cluster, show a first decision, serve until Ctrl-C
 	@exec $(BIN)/mooring run
@@ -44,9 +47,14 @@ conformance: $(VENV)/dev.stamp ## Compare with the plugins of kube-scheduler VER
 	$(BIN)/python -m tests.conformance.run compare --seed $(SEED) --count $(COUNT) --version $(VERSION)
 	$(BIN)/python -m tests.conformance.sequences.run compare --seed $(SEED) --count $(COUNT) --version $(VERSION)
 	$(BIN)/python -m tests.conformance.hints.run compare --seed $(SEED) --count $$(( $(COUNT) / 20 + 1 )) --version $(VERSION)
+	$(BIN)/python -m tests.conformance.queue.run compare --seed $(SEED) --count $(COUNT)
 
 bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes
 	$(BIN)/python -m tests.bench $(ARGS)
+
+bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside kube-scheduler, on NODES nodes with PODS pods, RUNS times (needs Go)
+	$(BIN)/python tests/e2e/build.py
+	$(BIN)/python -m tests.bench.live --nodes $(NODES) --pods $(PODS) --runs $(RUNS)
 
 format: $(VENV)/dev.stamp ## Format the code and repair what can be repaired
 	$(BIN)/ruff check --fix-only

@@ -180,6 +180,12 @@ def test_flags_without_effect_are_named(capsys: pytest.CaptureFixture[str], tmp_
     assert "--kube-api-qps has no effect: --config says it" in result.err
 
 
+def test_master_names_the_server(fake: FakeApiServer, tmp_path: Path) -> None:
+    fake.add(pending("p"))
+    with scheduler(fake, tmp_path, "--source=kubernetes", f"--master={fake.url}", "--leader-elect=false"):
+        wait_for(lambda: node_of(fake, "p"), "the binding")
+
+
 def test_probes_and_metrics(fake: FakeApiServer, tmp_path: Path) -> None:
     """Over HTTPS, as kube-scheduler; a kubelet doesn't check the certificate."""
     with socket.socket() as taken:

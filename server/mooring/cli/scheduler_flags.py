@@ -12,6 +12,7 @@ from typing import Any
 from mooring.cli.flags import Flags, above_zero, boolean
 from mooring.cluster.api import ApiServer
 from mooring.cluster.api.client import ClientOptions
+from mooring.cluster.api.configuration import at
 from mooring.config import Configuration
 from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 from mooring.config.types import LeaderElection
@@ -166,6 +167,8 @@ class Connection:
         options = replace(self.options, **changes)
         if self.kubeconfig:
             return ApiServer.from_kubeconfig(self.kubeconfig, options, server=self.master)
+        if self.master:
+            return ApiServer(at(self.master), options)
         return ApiServer.in_cluster(options)
 
 

@@ -66,6 +66,19 @@ def in_cluster() -> Any:
     return _settled(configuration)
 
 
+def at(server: str) -> Load:
+    """Reads nothing: the address of a server that asks nobody who they are."""
+
+    def load() -> Any:
+        from kubernetes.client import Configuration
+
+        configuration = Configuration()
+        configuration.host = server.rstrip("/")
+        return _settled(configuration)
+
+    return load
+
+
 def _settled(configuration: Any) -> Any:
     from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 

@@ -1,0 +1,110 @@
+"""Pods bound per second: mooring's second scheduler and kube-scheduler in turns, each with its own control plane.
+
+    python -m tests.bench.live --nodes 500 --pods 1000 --runs 5
+
+Needs the programs of tests/e2e. All pods are there before the scheduler starts; the rate is taken between
+the first and the last binding, by the API server's audit log. Scheduler, API server and etcd share the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.e2e import objects
+from tests.e2e.api import Api
+from tests.e2e.control_plane import ControlPlane
+from tests.e2e.process import wait_until
+from tests.e2e.processes import MooringScheduler
+
+LONGEST_SECONDS = 600.0
+CREATORS = 8
+TICKS = os.sysconf("SC_CLK_TCK")
+
+Start = Callable[[ControlPlane, Path], AbstractContextManager[Any]]
+
+
+def kube_scheduler(plane: ControlPlane, _: Path) -> AbstractContextManager[Any]:
+    connection = {"kubeconfig": str(plane.kubeconfig("kube-scheduler")), "qps": 5000, "burst": 5000}
+    return plane.scheduler({"clientConnection": connection})
+
+
+def mooring(plane: ControlPlane, directory: Path) -> AbstractContextManager[Any]:
+    config = {
+        "profiles": [{"schedulerName": "default-scheduler"}],
+        "leaderElection": {"leaderElect": False},
+        "percentageOfNodesToScore": 0,
+    }
+    return MooringScheduler(directory, plane.kubeconfig("mooring"), config, "--v=0")
+
+
+SCHEDULERS: dict[str, Start] = {"kube-scheduler": kube_scheduler, "mooring": mooring}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--nodes", type=int, default=500)
+    parser.add_argument("--pods", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", choices=SCHEDULERS, help="measure one of the two")
+    arguments = parser.parse_args()
+    console = Console()
+    rates: dict[str, list[float]] = {}
+    for run in range(arguments.runs):
+        for name in SCHEDULERS if not arguments.only else [arguments.only]:
+            rate = measure(SCHEDULERS[name], arguments.nodes, arguments.pods)
+            rates.setdefault(name, []).append(rate)
+            console.print(f"run {run + 1}, {name}: {rate:.1f} pods/s")
+    table = Table(
+        "scheduler", "nodes", "pods", "runs", "least", "median", "most", title="pods bound per second"
+    )
+    for name, found in rates.items():
+        shown = [f"{value:.1f}" for value in (min(found), statistics.median(found), max(found))]
+        table.add_row(name, str(arguments.nodes), str(arguments.pods), str(len(found)), *shown)
+    console.print(table)
+    return 0
+
+
+def measure(start: Start, nodes: int, pods: int) -> float:
+    """The rate of one run."""
+    with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder)) as plane:
+        create(plane.api, [objects.node(f"node-{number:05}") for number in range(nodes)])
+        create(plane.api, [objects.pod(f"pod-{number:05}") for number in range(pods)])
+        with start(plane, Path(folder)):
+            wait_until(lambda: len(plane.bindings()) >= pods, "all pods to be bound", LONGEST_SECONDS)
+        times = sorted(binding_times(Path(folder) / "audit.log"))
+        return (len(times) - 1) / (times[-1] - times[0])
+
+
+def create(api: Api, manifests: Iterable[dict[str, Any]]) -> None:
+    with ThreadPoolExecutor(CREATORS) as creators:
+        list(creators.map(api.create, manifests))
+
+
+def binding_times(log: Path) -> list[float]:
+    """When each accepted binding was answered, in seconds."""
+    events = map(json.loads, log.read_text().splitlines())
+    return [
+        datetime.fromisoformat(event["stageTimestamp"]).timestamp()
+        for event in events
+        if event["responseStatus"]["code"] == 201 and event["objectRef"].get("subresource") == "binding"
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
