@@ -1,9 +1,9 @@
-"""Pods bound per second: mooring's second scheduler and kube-scheduler in turns, each with its own control plane.
+"""Pods bound per second: mooring's second scheduler and kube-scheduler in turns, on new control planes.
 
     python -m tests.bench.live --nodes 500 --pods 1000 --runs 5
 
 Needs the programs of tests/e2e. All pods are there before the scheduler starts; the rate is taken between
-the first and the last binding, by the API server's audit log. Scheduler, API server and etcd share the machine.
+the first and the last binding, by the audit log. Scheduler, API server and etcd share the machine.
 """
 
 from __future__ import annotations
