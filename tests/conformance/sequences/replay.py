@@ -14,7 +14,9 @@ from mooring.framework import Gates, KubeVersion, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.engine import Choice, Engine, all_rows
+from mooring.runtime.choice import Choice
+from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.evaluation import NOT_LOOKED_AT, Evaluation
 from mooring.runtime.failure import event_note
 from mooring.runtime.registry import new_in_tree_registry
@@ -22,6 +24,8 @@ from mooring.testing.explaining import NoBinder
 from tests.conformance.families.draft import Manifest
 
 SOURCE = "sequence"
+EVERY_NODE = 100
+"""Then a choice may come from a kept evaluation, which doesn't know how every node did."""
 
 
 def differences(sequence: Manifest, decisions: list[Manifest | None], version: str) -> list[str]:
@@ -33,7 +37,7 @@ def differences(sequence: Manifest, decisions: list[Manifest | None], version: s
             continue
         pod = pod_from_manifest(step["pod"])
         try:
-            choice = engine.decide_and_assume(pod, engine.profile(pod=pod), all_rows)
+            choice = _decide(engine, pod)
         except PluginFailureError:
             return (
                 [] if decided["code"] == "Error" else [f"steps[{at}]: mooring fails, kube-scheduler does not"]
@@ -62,6 +66,20 @@ def _change(state: State, step: Manifest) -> None:
         state.apply(SOURCE, [Remove("Node", "", step["remove_node"])])
     else:
         state.apply(SOURCE, [Put(node) for node in objects_from([step["add_node"]]).objects])
+
+
+def _decide(engine: Engine, pod: Pod) -> Choice:
+    """The choice with all that led to it; the pod is assumed."""
+    profile = engine.profile(pod=pod)
+    if profile.percentage_of_nodes_to_score != EVERY_NODE or not profile.has_scoring:
+        return engine.decide_and_assume(pod, profile, all_rows)
+    full = engine.decide(pod, profile, all_rows, options=CycleOptions())
+    kept = engine.decide_and_assume(pod, profile, all_rows)
+    # Not all of each: the source of one is a kept evaluation.
+    left, right = ((each.node_name, each.tie_count, each.evaluated, each.feasible) for each in (full, kept))
+    if left != right:
+        raise AssertionError(f"pod {pod.key}: {right} from a kept evaluation, {left} in full")
+    return full
 
 
 def _at_random(evaluation: Evaluation) -> bool:
