@@ -25,7 +25,7 @@ from mooring.framework import (
 )
 from mooring.framework.resources import ResourceRules, pod_amounts
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
-from mooring.plugins.resource_uses import Requests, listed_requests, resource_uses
+from mooring.plugins.resource_uses import OfLastPod, Requests, listed_requests, resource_uses
 
 _IMPROVEMENT_SINCE = KubeVersion(1, 36)
 """Before, the score was the balance with the pod, however it was without."""
@@ -47,6 +47,7 @@ class NodeResourcesBalancedAllocation(
     def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._rules = ResourceRules.of(handle.gates)
+        self._requests = OfLastPod(self._listed)
 
     def sign(self, pod: Pod) -> Hashable:
         return self._requests(pod)
@@ -67,30 +68,46 @@ class NodeResourcesBalancedAllocation(
             return np.zeros(len(nodes), np.int64)
         uses = list(resource_uses(requests, nodes, non_zero=False))
         counts = [use.counts for use in uses]
-        with_pod = _balance([_share(use.wanted, use.capacity) for use in uses], counts, len(nodes))
+        capacities = [use.capacity.astype(np.float64) for use in uses]
+        with_pod = _balance(
+            [_share(use.wanted, capacity) for use, capacity in zip(uses, capacities, strict=True)],
+            counts,
+            len(nodes),
+        )
         if self.handle.kube_version < _IMPROVEMENT_SINCE:
             return with_pod
-        without_pod = _balance([_share(use.used, use.capacity) for use in uses], counts, len(nodes))
+        without_pod = _balance(
+            [_share(use.used, capacity) for use, capacity in zip(uses, capacities, strict=True)],
+            counts,
+            len(nodes),
+        )
         half = MAX_NODE_SCORE // 2
-        scores: Int64s = half + (half + with_pod - without_pod) // 2
-        return scores
+        with_pod -= without_pod
+        with_pod += half
+        with_pod >>= 1
+        with_pod += half
+        return with_pod
 
-    def _requests(self, pod: Pod) -> Requests:
+    def _listed(self, pod: Pod) -> Requests:
         names = (resource.name for resource in self.args.resources)
         return listed_requests(pod_amounts(pod, self._rules), names)
 
 
-def _share(amount: Int64s, capacity: Int64s) -> _Shares:
+def _share(amount: Int64s, capacity: _Shares) -> _Shares:
     """float64[K]: how much of its capacity is taken, at most 1."""
-    return np.minimum(amount / capacity, 1.0)
+    share = amount / capacity
+    return np.minimum(share, 1.0, out=share)
 
 
-def _balance(shares: Sequence[_Shares], counts: Sequence[Bools], length: int) -> Int64s:
-    """int64[K]: 100 where all shares are equal, down to 50; ``counts`` says which shares a node has.
+def _balance(shares: Sequence[_Shares], found: Sequence[Bools | None], length: int) -> Int64s:
+    """int64[K]: 100 where all shares are equal, down to 50; ``found`` says which shares a node has.
 
     Every step rounds as upstream's does: half the difference for two shares, the standard deviation of
     more, summed in the list's order.
     """
+    if len(shares) == 2 and found[0] is found[1] is None:
+        return _score(np.abs(shares[0] - shares[1]) / 2)
+    counts = [np.ones(length, np.bool_) if each is None else each for each in found]
     if len(shares) == 2:
         difference = np.where(counts[0] & counts[1], np.abs(shares[0] - shares[1]), 0.0)
         return _score(difference / 2)

@@ -43,10 +43,12 @@ def room(requests: Requests, nodes: NodeView, *, resolvable: bool) -> Verdicts:
     table.change_where(full, partial(_with_reason, "Too many pods"))
     for name, request in requests:
         offered = nodes.allocatable(name)
-        short = request > offered - nodes.requested(name)
-        table.change_where(short, partial(_with_reason, f"Insufficient {name}"))
-        if not resolvable:
-            table.change_where(request > offered, _unresolvable)
+        free = offered - nodes.requested(name)
+        # Most often every node has room, which the least one of each tells fastest.
+        if int(free.min(initial=request)) < request:
+            table.change_where(free < request, partial(_with_reason, f"Insufficient {name}"))
+        if not resolvable and int(offered.min(initial=request)) < request:
+            table.change_where(offered < request, _unresolvable)
     return Verdicts(table.codes, tuple(table.statuses))
 
 

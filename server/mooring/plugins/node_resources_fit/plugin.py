@@ -29,7 +29,7 @@ from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import checked_requests, room
 from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.scoring import scorer_of
-from mooring.plugins.resource_uses import Requests, listed_requests
+from mooring.plugins.resource_uses import OfLastPod, Requests, listed_requests
 
 _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
 """Before, a node too small for the pod even when empty counted as one where preemption may help."""
@@ -57,6 +57,8 @@ class NodeResourcesFit(
         self._rules = replace(ResourceRules.of(handle.gates), resizing=False)
         self._resolvable = handle.kube_version < _UNRESOLVABLE_SINCE
         self._scored = tuple(resource.name for resource in args.scoring_strategy.resources)
+        self._checked_requests = OfLastPod(self._requests_to_check)
+        self._scored_requests = OfLastPod(self._requests_to_score)
 
     def sign(self, pod: Pod) -> Hashable:
         return self._checked_requests(pod), self._scored_requests(pod)
@@ -83,11 +85,11 @@ class NodeResourcesFit(
         requests: Requests | None = state.get(_PRE_SCORE, tuple)
         return self._scorer(self._scored_requests(pod) if requests is None else requests, nodes)
 
-    def _checked_requests(self, pod: Pod) -> Requests:
+    def _requests_to_check(self, pod: Pod) -> Requests:
         """A pod that has no node yet is asked about as if it were not being resized."""
         return checked_requests(pod, self.args, self._rules)
 
-    def _scored_requests(self, pod: Pod) -> Requests:
+    def _requests_to_score(self, pod: Pod) -> Requests:
         """Containers without a request count with the defaults; upstream leaves pod-level ones out."""
         amounts = pod_amounts(pod, replace(self._rules, pod_level=False), DEFAULT_AMOUNTS)
         return listed_requests(amounts, self._scored)

@@ -70,13 +70,15 @@ def _mean(
     weights: Sequence[int], requests: Requests, nodes: NodeView, score: Callable[[ResourceUse], Int64s]
 ) -> Int64s:
     """The weighted mean over the resources that a node has, rounded down."""
+    uses = list(resource_uses(requests, nodes, non_zero=True))
+    if all(use.counts is None for use in uses):
+        total: Int64s = np.zeros(len(nodes), np.int64)
+        for use in uses:
+            total += score(use) * weights[use.position]
+        return np.floor_divide(total, sum(weights[use.position] for use in uses) or 1)
     total, divisor = np.zeros((2, len(nodes)), np.int64)
-    for use in resource_uses(requests, nodes, non_zero=True):
-        _add(score(use), use.counts, weights[use.position], total, divisor)
-    most = int(divisor.max(initial=1))
-    # Where all nodes have the same resources there is one divisor, and dividing by one is much faster.
-    if int(divisor.min(initial=most)) == most:
-        return np.floor_divide(total, most)
+    for use in uses:
+        _add(score(use), _counts(use), weights[use.position], total, divisor)
     return (total / np.maximum(divisor, 1)).astype(np.int64)
 
 
@@ -85,10 +87,14 @@ def _rounded_mean(weights: Sequence[int], requests: Requests, nodes: NodeView, c
     total, divisor = np.zeros((2, len(nodes)), np.int64)
     for use in resource_uses(requests, nodes, non_zero=True):
         scores = curve[_taken(use)]
-        _add(scores, use.counts & (scores > 0), weights[use.position], total, divisor)
+        _add(scores, _counts(use) & (scores > 0), weights[use.position], total, divisor)
     divisor = np.maximum(divisor, 1)
     mean: Int64s = (2 * total + divisor) // (2 * divisor)
     return mean
+
+
+def _counts(use: ResourceUse) -> Bools:
+    return np.ones(len(use.used), np.bool_) if use.counts is None else use.counts
 
 
 def _add(scores: Int64s, where: Bools, weight: int, total: Int64s, divisor: Int64s) -> None:

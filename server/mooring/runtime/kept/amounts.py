@@ -20,14 +20,20 @@ from mooring.runtime.scoring import raw_scores, weigh
 UNKNOWN = -2
 """The value of amounts that no plugin was asked about yet."""
 
+_SPARE = 1 << 10
+"""Room for so many more numbers at least, each time that more are needed."""
+
+_WORTH_SORTING_OUT = 4
+"""At first all rows are asked about, in one piece, unless there are so many times fewer amounts."""
+
 
 def looks_at_amounts_alone(plugin: Plugin[Any], pod: Pod) -> bool:
     """Whether nodes with the same amounts get the same answer from ``plugin``, whatever the others have."""
+    if plugin.scope is not Scope.NODE or plugin.depends_on(pod, idle=False) != Part.AMOUNTS:
+        return False
     if isinstance(plugin, ScorePlugin) and (plugin.normalizer is not None or normalizes_itself(plugin)):
         return False
-    if acts_later(plugin):
-        return False
-    return plugin.scope is Scope.NODE and plugin.depends_on(pod, idle=False) == Part.AMOUNTS
+    return not acts_later(plugin)
 
 
 class AmountValues:
@@ -52,21 +58,25 @@ class AmountValues:
     def make_room(self) -> None:
         """Take in numbers that are new."""
         if self._movements.count > len(self.values):
-            larger = np.full(2 * self._movements.count, UNKNOWN, np.int32)
+            count = self._movements.count
+            larger = np.full(count + max(count // 4, _SPARE), UNKNOWN, np.int32)
             larger[: len(self.values)] = self.values
             self.values = larger
 
     def learn(self, rows: Int32s, calls: PluginCalls) -> None:
         """Ask about the unknown amounts of ``rows`` (int32[K]); those that change meanwhile stay unknown."""
         version, numbers = self._movements.version, self._movements.numbers[rows]
+        fresh = not len(self.values)
         self.make_room()
-        row_of = np.full(len(self.values), -1, np.int32)
-        row_of[numbers] = rows
-        row_of[self.values != UNKNOWN] = -1
-        unknown = np.flatnonzero(row_of >= 0)
-        if not len(unknown):
+        asked, unknown = rows, numbers
+        if not fresh or self._movements.count * _WORTH_SORTING_OUT < len(rows):
+            row_of = np.full(len(self.values), -1, np.int32)
+            row_of[numbers] = rows
+            row_of[self.values != UNKNOWN] = -1
+            unknown = np.flatnonzero(row_of >= 0).astype(np.int32)
+            asked = row_of[unknown]
+        if not len(asked):
             return
-        asked = row_of[unknown]
         found = self._ask(asked, calls)
         with self._cluster.lock:
             changes = self._cluster.changes_since(version)

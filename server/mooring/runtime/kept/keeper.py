@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Any
 
 import msgspec
@@ -48,6 +48,8 @@ class Keeper:
         self._templates: dict[tuple[str, bytes], Template | None] = {}
         self._kept: dict[Hashable, Kept] = {}
         self._standing: dict[Hashable, Standing] = {}
+        self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[Profile, Profile]] = {}
+        self._plugins: dict[str, tuple[Plugin[Any], ...]] = {}
         self._uses = 0
 
     def find(self, pod: Pod, profile: Profile) -> Template | None:
@@ -83,7 +85,10 @@ class Keeper:
             pod,
             metadata=replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None),
         )
-        signs = {plugin: plugin.sign(bare) for plugin in _plugins(profile)}
+        plugins = self._plugins.get(profile.name)
+        if plugins is None:
+            plugins = self._plugins[profile.name] = _plugins(profile)
+        signs = {plugin: plugin.sign(bare) for plugin in plugins}
         if None in signs.values():
             return None
         key = (profile.name, *signs.values())
@@ -95,8 +100,14 @@ class Keeper:
 
     def _new(self, pod: Pod, profile: Profile, signs: dict[Plugin[Any], Hashable]) -> Kept:
         cluster, movements = self._cluster, self._movements
-        by_amounts = {plugin for plugin in signs if looks_at_amounts_alone(plugin, pod)}
-        others = narrowed(profile, lambda plugin: plugin not in by_amounts)
+        by_amounts = frozenset(plugin for plugin in signs if looks_at_amounts_alone(plugin, pod))
+        halves = self._halves.get((profile.name, by_amounts))
+        if halves is None:
+            halves = self._halves[profile.name, by_amounts] = (
+                narrowed(profile, by_amounts.__contains__),
+                narrowed(profile, lambda plugin: plugin not in by_amounts),
+            )
+        half, others = halves
         key = (profile.name, *(sign for plugin, sign in signs.items() if plugin not in by_amounts))
 
         def standing(calls: Calls) -> Standing:
@@ -107,7 +118,7 @@ class Keeper:
                 known = self._standing[key] = stand(others, cluster, pod, movements.version, calls())
             return known
 
-        amounts = AmountValues(narrowed(profile, by_amounts.__contains__), cluster, pod, movements)
+        amounts = AmountValues(half, cluster, pod, movements)
         return Kept(cluster, movements, pod, standing, amounts)
 
     def _make_room(self) -> None:
@@ -120,7 +131,7 @@ class Keeper:
         self._templates.clear()
 
 
-def _plugins(profile: Profile) -> Iterable[Plugin[Any]]:
+def _plugins(profile: Profile) -> tuple[Plugin[Any], ...]:
     """The plugins that evaluate a pod, each once."""
     points = (profile.pre_enqueue, profile.pre_filter, profile.filter, profile.pre_score, profile.score)
-    return dict.fromkeys(enabled.plugin for enabled_at in points for enabled in enabled_at)
+    return tuple(dict.fromkeys(enabled.plugin for enabled_at in points for enabled in enabled_at))

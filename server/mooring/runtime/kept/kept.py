@@ -112,8 +112,9 @@ class Kept:
         standing = self.standing
         values = self._amounts.values[self._movements.numbers[: len(standing.open)]]
         fits: Bools = standing.open & (values >= 0)
-        base = np.where(standing.open, standing.base, OUT)
-        if self._passing is None:
+        base = standing.base
+        if standing.scaled and self._passing is None:
+            base = base.copy()
             base[fits] += standing.scaled_scores(fits)
         self._base = base
         self._feasible = int(np.count_nonzero(fits))

@@ -9,8 +9,8 @@ import numpy as np
 from mooring.framework import ClusterState, Int32s, Part
 from mooring.framework.pod_table import UNPLACED
 
-_MOST_NUMBERS = 1 << 16
-"""At this many distinct amounts the numbers begin anew, and with them all kept evaluations."""
+_NUMBERS_PER_ROW, _FEWEST_NUMBERS = 4, 1 << 12
+"""At so many distinct amounts the numbers begin anew, and with them what is known of amounts."""
 
 
 class Movements:
@@ -22,7 +22,6 @@ class Movements:
     Attributes:
         version: Up to here the log was read.
         numbers: int32[capacity], equal where rows offer the same and have given away the same of everything.
-        count: How many numbers there are.
         generation: Changes when numbers get a new meaning.
         structure: Changes when anything moved but amounts and pods without terms about others.
     """
@@ -39,6 +38,7 @@ class Movements:
 
     @property
     def count(self) -> int:
+        """How many numbers there are."""
         return len(self._known)
 
     def moved_since(self, version: int, parts: Part) -> bool:
@@ -50,7 +50,7 @@ class Movements:
         with self._lock:
             state = self._state
             changes = state.changes_since(self.version) if self.version >= 0 else None
-            if changes is None or self.count > _MOST_NUMBERS:
+            if changes is None or self.count > max(_FEWEST_NUMBERS, _NUMBERS_PER_ROW * len(self.numbers)):
                 self._begin()
                 return
             for row, record, amount in changes:

@@ -31,6 +31,7 @@ from mooring.framework.normalize import Normalizer
 from mooring.runtime.cycle import enqueued
 from mooring.runtime.evaluation import Evaluation, begin
 from mooring.runtime.filtering import run_filters
+from mooring.runtime.kept.ranking import OUT
 from mooring.runtime.pre_filtering import run_pre_filter
 from mooring.runtime.profile import Enabled, Profile
 from mooring.runtime.progress import PluginCalls
@@ -68,7 +69,8 @@ class Standing:
         parts: until one of these parts changes.
         rows: int32[N], all nodes.
         open: bool[capacity], rows of nodes that none of them refuses.
-        base: int32[capacity], the weighted sum of the scores that are the same whichever nodes are feasible.
+        base: int32[capacity], the weighted sum of the scores that are the same whichever nodes are feasible;
+            ``OUT`` where ``open`` is false.
         scaled: The other scores.
         passing: The profile's plugins whose answers pass with every decision.
         evaluated: How many nodes PreFilter leaves.
@@ -199,7 +201,9 @@ def _combined(
             continue
         scaled.append(Scaled(enabled.weight, normalizer, _by_row(view, same.pop(enabled.name))))
     totals = weigh(evaluation, same, len(view), calls).totals
-    return _by_row(view, totals.astype(np.int32)), tuple(scaled)
+    base = np.full(view.table.capacity, OUT, np.int32)
+    base[view.rows] = totals
+    return base, tuple(scaled)
 
 
 def _by_row(view: NodeView, values: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
