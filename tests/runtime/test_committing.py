@@ -137,6 +137,19 @@ def test_an_unknown_outcome_that_turns_out_not_bound_is_released(becomes: str) -
         world.check(room=10)
 
 
+def test_a_pod_that_was_read_while_somebody_tried_to_bind_it_can_be_bound() -> None:
+    with committing(timeout_seconds=0.3) as world:
+        (pod,) = world.add(manifest("p"))
+        world.fake.faults.on("POST", BINDING, Cut(), times=4)
+        assert world.bind(pod, "a") == "API_SERVER_UNAVAILABLE"
+        read = world.state.find_pod("default", "p")
+        assert read is not None
+        assert read.spec.node_name == "a"
+        world.settle()
+        world.fake.faults.clear()
+        assert world.bind(read, "a") is BindOutcome.BOUND
+
+
 def test_a_pod_whose_binding_may_be_on_its_way_keeps_its_place_until_it_can_be_no_more() -> None:
     with committing(timeout_seconds=0.3, settling_seconds=1.0) as world:
         (pod,) = world.add(manifest("p"))

@@ -32,9 +32,13 @@ def refuse_placed(state: ClusterState, pod: Pod) -> None:
         FailedPreconditionError: As ``refuse_unbindable``.
     """
     refuse_unbindable(pod)
+    refuse_unbindable(current_pod(state, pod))
+
+
+def current_pod(state: ClusterState, pod: Pod) -> Pod:
+    """The pod as the state has it by now; as it is given when the state doesn't know it."""
     record = state.snapshot.pods.get(pod.metadata.uid)
-    if record is not None:
-        refuse_unbindable(record.pod)
+    return pod if record is None else record.pod
 
 
 def placed_pod(state: ClusterState, uid: str) -> Pod | None:

@@ -18,6 +18,7 @@ from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.fitting import (
     assume_if_fits,
     bound_elsewhere,
+    current_pod,
     no_longer_fits,
     placed_pod,
     refuse_placed,
@@ -215,8 +216,9 @@ class Committer:
             known = self.reservations.get(pod.metadata.uid)
             if known is not None:
                 return self._bind_reserved(known, node_name, progress)
-            placed = placed_pod(self._engine.state, pod.metadata.uid)
-            if placed is not None and placed.spec.node_name == node_name:
+            # What was read before the turn may be of while somebody tried to bind the pod.
+            pod = current_pod(self._engine.state, pod)
+            if pod.spec.node_name == node_name:
                 return self._bind_again(pod, node_name, profile, progress)
             reservation, evaluation = self._assumed(pod, node_name, profile, progress)
             if reservation is None:
@@ -279,8 +281,7 @@ class Committer:
         record = self._engine.state.snapshot.pods.get(pod.metadata.uid)
         if record is None or not record.assumed:
             return Committed(Status(), BindOutcome.ALREADY_BOUND)
-        reservation = Reservation(Commit(profile, CycleState(), pod, node_name))
-        self.reservations.add(reservation)
+        self.reservations.add(reservation := Reservation(Commit(profile, CycleState(), pod, node_name)))
         return self._cycle.send(reservation, progress)
 
     def _bound(self, reservation: Reservation, status: Status, progress: Progress | None) -> Committed:
