@@ -1,6 +1,7 @@
 """Builds the real programs that the end-to-end tests run, from Go modules alone.
 
-`python tests/e2e/build.py` puts etcd, kube-apiserver, kube-scheduler, kustomize and ghz into `.cache/e2e/bin`.
+`python tests/e2e/build.py` puts etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kustomize and
+ghz into `.cache/e2e/bin`.
 A binary is built again only when something it is made from has changed; the stamps lie beside the binaries.
 """
 
@@ -45,6 +46,9 @@ class Program:
 PROGRAMS = (
     Program("kube-scheduler", "k8s", "k8s.io/kubernetes/cmd/kube-scheduler", _KUBERNETES_LDFLAGS),
     Program("kube-apiserver", "k8s", "k8s.io/kubernetes/cmd/kube-apiserver", _KUBERNETES_LDFLAGS),
+    Program(
+        "kube-controller-manager", "k8s", "k8s.io/kubernetes/cmd/kube-controller-manager", _KUBERNETES_LDFLAGS
+    ),
     Program("etcd", "etcd", "go.etcd.io/etcd/server/v3", "-s -w"),
     Program("kustomize", "kustomize", "sigs.k8s.io/kustomize/kustomize/v5", "-s -w"),
     Program("ghz", "ghz", "github.com/bojand/ghz/cmd/ghz", f"-s -w -X main.version={GHZ_VERSION}"),

@@ -35,6 +35,7 @@ class ControlPlane:
     tells who did what; the server may still put off requests of `CROWD`. A context manager; `scheduler` starts kube-scheduler beside it.
     """
 
+    disabled_admission = "ServiceAccount,TaintNodesByCondition"
     apiserver_flags: tuple[str, ...] = ()
     """What a control plane of another kind adds to kube-apiserver's command line."""
 
@@ -208,7 +209,7 @@ class ControlPlane:
                 f"--service-account-key-file={key}",
                 f"--service-account-signing-key-file={key}",
                 # Without a controller-manager nobody makes service accounts or takes off the not-ready taint.
-                "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+                f"--disable-admission-plugins={self.disabled_admission}",
                 "--service-cluster-ip-range=10.0.0.0/24",
                 "--endpoint-reconciler-type=none",
                 f"--audit-policy-file={self.directory / 'audit-policy.json'}",

@@ -1,19 +1,16 @@
 """The overlays of deploy/, built by kustomize: the real API server finds no fault in them."""
 
-from functools import cache
 from typing import Any
 
 import pytest
-import yaml
 
 from .api import Api, ApiError, Manifest
-from .build import BIN, ROOT
+from .applying import DEPLOY, apply, built, path_of
 from .control_plane import ControlPlane
-from .process import run, wait_until
+from .process import wait_until
 
 pytestmark = pytest.mark.e2e
 
-DEPLOY = ROOT / "deploy"
 OVERLAYS = [
     str(file.parent.relative_to(DEPLOY))
     for folder in ("overlays", "examples/systems")
@@ -21,48 +18,6 @@ OVERLAYS = [
 ]
 STRICT = "dryRun=All&fieldValidation=Strict"
 WORKLOADS = ("Deployment", "DaemonSet")
-
-
-@cache
-def built(overlay: str) -> list[Manifest]:
-    """The overlay's objects. A Service's fixed address is moved into this control plane's range."""
-    output = run(BIN / "kustomize", "build", DEPLOY / overlay)
-    objects: list[Manifest] = list(yaml.safe_load_all(output))
-    for item in objects:
-        if item["kind"] == "Service":
-            item["spec"]["clusterIP"] = "10.0.0.53"
-    return objects
-
-
-@cache
-def collections(api: Api, version: str) -> dict[str, tuple[str, bool]]:
-    """By kind, its plural and whether it has namespaces."""
-    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    found = api.call("GET", root)["resources"]
-    return {
-        one["kind"]: (f"{root}/{{}}{one['name']}", one["namespaced"])
-        for one in found
-        if "/" not in one["name"]
-    }
-
-
-def path_of(api: Api, item: Manifest) -> str:
-    """Where objects like `item` are created."""
-    template, namespaced = collections(api, item["apiVersion"])[item["kind"]]
-    return template.format(f"namespaces/{item['metadata']['namespace']}/" if namespaced else "")
-
-
-def make_namespace(api: Api, manifest: Manifest) -> None:
-    """As the manifest says, also when it is there already."""
-    try:
-        api.call("POST", "/api/v1/namespaces", manifest)
-    except ApiError as error:
-        if error.status != 409:
-            raise
-        path = f"/api/v1/namespaces/{manifest['metadata']['name']}"
-        there = api.call("GET", path)
-        there["metadata"]["labels"] |= manifest["metadata"]["labels"]
-        api.call("PUT", path, there)
 
 
 def wait_for_priority_classes(api: Api) -> None:
@@ -87,9 +42,7 @@ def pod_of(workload: Manifest) -> Manifest:
 def test_the_api_server_takes_every_object(control_plane: ControlPlane, overlay: str) -> None:
     api, objects = control_plane.api, built(overlay)
     wait_for_priority_classes(api)
-    for item in objects:
-        if item["kind"] == "Namespace":
-            make_namespace(api, item)
+    apply(api, [item for item in objects if item["kind"] == "Namespace"])
     judged = [item for item in objects if item["kind"] != "Namespace"]
     judged += [pod_of(item) for item in objects if item["kind"] in WORKLOADS]
     for item in judged:
@@ -101,7 +54,7 @@ def test_a_pod_that_breaks_the_rules_is_refused(control_plane: ControlPlane) -> 
     """What the test above rests on: the namespace's level of security is enforced, unknown fields found."""
     api, objects = control_plane.api, built("overlays/extender")
     wait_for_priority_classes(api)
-    make_namespace(api, next(item for item in objects if item["kind"] == "Namespace"))
+    apply(api, [item for item in objects if item["kind"] == "Namespace"])
     pod = pod_of(next(item for item in objects if item["kind"] == "Deployment"))
     for change, status in (({"hostNetwork": True}, 403), ({"hostNetwrok": True}, 400)):
         broken = {**pod, "spec": {**pod["spec"], **change}}

@@ -1,0 +1,69 @@
+"""A control plane that is guarded and at work: RBAC, service accounts, and controllers that make pods."""
+
+from typing import Self
+
+from .build import BIN
+from .control_plane import ControlPlane
+from .process import Process, free_port, wait_until
+
+_CONTROLLERS = (
+    "deployment-controller",
+    "replicaset-controller",
+    "root-ca-certificate-publisher-controller",
+    "serviceaccount-controller",
+)
+"""Those that look after nodes are left out: nothing sends a heartbeat here."""
+_WORKLOADS = "/apis/apps/v1/namespaces/default"
+
+
+class GuardedControlPlane(ControlPlane):
+    """RBAC decides what each may do, kube-scheduler's own identity included; Deployments get their pods."""
+
+    disabled_admission = "TaintNodesByCondition"
+    apiserver_flags = ("--authorization-mode=RBAC",)
+    static_pods_token = "token-of-static-pods"
+    """The token of the user system:kube-scheduler."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        try:
+            self._start_controller_manager()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def clear(self) -> None:
+        """Removes every workload of the namespace `default`, then all pods, events and nodes."""
+        for kind in ("deployments", "replicasets"):
+            self.api.call("DELETE", f"{_WORKLOADS}/{kind}")
+        wait_until(lambda: not self.api.items(f"{_WORKLOADS}/replicasets"), "workloads to be gone")
+        self.api.clear()
+
+    def _write_inputs(self) -> None:
+        super()._write_inputs()
+        with (self.directory / "tokens.csv").open("a") as tokens:
+            tokens.write(f"{self.static_pods_token},system:kube-scheduler,static-pod\n")
+
+    def _start_controller_manager(self) -> None:
+        process = Process(
+            "kube-controller-manager",
+            [
+                str(BIN / "kube-controller-manager"),
+                f"--kubeconfig={self.kubeconfig('admin')}",
+                f"--root-ca-file={self._ca_file}",
+                f"--controllers={','.join(_CONTROLLERS)}",
+                "--leader-elect=false",
+                "--kube-api-qps=1000",
+                "--kube-api-burst=1000",
+                "--bind-address=127.0.0.1",
+                f"--secure-port={free_port()}",
+                "--authentication-skip-lookup=true",
+            ],
+            self.directory / "kube-controller-manager.log",
+        )
+        self._running.append(process)
+        process.wait_ready(self._has_accounts, "the service account of the namespace default")
+
+    def _has_accounts(self) -> bool:
+        return bool(self.api.items("/api/v1/namespaces/default/serviceaccounts"))

@@ -1,0 +1,258 @@
+"""The published schedulers in a guarded cluster: each example applied as written, with its own rights.
+
+A process is started with its manifest's command, arguments and ConfigMaps, and a token of its ServiceAccount.
+"""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from . import objects
+from .api import Api, ApiError, Manifest
+from .applying import DEPLOY, apply, built, identity, start, written
+from .guarded import GuardedControlPlane
+from .process import Process, wait_until
+
+pytestmark = pytest.mark.e2e
+
+S3 = "examples/systems/s3-underlay-ip"
+S5 = "examples/systems/s5-framework"
+NODES, IPS = 50, 10
+
+
+@pytest.fixture(scope="module")
+def shared_guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedControlPlane]:
+    with GuardedControlPlane(tmp_path_factory.mktemp("guarded")) as running:
+        yield running
+
+
+@pytest.fixture
+def guarded(shared_guarded: GuardedControlPlane) -> GuardedControlPlane:
+    """Without any node, pod or event."""
+    shared_guarded.clear()
+    return shared_guarded
+
+
+def scaled(workload: Manifest, replicas: int) -> Manifest:
+    """The workload with another number of pods."""
+    return {**workload, "spec": {**workload["spec"], "replicas": replicas}}
+
+
+def bound(api: Api, app: str = "") -> dict[str, str]:
+    """The node of each pod that has one; of those with the label app, if given."""
+    return {
+        pod["metadata"]["name"]: pod["spec"]["nodeName"]
+        for pod in api.pods()
+        if pod["spec"].get("nodeName") and (not app or pod["metadata"]["labels"].get("app") == app)
+    }
+
+
+def wait_bound(api: Api, count: int, app: str = "") -> dict[str, str]:
+    """Waits until so many pods are bound; returns the node of each."""
+
+    def probe() -> dict[str, str] | None:
+        found = bound(api, app)
+        return found if len(found) >= count else None
+
+    return wait_until(probe, f"{count} pods to be bound", seconds=300)
+
+
+def wait_said(process: Process, text: str) -> None:
+    wait_until(lambda: text in process.output(), f"{process.name} to say {text!r}")
+
+
+@pytest.fixture
+def underlay(guarded: GuardedControlPlane) -> Path:
+    """S3 applied, over fifty nodes; the kubeconfig of its ServiceAccount."""
+    apply(guarded.api, built(S3))
+    for number in range(NODES):
+        guarded.api.create(objects.node(f"node-{number:02}"))
+    master = objects.node("master", {"node-role.kubernetes.io/master": ""})
+    guarded.api.create(master)
+    return identity(guarded, "mooring-system", "mooring")
+
+
+def test_underlay_ips_are_given_once_and_given_back(
+    guarded: GuardedControlPlane, underlay: Path, tmp_path: Path
+) -> None:
+    """S3: 501 pods on 500 IPs, with a restart and a kill meanwhile; the last waits until another goes."""
+    api, before = guarded.api, len(guarded.bindings())
+    (workload,) = written(f"{S3}/today.yaml")
+    apply(api, [scaled(workload, NODES * IPS + 1)])
+    with start("first", built(S3), tmp_path, underlay):
+        wait_bound(api, 100)
+    second = start("second", built(S3), tmp_path, underlay)
+    wait_bound(api, 250)
+    second.kill()
+    with start("third", built(S3), tmp_path, underlay):
+        full = wait_bound(api, NODES * IPS)
+        assert Counter(full.values()) == {f"node-{number:02}": IPS for number in range(NODES)}
+        (waiting,) = {pod["metadata"]["name"] for pod in api.pods()} - full.keys()
+        reasons = "1 node(s) were masters, which have no underlay IPs, 50 node(s) had no free underlay IP"
+        api.wait_failed_scheduling(waiting, reasons)
+        gone = sorted(full)[123]
+        api.call("DELETE", f"/api/v1/namespaces/default/pods/{gone}?gracePeriodSeconds=0")
+        # The ReplicaSet makes a pod in place of the one that went: one of the two gets the IP.
+        again = wait_until(lambda: ips_taken_again(api, full, gone), "the IP to be taken again")
+        assert again == full[gone]
+    posted = Counter(guarded.bindings()[before:])
+    user = "system:serviceaccount:mooring-system:mooring"
+    assert {who for who, _ in posted} == {user}
+    assert set(posted.values()) == {1}
+    assert len(posted) == NODES * IPS + 1
+
+
+def ips_taken_again(api: Api, full: dict[str, str], gone: str) -> str | None:
+    """The node of the pod that was bound after `gone` went; None while there is none."""
+    new = [node for name, node in bound(api).items() if name not in full]
+    assert gone not in bound(api)
+    return new[0] if new else None
+
+
+def test_a_serviceaccount_may_do_what_its_role_says_and_nothing_else(
+    guarded: GuardedControlPlane, underlay: Path
+) -> None:
+    token = re.search(r'"token": "([^"]+)"', underlay.read_text())
+    assert token
+    ours = Api(guarded.address, guarded.directory / "apiserver" / "apiserver.crt", token[1])
+    assert len(ours.nodes()) == NODES + 1
+    allowed = []
+    for method, path in FORBIDDEN:
+        try:
+            ours.call(method, path, {} if method in ("POST", "PUT", "PATCH") else None)
+        except ApiError as error:
+            if error.status == 403:
+                continue
+        allowed.append((method, path))
+    assert allowed == []
+    assert len(FORBIDDEN) >= 40
+
+
+_CORE, _KUBE = "/api/v1", "/api/v1/namespaces/kube-system"
+_POD = f"{_CORE}/namespaces/default/pods/p"
+_NODE = f"{_CORE}/nodes/node-00"
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_LEASES = "/apis/coordination.k8s.io/v1/namespaces"
+FORBIDDEN = [
+    ("GET", f"{_CORE}/secrets"),
+    ("GET", f"{_KUBE}/secrets/s"),
+    ("POST", f"{_KUBE}/secrets"),
+    ("GET", f"{_CORE}/configmaps"),
+    ("GET", f"{_CORE}/namespaces/mooring-system/configmaps/mooring-config"),
+    ("PUT", f"{_CORE}/namespaces/mooring-system/configmaps/mooring-config"),
+    ("GET", f"{_CORE}/serviceaccounts"),
+    ("POST", f"{_CORE}/namespaces/mooring-system/serviceaccounts/mooring/token"),
+    ("POST", f"{_KUBE}/serviceaccounts"),
+    ("POST", f"{_CORE}/namespaces/default/pods"),
+    ("PUT", _POD),
+    ("PATCH", _POD),
+    ("PUT", f"{_POD}/status"),
+    ("POST", f"{_POD}/eviction"),
+    ("GET", f"{_POD}/log"),
+    ("POST", f"{_POD}/exec"),
+    ("PATCH", f"{_POD}/ephemeralcontainers"),
+    ("DELETE", f"{_CORE}/namespaces/default/pods"),
+    ("POST", f"{_CORE}/nodes"),
+    ("PUT", _NODE),
+    ("PATCH", _NODE),
+    ("PATCH", f"{_NODE}/status"),
+    ("DELETE", _NODE),
+    ("GET", f"{_NODE}/proxy/"),
+    ("POST", f"{_CORE}/namespaces"),
+    ("DELETE", f"{_CORE}/namespaces/default"),
+    ("POST", f"{_CORE}/namespaces/default/services"),
+    ("DELETE", f"{_CORE}/persistentvolumes/v"),
+    ("POST", f"{_CORE}/persistentvolumes"),
+    ("DELETE", f"{_CORE}/namespaces/default/persistentvolumeclaims/c"),
+    ("POST", f"{_CORE}/namespaces/default/persistentvolumeclaims"),
+    ("GET", "/apis/apps/v1/deployments"),
+    ("POST", "/apis/apps/v1/namespaces/default/deployments"),
+    ("PATCH", "/apis/apps/v1/namespaces/default/replicasets/r"),
+    ("DELETE", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b"),
+    ("GET", f"{_RBAC}/clusterroles"),
+    ("POST", f"{_RBAC}/clusterrolebindings"),
+    ("PATCH", f"{_RBAC}/clusterroles/mooring-binder"),
+    ("GET", f"{_LEASES}/kube-system/leases/kube-scheduler"),
+    ("PUT", f"{_LEASES}/kube-system/leases/kube-scheduler"),
+    ("DELETE", f"{_LEASES}/mooring-system/leases/mooring"),
+    ("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"),
+    ("POST", "/apis/authentication.k8s.io/v1/tokenreviews"),
+]
+"""What nobody has any reason to let mooring do."""
+
+
+@pytest.fixture
+def four_nodes(guarded: GuardedControlPlane) -> None:
+    for node in written(f"{S5}/cluster.yaml"):
+        node["status"]["conditions"] = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
+        guarded.api.create(node)
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The package of plugins as the image has it: installed where Python looks for packages."""
+    target = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    package = DEPLOY / "examples" / "plugins" / "example"
+    subprocess.run([*pip, "--target", target, package], check=True, capture_output=True)
+    return {"PYTHONPATH": str(target)}
+
+
+@pytest.mark.usefixtures("four_nodes")
+def test_one_of_multiple_schedulers(
+    guarded: GuardedControlPlane, plugins: dict[str, str], tmp_path: Path
+) -> None:
+    """S5: each pod is bound by its own scheduler, and the plugins leave their lines in the log."""
+    api, before = guarded.api, len(guarded.bindings())
+    apply(api, built(S5))
+    account = identity(guarded, "kube-system", "tanjunchen-scheduler")
+    with guarded.scheduler({}), start("multiple", built(S5), tmp_path, account, extra_env=plugins) as ours:
+        apply(api, written(f"{S5}/nginx-multiple.yaml"))
+        ((mine, node),) = wait_bound(api, 1, "nginx-tanjunchen").items()
+        ((other, _),) = wait_bound(api, 1, "nginx-default").items()
+        wait_said(ours, bound_line(mine, node))
+        log = ours.output()
+    who = {pod: user for user, pod in guarded.bindings()[before:]}
+    assert who[mine] == "system:serviceaccount:kube-system:tanjunchen-scheduler"
+    assert who[other] == "kube-scheduler"
+    assert seen_by_node_filter(log, mine) == {"k8s-node-1", "k8s-node-2", "k8s-node-3"}
+    assert f"example preFilter pod=default/{mine}" in log
+    assert f"example preBind pod=default/{mine} node={node}" in log
+    assert other not in log
+
+
+@pytest.mark.usefixtures("four_nodes")
+def test_a_single_scheduler_from_its_static_pod(guarded: GuardedControlPlane, tmp_path: Path) -> None:
+    """S5: the profile my-scheduler, with kube-scheduler's identity, its own lease and files of the host."""
+    api = guarded.api
+    apply(api, written(f"{S5}/single-lease.yaml"))
+    kubeconfig = guarded.write_kubeconfig("static-pod", guarded.static_pods_token)
+    files = {
+        "/etc/kubernetes/my-scheduler-config.yaml": DEPLOY / S5 / "single-config.yaml",
+        "/etc/kubernetes/scheduler.conf": kubeconfig,
+    }
+    with start("single", written(f"{S5}/single.yaml"), tmp_path, kubeconfig, files) as ours:
+        apply(api, written(f"{S5}/nginx-single.yaml"))
+        ((name, node),) = wait_bound(api, 1, "nginx").items()
+        wait_said(ours, bound_line(name, node))
+        assert seen_by_node_filter(ours.output(), name) == {"k8s-node-1", "k8s-node-2", "k8s-node-3"}
+        path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/my-scheduler"
+        assert api.call("GET", path)["spec"]["holderIdentity"]
+
+
+def bound_line(name: str, node: str) -> str:
+    said = f'"Successfully bound pod to node" pod="default/{name}" node="{node}"'
+    return f"{said} evaluatedNodes=4 feasibleNodes=3"
+
+
+def seen_by_node_filter(log: str, name: str) -> set[str]:
+    found = re.findall(
+        rf"nodeFilter filter pod=default/{name} node=(\S+) cpu=1900 memory=8020508672$", log, re.MULTILINE
+    )
+    assert len(found) == len(set(found))
+    return set(found)
