@@ -196,6 +196,7 @@ class SchedulingServiceServicer:
         | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
         | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
         | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
+        | state too old (STATE_STALE)                  | UNAVAILABLE         | retries with backoff        |
         | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
         | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
         | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
@@ -216,6 +217,7 @@ class SchedulingServiceServicer:
         | answered, whatever the statuses           | OK                  | reads the status of each pod       |
         | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
         | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
+        | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
         | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
         | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
         | otherwise                                 |                     | see the service                    |
@@ -237,6 +239,7 @@ class SchedulingServiceServicer:
         | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
         | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
         | not the leader (NOT_LEADER)                 | UNAVAILABLE         | calls the leader          |
+        | state too old (STATE_STALE)                 | UNAVAILABLE         | retries with backoff      |
         | otherwise                                   |                     | see the service           |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -109,6 +109,7 @@ class SchedulingServiceStub:
      | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
      | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
      | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
+     | state too old (STATE_STALE)                  | UNAVAILABLE         | retries with backoff        |
      | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
      | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
      | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
@@ -125,6 +126,7 @@ class SchedulingServiceStub:
      | answered, whatever the statuses           | OK                  | reads the status of each pod       |
      | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
      | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
+     | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
      | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
      | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
      | otherwise                                 |                     | see the service                    |
@@ -142,6 +144,7 @@ class SchedulingServiceStub:
      | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
      | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
      | not the leader (NOT_LEADER)                 | UNAVAILABLE         | calls the leader          |
+     | state too old (STATE_STALE)                 | UNAVAILABLE         | retries with backoff      |
      | otherwise                                   |                     | see the service           |
     """
     Unreserve: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.UnreserveRequest, _scheduling_service_pb2.UnreserveResponse]
@@ -260,6 +263,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
      | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
      | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
+     | state too old (STATE_STALE)                  | UNAVAILABLE         | retries with backoff        |
      | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
      | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
      | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
@@ -276,6 +280,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | answered, whatever the statuses           | OK                  | reads the status of each pod       |
      | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
      | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
+     | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
      | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
      | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
      | otherwise                                 |                     | see the service                    |
@@ -293,6 +298,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
      | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
      | not the leader (NOT_LEADER)                 | UNAVAILABLE         | calls the leader          |
+     | state too old (STATE_STALE)                 | UNAVAILABLE         | retries with backoff      |
      | otherwise                                   |                     | see the service           |
     """
     Unreserve: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.UnreserveRequest, _scheduling_service_pb2.UnreserveResponse]  # type: ignore[assignment]
@@ -432,6 +438,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
          | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
          | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
+         | state too old (STATE_STALE)                  | UNAVAILABLE         | retries with backoff        |
          | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
          | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
          | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
@@ -454,6 +461,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          | answered, whatever the statuses           | OK                  | reads the status of each pod       |
          | commit mode not offered (NOT_IMPLEMENTED) | UNIMPLEMENTED       | looks at GetCapabilities           |
          | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
+         | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
          | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
          | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
          | otherwise                                 |                     | see the service                    |
@@ -477,6 +485,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          | deleted or gated (POD_DELETING, POD_GATED)  | FAILED_PRECONDITION | forgets the decision      |
          | node unknown (NODE_NOT_FOUND)               | NOT_FOUND           | schedules again           |
          | not the leader (NOT_LEADER)                 | UNAVAILABLE         | calls the leader          |
+         | state too old (STATE_STALE)                 | UNAVAILABLE         | retries with backoff      |
          | otherwise                                   |                     | see the service           |
         """
 

@@ -32,6 +32,7 @@ class GangScheduling(PreEnqueuePlugin[None], PermitPlugin[None]):
     """
 
     name = "GangScheduling"
+    reads = (PodGroup,)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS

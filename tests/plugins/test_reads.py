@@ -1,0 +1,44 @@
+"""What plugins declare in `reads` is all that their answers need: a live cluster delivers nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from typing import Any
+
+from mooring.runtime.registry import installed_registry
+from tests.conformance.compare import differences
+from tests.conformance.program import NEWEST
+from tests.conformance.run import explained, vectors_of
+
+Manifest = dict[str, Any]
+OF_EACH_KIND = 40
+
+
+def declared() -> set[str]:
+    """The kinds that plugins read, and those that are always there."""
+    classes = (registration.factory() for registration in installed_registry())
+    return {"Node", "Pod"} | {kind.__name__ for made in classes for kind in getattr(made, "reads", ())}
+
+
+def vectors() -> list[Manifest]:
+    """A few recorded decisions with objects of each kind."""
+    seen: Counter[str] = Counter()
+    chosen = []
+    for line in gzip.decompress(vectors_of(NEWEST).read_bytes()).splitlines():
+        vector = json.loads(line)
+        kinds = {item["kind"] for item in vector["scenario"]["objects"]} - {"Node", "Pod"}
+        if any(seen[kind] < OF_EACH_KIND for kind in kinds):
+            seen.update(kinds)
+            chosen.append(vector)
+    return chosen
+
+
+def test_decisions_need_only_what_plugins_declare() -> None:
+    kept = declared()
+    for vector in vectors():
+        scenario = vector["scenario"]
+        followed = [item for item in scenario["objects"] if item["kind"] in kept]
+        found = differences(explained({**scenario, "objects": followed}), vector["document"])
+        assert found == [], scenario["id"]
