@@ -12,6 +12,7 @@ from mooring.config import default, from_document
 from mooring.framework import (
     ActionType,
     ClusterEvent,
+    CycleState,
     EventResource,
     Gates,
     HintedEvent,
@@ -24,7 +25,7 @@ from mooring.framework import (
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cluster_events import as_scheduler_sees, concerns, events_of, nomination_ended
-from mooring.runtime.profile import Enabled
+from mooring.runtime.profile import Enabled, Profile
 from mooring.runtime.registry import Registry, new_in_tree_registry
 from mooring.testing.explaining import NoBinder
 from tests.conformance.families.draft import Manifest
@@ -37,7 +38,9 @@ Registered = dict[str, tuple[HintedEvent, ...]]
 def differences(question: Manifest, answer: Manifest, version: str) -> Iterator[str]:
     """What mooring says otherwise. A plugin that is named but runs nowhere is in the answer alone."""
     gates = Gates(KubeVersion.parse(version), question["feature_gates"])
-    registered, pod = _prepared(question, version)
+    registered, pod, permitted = _prepared(question, version)
+    if permitted != answer.get("permit"):
+        yield f"permit: mooring {permitted}, kube-scheduler {answer.get('permit')}"
     for plugin, entries in registered.items():
         heard, known = sorted(_name(entry.event) for entry in entries), answer["registered"].get(plugin)
         if heard != sorted(known or []):
@@ -60,8 +63,8 @@ def differences(question: Manifest, answer: Manifest, version: str) -> Iterator[
             )
 
 
-def _prepared(question: Manifest, version: str) -> tuple[Registered, Pod]:
-    """The registered events of the plugins that say which they are, and the pod."""
+def _prepared(question: Manifest, version: str) -> tuple[Registered, Pod, Manifest | None]:
+    """The events of the plugins that say which they want, the pod, and what GangScheduling says of it."""
     gates, catalog = question["feature_gates"], _registry().catalog()
     objects = objects_from(question["objects"]).objects
     state = State(rules=ResourceRules.of(Gates(KubeVersion.parse(version), gates)))
@@ -78,11 +81,24 @@ def _prepared(question: Manifest, version: str) -> tuple[Registered, Pod]:
     profile = engine.profile(question["profile"] or "", pod)
     running: list[Enabled[Any]] = [*profile.pre_enqueue, *profile.pre_filter, *profile.filter]
     running += [*profile.reserve, *profile.permit]
-    return {
+    registered = {
         entry.name: tuple(entry.plugin.events_to_register())
         for entry in running
         if type(entry.plugin).events_to_register is not Plugin.events_to_register
-    }, pod
+    }
+    return registered, pod, _permitted(profile, state, pod)
+
+
+def _permitted(profile: Profile, state: State, pod: Pod) -> Manifest | None:
+    """The word on the pod when it has the first node; None without the plugin or without nodes."""
+    plugins = [entry.plugin for entry in profile.permit if entry.name == "GangScheduling"]
+    names = sorted(state.snapshot.nodes.index)
+    if not plugins or not names:
+        return None
+    state.assume(pod, names[0])
+    status, seconds = plugins[0].permit(CycleState(), pod, names[0])
+    state.forget(pod.metadata.uid)
+    return {"code": status.code.label, "plugin": "", "reasons": list(status.reasons), "seconds": seconds}
 
 
 @cache

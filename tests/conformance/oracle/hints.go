@@ -29,8 +29,15 @@ type hinted struct {
 	Error  string            `json:"error,omitempty"`
 }
 
+// permitted is what GangScheduling says of the pod once it has a node.
+type permitted struct {
+	status
+	Seconds float64 `json:"seconds"`
+}
+
 // hintAnswer has the registered events of each plugin of the profile, and an entry for each change.
 type hintAnswer struct {
+	Permit     *permitted          `json:"permit,omitempty"`
 	Registered map[string][]string `json:"registered"`
 	Changes    []*hinted           `json:"changes"`
 }
@@ -65,10 +72,29 @@ func askHints(s *scenario) (*hintAnswer, error) {
 			answer.Registered[plugin] = append(answer.Registered[plugin], eventName(event.Event))
 		}
 	}
+	if answer.Permit, err = permit(ctx, c, host, s.pod); err != nil {
+		return nil, err
+	}
 	for _, change := range s.Changes {
 		answer.Changes = append(answer.Changes, hintsFor(klog.FromContext(ctx), s.pod, change, registered))
 	}
 	return answer, nil
+}
+
+// permit puts the pod on the first node and asks; nil without a gang plugin or without nodes.
+func permit(ctx context.Context, c *cluster, host *pluginHost, pod *v1.Pod) (*permitted, error) {
+	plugin, ok := host.plugins["GangScheduling"].(fwk.PermitPlugin)
+	nodes, err := c.nodes()
+	if !ok || err != nil || len(nodes) == 0 {
+		return nil, err
+	}
+	placed := pod.DeepCopy()
+	placed.Spec.NodeName = nodes[0].Node().Name
+	if err := c.cache.AssumePod(klog.FromContext(ctx), placed); err != nil {
+		return nil, err
+	}
+	said, wait := plugin.Permit(ctx, framework.NewCycleState(), placed, placed.Spec.NodeName)
+	return &permitted{status: toStatus(said), Seconds: wait.Seconds()}, nil
 }
 
 // registrations leaves out plugins without events of their own.

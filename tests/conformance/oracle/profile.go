@@ -163,5 +163,6 @@ func (h *pluginHost) nominate(ctx context.Context, c *cluster, pods []*v1.Pod) e
 		fwk.Enqueue(ctx, queue, pod)
 	}
 	h.SetPodNominator(queue)
+	h.SetPodActivator(queue)
 	return nil
 }

@@ -23,6 +23,7 @@ type (
 	NodeScoreList    = fwk.NodeScoreList
 	NominatingInfo   = fwk.NominatingInfo
 	Plugin           = fwk.Plugin
+	PermitPlugin     = fwk.PermitPlugin
 	PostFilterPlugin = fwk.PostFilterPlugin
 	PreFilterPlugin  = fwk.PreFilterPlugin
 	PreFilterResult  = fwk.PreFilterResult

@@ -19,6 +19,7 @@ type (
 	NodeScoreList    = framework.NodeScoreList
 	NominatingInfo   = framework.NominatingInfo
 	Plugin           = framework.Plugin
+	PermitPlugin     = framework.PermitPlugin
 	PostFilterPlugin = framework.PostFilterPlugin
 	PreFilterPlugin  = framework.PreFilterPlugin
 	PreFilterResult  = framework.PreFilterResult
