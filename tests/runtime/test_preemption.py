@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mooring.framework import (
     SUCCESS,
@@ -18,6 +19,7 @@ from mooring.framework import (
     Pod,
     PostFilterPlugin,
     PreFilterPlugin,
+    Scope,
     Status,
 )
 from mooring.framework.preemption import RefusedNodes
@@ -223,6 +225,45 @@ class OnePerCluster(PreFilterPlugin[None], FilterPlugin[None]):
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         return SUCCESS if state.read(self.name, Notes).count[""] <= 1 else NO
+
+
+class TwoPerNode(FilterPlugin[None]):
+    """Takes a node with fewer than two pods; can't stand one pod."""
+
+    name = "TwoPerNode"
+    scope = Scope.NODE
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        if any(other.metadata.name == "unbearable" for other in node.pods):
+            raise ValueError("unbearable")
+        return Status.unschedulable("crowded") if len(node.pods) >= 2 else SUCCESS
+
+
+def test_nodes_that_do_not_matter_to_each_other_are_tried_together() -> None:
+    seen: list[list[str]] = []
+
+    def steps(nodes: RefusedNodes, _: Pod) -> None:
+        first, second = nodes.snapshot.pods.on_row(nodes.snapshot.nodes.index["a"])
+        assert nodes.independent
+        with nodes.what_if(["a", "b"]) as trial:
+            trial.remove("a", first)
+            seen.append([status.message for status in trial.statuses(["b", "a"])])
+            trial.remove("a", second)
+            trial.add("b", replace(first, metadata=replace(first.metadata, name="unbearable", uid="u")))
+            seen.append([status.message.rpartition(": ")[2] for status in trial.statuses(["a", "b"])])
+
+    tried(CROWD, steps, TwoPerNode)
+    assert seen == [["crowded", ""], ["", "unbearable"]]
+
+
+@pytest.mark.parametrize("plugin", [Counting, FULL], ids=["add_pod and remove_pod", "of the whole cluster"])
+def test_other_nodes_are_tried_one_at_a_time(plugin: type[Plugin[Any]]) -> None:
+    def steps(nodes: RefusedNodes, _: Pod) -> None:
+        assert not nodes.independent
+        with pytest.raises(ValueError, match="2 nodes tried at once"):
+            nodes.what_if(["a", "b"])
+
+    tried(CROWD, steps, plugin)
 
 
 def test_a_nominated_pod_counts_on_its_own_node_only() -> None:
