@@ -79,6 +79,7 @@ class ExtenderApp:
         self._budget_seconds = DEADLINE_SHARE * options.http_timeout
         self._metrics = Metrics()
         self._first_profile = ""
+        self._withdrawn = False
         self._client: Client
         self._verbs: dict[str, Callable[[_Call], Awaitable[bytes]]] = {
             "filter": self._filter,
@@ -86,6 +87,14 @@ class ExtenderApp:
             "bind": self._bind,
             "preempt": self._preempt,
         }
+
+    def withdraw(self) -> None:
+        """From now on say that nothing new should come: not ready, and each answer ends its connection.
+
+        Whoever asks next does so on a new connection, which a load balancer gives to somebody else. Of
+        connections that are kept, one would be closed just when a request is on its way.
+        """
+        self._withdrawn = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's start and stop."""
@@ -96,7 +105,7 @@ class ExtenderApp:
             answer = await self._respond(scope, receive)
         except _ClientGoneError:
             return
-        await _send(send, answer)
+        await _send(send, answer, close=answer.close or self._withdrawn)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -237,6 +246,8 @@ class ExtenderApp:
 
     async def _readiness(self) -> Answer:
         """Ready means that mooring answers and that its cluster state is complete."""
+        if self._withdrawn:
+            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, b"stopping", _PLAIN_TEXT)
         try:
             synced = (await self._client.cluster_info(READINESS_TIMEOUT_SECONDS)).synced
         except CallError as error:
@@ -247,14 +258,14 @@ class ExtenderApp:
         return Answer(HTTPStatus.OK, b"ok", _PLAIN_TEXT)
 
 
-async def _send(send: Send, answer: Answer) -> None:
+async def _send(send: Send, answer: Answer, *, close: bool) -> None:
     headers = [
         (b"content-type", answer.content_type),
         (b"content-length", str(len(answer.body)).encode()),
     ]
     if answer.allow:
         headers.append((b"allow", answer.allow))
-    if answer.close:
+    if close:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": int(answer.status), "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})

@@ -67,7 +67,8 @@ def _server(args: argparse.Namespace, host: str, port: int) -> ExtenderServer:
         # Faults are told now, not when the first call comes.
         channel_credentials(trusted)
     app = ExtenderApp(partial(GrpcClient, args.server, trusted), options)
-    return ExtenderServer(app, host, port, server_context(shown) if args.tls_cert_file and shown else None)
+    tls = server_context(shown) if args.tls_cert_file and shown else None
+    return ExtenderServer(app, host, port, tls, args.drain_delay)
 
 
 def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -90,6 +91,13 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     flag("profile", "NAME", "", "profile of calls whose path names none; if not given, mooring's first")
     flag("path-prefix", "PATH", "", "serve the verbs under this path too, such as /api/scheduler")
     flag("http-timeout", "DURATION", "2s", "the stanza's httpTimeout; mooring gets 75%% of it", _duration)
+    flag(
+        "drain-delay",
+        "DURATION",
+        "5s",
+        "from SIGTERM to the end of listening; meanwhile each answer ends its connection",
+        _delay,
+    )
     flag("max-body-bytes", "BYTES", str(64 * 2**20), "the largest request body", _positive)
     flag("tls-cert-file", "PATH", "", "serve HTTPS with this certificate, PEM")
     flag("tls-private-key-file", "PATH", "", "the certificate's private key, PEM")
@@ -117,6 +125,11 @@ def _duration(text: str) -> float:
     if "".join(map("".join, pieces)) != text or seconds <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration above zero, such as 2s or 500ms")
     return seconds
+
+
+def _delay(text: str) -> float:
+    """Read a duration, or 0."""
+    return 0.0 if text in {"0", "0s"} else _duration(text)
 
 
 def _server_address(text: str) -> str:

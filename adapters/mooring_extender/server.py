@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import signal
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Final
@@ -140,16 +142,26 @@ class ExtenderServer:
         host: an address of this machine.
         port: a TCP port; 0 takes a free one.
         tls: the certificate to show, and whom to let in; None serves plain HTTP.
+        drain_delay: seconds from the first signal to the end of listening, in which each answer ends its
+            connection.
 
     Raises:
         ListenError: the address is taken or not of this machine.
     """
 
-    def __init__(self, app: ExtenderApp, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        app: ExtenderApp,
+        host: str,
+        port: int,
+        tls: ssl.SSLContext | None = None,
+        drain_delay: float = 0.0,
+    ) -> None:
+        self._app = app
         self._socket = _listen(host, port)
         self.port: int = self._socket.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
-        self._server = _Server(_config(app, tls))
+        self._server = _Server(_config(app, tls), app.withdraw, drain_delay)
         self._thread = threading.Thread(target=self._serve, name="mooring-extender", daemon=True)
 
     def run(self, on_ready: Callable[[str], None]) -> None:
@@ -169,6 +181,10 @@ class ExtenderServer:
             if not self._thread.is_alive():
                 raise RuntimeError("the extender listener did not start; the log says why")
 
+    def withdraw(self) -> None:
+        """Answer on, but end each connection with its answer. `stop` follows. Any thread."""
+        self._app.withdraw()
+
     def stop(self) -> None:
         """Finish what is being answered, then end the thread. Takes up to GRACE_SECONDS."""
         self._server.should_exit = True
@@ -182,6 +198,15 @@ class _Server(uvicorn.Server):
     """uvicorn's server, which tells when it is ready and returns after a signal instead of dying of it."""
 
     on_ready: Callable[[], None]
+
+    def __init__(self, config: uvicorn.Config, withdraw: Callable[[], None], drain_delay: float) -> None:
+        super().__init__(config)
+        self._withdraw = withdraw
+        self._drain_delay = drain_delay
+        self._end = math.inf
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or time.monotonic() >= self._end
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -202,9 +227,12 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        # A second signal does not wait for answers any more.
-        self.force_exit = self.should_exit
-        self.should_exit = True
+        if self._end == math.inf:
+            self._withdraw()
+            self._end = time.monotonic() + self._drain_delay
+        else:
+            # A second signal does not wait for answers any more.
+            self.force_exit = self.should_exit = True
 
 
 def _config(app: ExtenderApp, tls: ssl.SSLContext | None) -> uvicorn.Config:

@@ -103,7 +103,7 @@ class Adapter(_Restartable):
         listen = f"127.0.0.1:{free_port()}"
         self.url = f"http://{listen}"
         command = [str(_SCRIPTS / "mooring-extender"), "--listen", listen, "--server", server_address]
-        command += ["--http-timeout", HTTP_TIMEOUT, *flags]
+        command += ["--http-timeout", HTTP_TIMEOUT, "--drain-delay", "0", *flags]
         super().__init__(directory, command)
 
 

@@ -48,7 +48,7 @@ def status_of(path: str, connection: http.client.HTTPConnection) -> int:
 def test_serves_until_a_signal_and_exits_with_0(number: signal.Signals) -> None:
     with (
         grpc_server(Rules()) as address,
-        running("--path-prefix", "/p", MOORING_EXTENDER_SERVER=address) as (
+        running("--path-prefix", "/p", "--drain-delay", "0", MOORING_EXTENDER_SERVER=address) as (
             process,
             url,
         ),
@@ -61,6 +61,24 @@ def test_serves_until_a_signal_and_exits_with_0(number: signal.Signals) -> None:
         connection.close()
         assert process.stdout
         assert process.stdout.read() == ""
+
+
+def test_drains_after_a_signal_until_the_next() -> None:
+    """Not ready and ending its connections, it still answers; a second signal ends that."""
+    with (
+        grpc_server(Rules()) as address,
+        running("--drain-delay", "1h", "--server", address) as (process, url),
+    ):
+        host = url.removeprefix("http://")
+        process.send_signal(signal.SIGTERM)
+        while status_of("/readyz", http.client.HTTPConnection(host, timeout=30)) == 200:
+            assert process.poll() is None
+        connection = http.client.HTTPConnection(host, timeout=30)
+        connection.request("POST", "/filter", question())
+        reply = connection.getresponse()
+        assert (reply.status, reply.getheader("connection")) == (200, "close")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
 
 
 def test_taken_port_exits_with_1(capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,6 +122,7 @@ FLAGS = {
     "profile": ("gpu", "gpu"),
     "path-prefix": ("/api", "/api"),
     "http-timeout": ("1m30s", 90.0),
+    "drain-delay": ("0", 0.0),
     "max-body-bytes": ("7", 7),
     "tls-cert-file": ("c", "c"),
     "tls-private-key-file": ("k", "k"),

@@ -290,6 +290,20 @@ def test_stop_finishes_what_is_being_answered() -> None:
             connect(running)
 
 
+def test_withdrawn_it_answers_and_ends_each_connection(server: ExtenderServer) -> None:
+    with connect(server) as kept:
+        kept.sendall(whole())
+        assert answer(kept).headers.get("connection") is None
+        server.withdraw()
+        kept.sendall(whole())
+        reply = answer(kept)
+        assert (reply.status, reply.headers["connection"]) == (200, "close")
+        assert is_closed(kept)
+    with connect(server) as new:
+        new.sendall(b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert answer(new).status == 503
+
+
 def test_mooring_over_a_unix_socket(tmp_path: Path) -> None:
     with (
         grpc_server(Rules(), f"unix:{tmp_path}/mooring.sock") as address,

@@ -104,7 +104,7 @@ def _server_command(args: argparse.Namespace) -> list[str]:
 
 
 def _adapter_command(args: argparse.Namespace, server: str) -> list[str]:
-    listen = ["--listen", args.extender_listen]
+    listen = ["--listen", args.extender_listen, "--drain-delay", "0"]
     return [sys.executable, "-m", "mooring_extender", *listen, "--server", server, "--v", str(args.v)]
 
 
