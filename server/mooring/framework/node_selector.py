@@ -25,6 +25,7 @@ from mooring.framework.objects import (
     PreferredSchedulingTerm,
 )
 from mooring.framework.pod_table import PodTable
+from mooring.framework.remembering import ByIdentity
 from mooring.framework.view import NodeView, Snapshot
 
 NAME_FIELD = "metadata.name"
@@ -126,11 +127,15 @@ def term_errors(term: NodeSelectorTerm, path: str) -> Iterator[FieldError]:
         yield from _field_errors(requirement, f"{path}.matchFields[{index}]")
 
 
-def _alone(node: Node) -> NodeView:
+def _view(node: Node) -> NodeView:
     """A view of this node with its name and its labels alone: all that node selectors read."""
     name = node.metadata.name
     table = NodeTable(names=[name], index={name: 0}, nodes=[node], alive=np.ones(1, np.bool_))
     return NodeView(Snapshot(table, PodTable()), np.zeros(1, np.int32))
+
+
+_alone = ByIdentity(_view, most=16)
+"""Many pods are asked about one node after the other."""
 
 
 def _label_errors(requirement: NodeSelectorRequirement, path: str) -> Iterator[FieldError]:

@@ -14,9 +14,14 @@ from mooring.framework import (
     QueueingHint,
 )
 from mooring.framework.pod_affinity import AffinityTerm, AffinityTerms, affinity_terms
+from mooring.framework.remembering import ByIdentity
 
 _BOTH_SIDES_SINCE = KubeVersion(1, 36)
 """Since this release the terms of a deleted pod, the pod's own labels and nominated pods are looked at."""
+
+
+_terms = ByIdentity(affinity_terms, most=20_000)
+"""A pod that waits is asked about time and again."""
 
 
 def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
@@ -29,13 +34,13 @@ def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
             return QueueingHint.QUEUE
         if not all(_has_node(other, nominated=both_sides) for other in changed):
             return QueueingHint.SKIP
-        terms = affinity_terms(pod)
+        terms = _terms(pod)
         if terms.errors:
             return QueueingHint.QUEUE
         if new is not None:
             return QueueingHint.when(_comes_near(terms, old, new) or _steps_aside(terms, old, new))
         freed = old is not None and _about(terms.required_anti, old)
-        vice_versa = both_sides and old is not None and _about(affinity_terms(old).required_anti, pod)
+        vice_versa = both_sides and old is not None and _about(_terms(old).required_anti, pod)
         return QueueingHint.when(freed or vice_versa)
 
     return (
@@ -68,7 +73,7 @@ def _about(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
 
 
 def _after_node(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
-    terms = affinity_terms(pod)
+    terms = _terms(pod)
     if terms.errors:
         return QueueingHint.QUEUE
     near, apart = _keys(terms.required), _keys(terms.required_anti)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 
 from mooring.framework import (
     SUCCESS,
@@ -25,6 +26,7 @@ from mooring.framework import (
 )
 from mooring.framework.label_selector import SelectorError
 from mooring.framework.objects import ReplicaSet, ReplicationController, Service, StatefulSet
+from mooring.framework.remembering import ByIdentity
 from mooring.plugins.pod_topology_spread.args import Defaulting, PodTopologySpreadArgs
 from mooring.plugins.pod_topology_spread.constraints import (
     HARD,
@@ -80,7 +82,15 @@ class PodTopologySpread(
         return by_default if idle else by_default | Part.NODES | Part.PODS | Part.FEASIBLE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        return events(self._hard_constraints, self.handle.kube_version)
+        own = ByIdentity(partial(own_constraints, action=HARD, reads_keys=self._reads_keys), most=20_000)
+
+        def constraints_of(pod: Pod) -> tuple[Constraint, ...]:
+            """A pod that waits is asked about time and again; the default constraints may change."""
+            if pod.spec.topology_spread_constraints:
+                return own(pod)
+            return self._constraints(pod, HARD, self.handle.snapshot().objects)
+
+        return events(constraints_of, self.handle.kube_version)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         try:
@@ -121,9 +131,6 @@ class PodTopologySpread(
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
         return state.read(ScoreNotes, ScoreNotes).normalized(scores)
-
-    def _hard_constraints(self, pod: Pod) -> tuple[Constraint, ...]:
-        return self._constraints(pod, HARD, self.handle.snapshot().objects)
 
     def _constraints(self, pod: Pod, action: str, objects: ObjectTable) -> tuple[Constraint, ...]:
         if pod.spec.topology_spread_constraints:
