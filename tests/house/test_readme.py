@@ -101,7 +101,7 @@ def commands() -> Iterator[str]:
 def test_the_commands_and_flags_exist() -> None:
     helps = {
         name: run(MOORING, *words, "--help", cwd=ROOT).stdout
-        for name in ("run", "serve", "schedule", "explain", "config", "plugins", "version")
+        for name in ("run", "serve", "scheduler", "schedule", "explain", "config", "plugins", "version")
         if (words := name.split())
     }
     for text in commands():
@@ -110,6 +110,13 @@ def test_the_commands_and_flags_exist() -> None:
             assert helps[words[1]].startswith(f"usage: mooring {words[1]}"), text
         flags = [word for word in words if word.startswith("-")]
         assert [flag for flag in flags if not any(flag in shown for shown in helps.values())] == []
+
+
+def test_the_second_schedulers_configuration_is_valid(tmp_path: Path) -> None:
+    file = tmp_path / "second-scheduler.yaml"
+    file.write_text(FILES[file.name])
+    done = run(MOORING, "config", "check", file, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
@@ -139,4 +146,6 @@ def test_the_client_is_told_a_node(server: str, tmp_path: Path) -> None:
 
 
 def test_every_marked_file_is_used() -> None:
-    assert sorted(FILES) == sorted([*TUTORIAL, "client.py", "my_mooring.py", "scheduler.yaml"])
+    assert sorted(FILES) == sorted(
+        [*TUTORIAL, "client.py", "my_mooring.py", "scheduler.yaml", "second-scheduler.yaml"]
+    )
