@@ -19,18 +19,18 @@ def node(name: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
     }
 
 
+def container(**requests: str) -> dict[str, Any]:
+    """A container that asks for this much."""
+    return {"name": "main", "image": "registry.example/app:1", "resources": {"requests": requests}}
+
+
 def pod(name: str, **spec: Any) -> dict[str, Any]:
     """A pod with one small container; `spec` adds fields of the pod's spec."""
-    container = {
-        "name": "main",
-        "image": "registry.example/app:1",
-        "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}},
-    }
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name, "namespace": "default", "labels": {"app": name}},
-        "spec": {"containers": [container], **spec},
+        "spec": {"containers": [container(cpu="100m", memory="64Mi")], **spec},
     }
 
 
@@ -50,3 +50,9 @@ def node_affinity(
 
 def _expressions(labels: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]
+
+
+def required_pod_affinity(labels: Mapping[str, str]) -> dict[str, Any]:
+    """A pod's affinity: only to nodes on which a pod with these labels runs."""
+    term = {"labelSelector": {"matchLabels": dict(labels)}, "topologyKey": HOSTNAME}
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}

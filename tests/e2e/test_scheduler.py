@@ -217,6 +217,61 @@ def test_a_standby_takes_over(control_plane: ControlPlane, api: Api, tmp_path: P
         leader.start()
 
 
+UNSCHEDULABLE: dict[str, dict[str, Any]] = {
+    "big": {"containers": [objects.container(cpu="100")]},
+    "picky": {"nodeSelector": {"absent": "label"}},
+    "attracted": {"affinity": objects.node_affinity(required={"absent": "label"})},
+    "tolerant": {"tolerations": [{"operator": "Exists"}], "containers": [objects.container(memory="1Ti")]},
+    "lonely": {"affinity": objects.required_pod_affinity({"app": "nobody"})},
+    "spread": {
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "absent",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"app": "x"}},
+            }
+        ]
+    },
+    "claiming": {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "absent"}}]},
+    "gated": {"schedulingGates": [{"name": "example.com/wait"}]},
+}
+
+
+def test_the_same_is_said_as_by_kube_scheduler(control_plane: ControlPlane, api: Api, tmp_path: Path) -> None:
+    """Of pods that no node takes: the Event, and the condition."""
+    make_nodes(api, 2)
+    tainted = objects.node("tainted")
+    tainted["spec"] = {"taints": [{"key": "dedicated", "effect": "NoSchedule"}]}
+    api.create(tainted)
+    with control_plane.scheduler({}), scheduler(control_plane, tmp_path, ALONE):
+        for name, spec in UNSCHEDULABLE.items():
+            make_pods(api, [f"its-{name}"], "default-scheduler", **spec)
+            make_pods(api, [f"mine-{name}"], **spec)
+        for name in UNSCHEDULABLE.keys() - {"gated"}:
+            for whose in ("its", "mine"):
+                api.wait_failed_scheduling(f"{whose}-{name}", "")
+    said = {
+        whose: {name: words(api, f"{whose}-{name}") for name in UNSCHEDULABLE} for whose in ("its", "mine")
+    }
+    assert said["mine"] == said["its"]
+    assert said["mine"]["gated"] == ([], [("PodScheduled", "False", "SchedulingGated", None)])
+
+
+def words(api: Api, name: str) -> tuple[list[Any], list[Any]]:
+    """The Events about the pod and its conditions, without what tells the two schedulers apart."""
+    events = api.items(
+        f"/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name={name}"
+    )
+    told = sorted({(e["type"], e["reason"], e["action"], e["note"]) for e in events})
+    conditions = api.pod(name)["status"].get("conditions", [])
+    return told, [(c["type"], c["status"], c["reason"], message_of(c)) for c in conditions]
+
+
+def message_of(condition: dict[str, Any]) -> str | None:
+    return condition.get("message") if condition["reason"] != "SchedulingGated" else None
+
+
 def test_a_configuration_with_extenders_is_refused(control_plane: ControlPlane, tmp_path: Path) -> None:
     config = {**ALONE, "extenders": [{"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter"}]}
     with pytest.raises(RuntimeError, match="extenders: mooring scheduler calls no extenders"):
