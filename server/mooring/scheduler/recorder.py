@@ -10,6 +10,7 @@ import logging
 import queue
 import socket
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -96,7 +97,8 @@ class EventRecorder:
         """Write what waits, for so many seconds at most."""
         end = self.clock.monotonic() + timeout
         for _ in self._writers:
-            self._waiting.put(None)
+            with suppress(queue.Full):
+                self._waiting.put(None, timeout=max(0.0, end - self.clock.monotonic()))
         for writer in self._writers:
             writer.join(max(0.0, end - self.clock.monotonic()))
 

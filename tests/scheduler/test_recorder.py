@@ -1,0 +1,153 @@
+"""Events: written once, joined when they repeat, dropped when there are too many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mooring.cluster.state import State
+from mooring.framework import ObjectReference
+from mooring.framework.errors import UnavailableError
+from mooring.scheduler.observer import Unobserved
+from mooring.scheduler.recorder import BACKLOG, SERIES_SECONDS, EventRecorder, Note
+from mooring.testing import make_pod
+
+from .fakes import FakeClock
+from .world import FakeCluster
+
+
+class Sink(FakeCluster):
+    """Keeps what is written."""
+
+    def __init__(self) -> None:
+        super().__init__(State())
+        self.created: list[dict[str, Any]] = []
+        self.counts: list[int] = []
+        self.failing = False
+
+    def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        if self.failing:
+            raise UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE")
+        self.created.append(dict(body))
+        return dict(body)
+
+    def patch(
+        self, target: ObjectReference, patch: Mapping[str, Any], *, subresource: str = ""
+    ) -> dict[str, Any]:
+        assert target.name == self.created[0]["metadata"]["name"]
+        self.counts.append(patch["series"]["count"])
+        return {}
+
+
+class Counting(Unobserved):
+    """Counts what is dropped."""
+
+    drops = 0
+
+    def dropped(self) -> None:
+        self.drops += 1
+
+
+def failed(note: str = "no room", name: str = "web", version: str = "7") -> Note:
+    pod = make_pod(name, metadata={"resourceVersion": version})
+    return Note(pod, "Warning", "FailedScheduling", "Scheduling", note)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(1_700_000_000.5)
+
+
+@pytest.fixture
+def sink() -> Sink:
+    return Sink()
+
+
+@pytest.fixture
+def recorder(sink: Sink, clock: FakeClock) -> EventRecorder:
+    return EventRecorder(sink, clock, Counting())
+
+
+def write(recorder: EventRecorder, *notes: Note) -> None:
+    for note in notes:
+        recorder.record(note)
+    recorder.start()
+    recorder.stop(10)
+
+
+def test_what_an_event_says(recorder: EventRecorder, sink: Sink) -> None:
+    write(recorder, failed())
+    [event] = sink.created
+    assert event.pop("reportingInstance").startswith("default-scheduler-")
+    assert event == {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": f"web.{1_700_000_000_500_000_000:x}", "namespace": "default"},
+        "eventTime": "2023-11-14T22:13:20.500000Z",
+        "reportingController": "default-scheduler",
+        "action": "Scheduling",
+        "reason": "FailedScheduling",
+        "regarding": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": "default",
+            "name": "web",
+            "uid": "pod/default/web",
+            "resourceVersion": "7",
+        },
+        "note": "no room",
+        "type": "Warning",
+    }
+
+
+def test_repetitions_are_counted(recorder: EventRecorder, sink: Sink) -> None:
+    for note in [failed(), *(failed("no room at all") for _ in range(8))]:
+        recorder._write(note)
+    assert len(sink.created) == 1
+    assert sink.counts == [2, 4, 8]
+
+
+@pytest.mark.parametrize(
+    ("note", "pause"),
+    [
+        pytest.param(failed(), SERIES_SECONDS + 1, id="later"),
+        pytest.param(failed(version="8"), 0, id="the pod changed"),
+        pytest.param(failed(name="other"), 0, id="another pod"),
+    ],
+)
+def test_what_is_no_repetition(
+    recorder: EventRecorder, sink: Sink, clock: FakeClock, note: Note, pause: float
+) -> None:
+    recorder._write(failed())
+    clock.advance(pause)
+    recorder._write(note)
+    assert len(sink.created) == 2
+    assert len(recorder._series) == (1 if pause else 2), "old series are forgotten"
+
+
+def test_a_long_note_is_cut(recorder: EventRecorder, sink: Sink) -> None:
+    write(recorder, failed("ä" * 1000))
+    note = sink.created[0]["note"]
+    assert len(note.encode()) <= 1024
+    assert note.endswith("ä ...")
+
+
+def test_too_many_are_dropped_and_nobody_waits(recorder: EventRecorder, sink: Sink) -> None:
+    write(recorder, *(failed(name=f"web-{number}") for number in range(BACKLOG + 5)))
+    assert isinstance(recorder.observer, Counting)
+    assert recorder.observer.drops == 5
+    assert len(sink.created) == BACKLOG
+
+
+def test_a_failure_keeps_no_other_event_from_being_written(recorder: EventRecorder, sink: Sink) -> None:
+    sink.failing = True
+    recorder.record(failed())
+    recorder.start()
+    while not recorder._waiting.empty():
+        pass
+    sink.failing = False
+    recorder.record(failed(name="other"))
+    recorder.stop(10)
+    assert sink.created[-1]["regarding"]["name"] == "other"
