@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tests.bench import extender, in_process, machine, memory, remote, report, scheduler_perf
+from tests.bench import extender, first_list, in_process, machine, memory, remote, report, scheduler_perf
 from tests.bench.workload import QUICK, Figure, Size, Workload, measure
 
 REPORT = Path(__file__).parents[2] / ".cache" / "bench"
@@ -18,7 +18,7 @@ REPORT = Path(__file__).parents[2] / ".cache" / "bench"
 
 def workloads(size: Size) -> list[Workload]:
     """All there are, in the order of the report."""
-    groups = (in_process, scheduler_perf, remote, extender, memory)
+    groups = (in_process, scheduler_perf, remote, extender, memory, first_list)
     return [workload for group in groups for workload in group.workloads(size)]
 
 

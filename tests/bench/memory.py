@@ -88,7 +88,7 @@ def _encoded(manifests: list[Manifest]) -> list[bytes]:
 def _growth(traced: bool, load: Callable[[], None]) -> int:
     if traced:
         tracemalloc.start()
-    meter: Meter = _allocated if traced else _resident
+    meter: Meter = _allocated if traced else resident
     gc.collect()
     before = meter()
     load()
@@ -100,7 +100,8 @@ def _allocated() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-def _resident() -> int:
+def resident() -> int:
+    """Bytes of this process that are in memory."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 

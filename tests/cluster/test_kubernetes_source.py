@@ -261,7 +261,7 @@ def test_an_outage_of_one_watch_is_staleness_too(fake: FakeApiServer) -> None:
 
 
 def test_list_5000_nodes_150k_pods_in_pages(fake: FakeApiServer) -> None:
-    """The quick form: a hundredth of it; ``python -m tests.bench live`` measures all."""
+    """The quick form: a hundredth of it; ``make bench`` measures all."""
     fake.add(*(node(f"n{i:04}") for i in range(50)), *(pod(f"p{i:05}", node="n0001") for i in range(1500)))
     with following(fake, replace(QUICK, page_size=500)) as live:
         live.wait_equal()
