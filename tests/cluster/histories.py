@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework.objects import Node, Pod
-from mooring.framework.pod_table import UNPLACED
+from mooring.framework.pod_table import UNPLACED, AffinityClass, PodClass
 from mooring.testing.builders import make_node, make_pod
 
 NODE_NAMES = ("a", "b", "c", "d")
@@ -165,14 +165,21 @@ def content(state: State) -> dict[str, Any]:
                 c.namespace,
                 c.labels,
                 c.terminating,
-                {name_of[row]: n for row, n in c.counts.items()},
+                {name_of[row]: n for row, n in checked_counts(c).items()},
             )
             for key, c in pod_table.classes.items()
         },
         "rows": sorted(name_of[row] for row in pod_table.by_row),
         "with_storage": {name_of[row]: set(uids) for row, uids in pod_table.with_storage.items()},
         "affinities": {
-            key: (a.key, a.terms, {name_of[row]: n for row, n in a.counts.items()})
+            key: (a.key, a.terms, {name_of[row]: n for row, n in checked_counts(a).items()})
             for key, a in pod_table.affinities.items()
         },
     }
+
+
+def checked_counts(pods: PodClass | AffinityClass) -> dict[int, int]:
+    """The counts of a class, once its column has been found to say the same."""
+    if pods.column is not None:
+        assert {row: int(pods.column[row]) for row in pods.column.nonzero()[0].tolist()} == pods.counts
+    return pods.counts

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
+import numpy as np
 
 from mooring.cluster.kinds import TabledObject
 from mooring.cluster.node_writer import NodeWriter
@@ -26,6 +27,9 @@ from mooring.framework.pod_table import (
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import RowChange
 from mooring.framework.view import Snapshot
+
+_SPARSE = 8
+"""While a class has pods on fewer than one row in so many, it has no column."""
 
 K = TypeVar("K")
 ClassT = TypeVar("ClassT", PodClass, AffinityClass)
@@ -188,8 +192,7 @@ class TableWriter:
             namespace, _, terminating = kind.class_key
             pod_class = PodClass(kind.class_key, namespace, pod.metadata.labels, terminating)
             self._classes.put(kind.class_key, pod_class)
-        counts = pod_class.counts
-        counts[row] = counts.get(row, 0) + 1
+        _count(pod_class, row, 1, self.nodes.table.capacity)
         if kind.affinity_key is not None:
             self._attach_affinity(kind.affinity_key, record)
 
@@ -211,16 +214,16 @@ class TableWriter:
             _discard(self._with_storage, row, uid)
             for name in pod.claim_names:
                 _discard(self._claim_users, (pod.metadata.namespace, name), uid)
-        _discount(self._classes, kind.class_key, row)
+        _discount(self._classes, kind.class_key, row, self.nodes.table.capacity)
         if kind.affinity_key is not None:
-            _discount(self._affinities, kind.affinity_key, row)
+            _discount(self._affinities, kind.affinity_key, row, self.nodes.table.capacity)
 
     def _attach_affinity(self, key: AffinityKey, record: PodRecord) -> None:
         affinity = self._affinities.writable(key)
         if affinity is None:
             affinity = AffinityClass(key, affinity_terms(record.pod))
             self._affinities.put(key, affinity)
-        affinity.counts[record.row] = affinity.counts.get(record.row, 0) + 1
+        _count(affinity, record.row, 1, self.nodes.table.capacity)
 
 
 def _add(sets: SharedValues[K, dict[str, None]], key: K, uid: str) -> None:
@@ -239,19 +242,33 @@ def _discard(sets: SharedValues[K, dict[str, None]], key: K, uid: str) -> None:
             sets.drop(key)
 
 
-def _discount(classes: SharedValues[K, ClassT], key: K, row: int) -> None:
+def _discount(classes: SharedValues[K, ClassT], key: K, row: int, capacity: int) -> None:
     """One pod of the class less on ``row``; a class without pods is dropped."""
     found = classes.writable(key)
     if found is not None:
-        found.counts[row] -= 1
-        if not found.counts[row]:
-            del found.counts[row]
+        _count(found, row, -1, capacity)
         if not found.counts:
             classes.drop(key)
 
 
+def _count(pods: PodClass | AffinityClass, row: int, amount: int, capacity: int) -> None:
+    """So many more pods of the class on ``row``; it gets a column once that takes less than ``counts``."""
+    counts = pods.counts
+    count = counts[row] = counts.get(row, 0) + amount
+    if not count:
+        del counts[row]
+    if pods.column is not None and row < len(pods.column):
+        pods.column[row] = count
+        return
+    pods.column = None
+    if len(counts) * _SPARSE > capacity:
+        pods.column = np.zeros(capacity, np.int64)
+        pods.column[list(counts)] = list(counts.values())
+
+
 def _copy_of_class(pod_class: ClassT) -> ClassT:
-    return replace(pod_class, counts=pod_class.counts.copy())
+    column = None if pod_class.column is None else pod_class.column.copy()
+    return replace(pod_class, counts=pod_class.counts.copy(), column=column)
 
 
 def _class_key(pod: Pod) -> ClassKey:

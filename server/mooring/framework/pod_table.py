@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from mooring.framework.columns import Int64s
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
 from mooring.framework.resources import PodUsage
@@ -28,6 +29,8 @@ class PodClass:
         labels: Their labels.
         terminating: They are being deleted.
         counts: How many of them each node row has; a selector is matched once per class, not per pod.
+        column: int64[capacity when it was made], the same for all rows, once many of them have any; rows
+            beyond its end have none.
     """
 
     key: ClassKey
@@ -35,6 +38,7 @@ class PodClass:
     labels: dict[str, str]
     terminating: bool
     counts: dict[int, int] = field(default_factory=dict)
+    column: Int64s | None = None
 
 
 @dataclass(slots=True)
@@ -45,11 +49,13 @@ class AffinityClass:
         key: What tells it apart.
         terms: Their terms.
         counts: How many of them each node row has; a pod is matched with the terms once, not once per pod.
+        column: As in ``PodClass``.
     """
 
     key: AffinityKey
     terms: AffinityTerms
     counts: dict[int, int] = field(default_factory=dict)
+    column: Int64s | None = None
 
 
 class PodKind(msgspec.Struct, frozen=True, gc=False):

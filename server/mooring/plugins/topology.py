@@ -101,6 +101,9 @@ class DomainCounts:
 
     def add_class(self, key: str, pods: AffinityClass, weight: int = 1) -> None:
         """The same for the pods of one class."""
+        if pods.column is not None:
+            self.add(key, pods_by_row((pods,), self._topologies.capacity), weight)
+            return
         rows, amounts = placed(pods, self._topologies.capacity)
         domains = self._topologies[key].ids[rows]
         inside = domains != ABSENT
@@ -131,10 +134,15 @@ def sum_by(ids: Int32s, amounts: Int64s, size: int) -> Int64s:
     return np.bincount(ids, weights=amounts, minlength=size).astype(np.int64)
 
 
-def pods_by_row(classes: Iterable[PodClass], capacity: int) -> Int64s:
+def pods_by_row(classes: Iterable[PodClass | AffinityClass], capacity: int) -> Int64s:
     """int64[capacity]: how many pods of ``classes`` each row has."""
     totals: Int64s = np.zeros(capacity, np.int64)
     for pod_class in classes:
+        column = pod_class.column
+        if column is not None:
+            known = min(len(column), capacity)
+            totals[:known] += column[:known]
+            continue
         rows, amounts = placed(pod_class, capacity)
         totals[rows] += amounts
     return totals
