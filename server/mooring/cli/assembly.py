@@ -15,9 +15,11 @@ from typing import Any
 
 from mooring import __version__, config
 from mooring.cli.bridge import Decoder, PushBridge, source_state
+from mooring.cli.election import election_of
 from mooring.cli.options import Option
 from mooring.cli.plugin_entries import plugin_entries
 from mooring.cli.sources import api_server_of, source_of
+from mooring.cluster.api import ApiServer
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.sources import KubernetesSource, PushSource, Source
@@ -32,6 +34,7 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.placing import Committer
 from mooring.runtime.progress import Observer
 from mooring.runtime.registry import Registry, installed_registry
+from mooring.scheduler.leadership import LeaderElection
 from mooring.service.backend import Backend, Limits, SourceState
 from mooring.service.metrics import Metrics
 from mooring.service.slots import Slots
@@ -84,6 +87,10 @@ def configuration_of(args: argparse.Namespace, registry: Registry) -> config.Con
     return loaded
 
 
+SERVE_LEASE = "mooring-serve"
+"""The lease of ``mooring serve`` unless the configuration names one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assembly:
     """A server's parts, put together."""
@@ -95,6 +102,7 @@ class Assembly:
     max_staleness: float
     engine: Engine
     cycle: BindingCycle
+    election: LeaderElection | None
     kube_version: str
     feature_gates: dict[str, bool]
     api: ClusterApi | None
@@ -138,6 +146,9 @@ class Assembly:
         """Load and follow the source until ``running`` ends."""
         self.source.start()
         running.callback(self.source.stop)
+        if self.election is not None:
+            self.election.start()
+            running.callback(self.election.stop)
         running.callback(self.cycle.stop)
 
     def not_ready(self) -> str:
@@ -168,8 +179,34 @@ def profile_documents(configuration: config.Configuration) -> dict[str, str]:
     return {profile["schedulerName"]: json.dumps(profile) for profile in profiles}
 
 
-def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Observer) -> Assembly:
-    """The parts that ``args`` ask for.
+def _election(
+    args: argparse.Namespace,
+    configuration: config.Configuration,
+    server: ApiServer | None,
+    lost: Callable[[], None],
+) -> LeaderElection | None:
+    """The election that ``--leader-elect`` asks for; None without it.
+
+    Raises:
+        InvalidArgumentError: There is no API server to hold it at.
+    """
+    if not args.leader_elect:
+        return None
+    if server is None:
+        raise InvalidArgumentError.at(
+            "--leader-elect", "needs an API server: give --kubeconfig or --in-cluster"
+        )
+    name = configuration.lease_name or SERVE_LEASE
+    return election_of(configuration.document.leader_election, name, server, lost)
+
+
+def assemble(
+    args: argparse.Namespace,
+    options: tuple[Option, ...],
+    observer: Observer,
+    lost: Callable[[], None],
+) -> Assembly:
+    """The parts that ``args`` ask for; ``lost`` is called when this process led and leads no more.
 
     Raises:
         ConfigError, RegistryError, InvalidArgumentError: One of them can't be had.
@@ -181,11 +218,12 @@ def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Ob
     state = State(first_epoch=time.time_ns() // 1_000_000, rules=rules)
     server = api_server_of(args)
     api = KubernetesApi(server) if server else None
+    election = _election(args, configuration, server, lost)
     engine = build_engine(
         configuration,
         registry,
         state,
-        KubernetesBinder(server) if server else LocalBinder(state),
+        KubernetesBinder(server, election) if server else LocalBinder(state),
         kube_version=args.kube_version,
         feature_gates=args.feature_gates,
         observer=observer,
@@ -198,7 +236,8 @@ def assemble(args: argparse.Namespace, options: tuple[Option, ...], observer: Ob
         source=source_of(args.source, state, server, engine.profiles.values()),
         max_staleness=args.max_staleness,
         engine=engine,
-        cycle=BindingCycle(engine, api=api),
+        cycle=BindingCycle(engine, api=api, leadership=election),
+        election=election,
         api=api,
         kube_version=args.kube_version,
         feature_gates=dict(args.feature_gates or {}),

@@ -14,6 +14,9 @@ from rich.text import Text
 
 EXIT_OK = 0
 EXIT_INVALID = 1
+EXIT_FAILED = 1
+"""Another replica leads, or something broke: as kube-scheduler, which is started again then."""
+
 EXIT_USAGE = 2
 EXIT_UNSCHEDULED = 3
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from mooring import config
 from mooring.cli.assembly import configuration_of, registry_of
+from mooring.cli.election import election_of
 from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, port, seconds
 from mooring.cli.options import Option
-from mooring.cli.output import EXIT_OK
+from mooring.cli.output import EXIT_FAILED, EXIT_OK
 from mooring.cli.scheduler_flags import (
     Connection,
     add_kube_scheduler_flags,
@@ -30,7 +31,6 @@ from mooring.cli.sources import readers_of
 from mooring.cli.start_log import log_configuration
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.cluster_api import KubernetesApi
-from mooring.cluster.leases import Lease
 from mooring.cluster.sources import KubernetesSource, Source
 from mooring.cluster.state import State
 from mooring.framework import Gates, KubeVersion, Leadership
@@ -42,7 +42,7 @@ from mooring.runtime.binding_cycle import BindingCycle
 from mooring.runtime.clock import SystemClock
 from mooring.runtime.placing import Committer
 from mooring.scheduler.assembly import Surroundings, build_scheduler
-from mooring.scheduler.leadership import LeaderElection, new_identity
+from mooring.scheduler.leadership import LeaderElection
 from mooring.scheduler.scheduler import Scheduler
 from mooring.service.metrics import Metrics
 from mooring.service.observer import MetricsObserver, measure_state
@@ -51,9 +51,6 @@ from mooring.service.self_signed import self_signed_context
 from mooring.service.telemetry import TelemetryListener
 
 log = logging.getLogger("mooring.start")
-
-EXIT_FAILED = 1
-"""Another replica leads, or something broke: as kube-scheduler, which is started again then."""
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - as kube-scheduler; only probes and metrics are there
 """Where probes and metrics are found by default."""
@@ -146,19 +143,19 @@ def _assemble(
     gates = Gates(KubeVersion.parse(args.kube_version), args.feature_gates)
     state = State(rules=ResourceRules.of(gates))
     cluster = KubernetesApi(server)
+    failed = threading.Event()
+    election = _election(configuration, connection, failed, stop)
     engine = build_engine(
         configuration,
         registry,
         state,
-        KubernetesBinder(server),
+        KubernetesBinder(server, election),
         kube_version=args.kube_version,
         feature_gates=args.feature_gates,
         observer=MetricsObserver(metrics),
         cluster=cluster,
     )
     source = KubernetesSource(state, server, readers_of(engine.profiles.values()))
-    failed = threading.Event()
-    election = _election(configuration, connection, failed, stop)
     leadership = Fresh(election or Unchallenged(), source, args.max_staleness)
     cycle = BindingCycle(engine, leadership=leadership, api=cluster)
     observer = SchedulerMetrics(metrics)
@@ -227,8 +224,7 @@ def _election(
     times = lease_times(asked)
     # Requests of the scheduler must never keep a renewal waiting.
     server = connection.server(qps=0.0, timeout_seconds=times.renew_deadline / 2)
-    lease = Lease(server, asked.resource_namespace, asked.resource_name, times.renew_deadline / 2)
-    return LeaderElection(lease, new_identity(), times, SystemClock(), give_up)
+    return election_of(asked, asked.resource_name, server, give_up)
 
 
 def _telemetry(args: argparse.Namespace, parts: _Parts, metrics: Metrics) -> TelemetryListener | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from mooring.cli.assembly import assemble
 from mooring.cli.extender import add_extender, extender_server
 from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, positive, seconds
 from mooring.cli.options import Option
-from mooring.cli.output import EXIT_OK
+from mooring.cli.output import EXIT_FAILED, EXIT_OK
 from mooring.cli.signals import stop_signal
 from mooring.cli.sources import KINDS
 from mooring.cli.start_log import log_start
@@ -33,6 +34,7 @@ def add(commands: Commands) -> None:
     flags.add("kubeconfig", "FILE", "", "the API server to bind through; without one binds stay local")
     flags.switch("in-cluster", "bind through the API server of the cluster that this runs in")
     flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
+    flags.switch("leader-elect", "commit only with the lease, at the pace of the file's leaderElection")
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT or unix:PATH of the service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT or unix:PATH of gRPC health")
     flags.add("metrics-listen", "ADDRESS", "127.0.0.1:50053", "HOST:PORT of /healthz, /readyz, /metrics")
@@ -53,17 +55,22 @@ def add(commands: Commands) -> None:
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
-    """Serve until SIGTERM or SIGINT."""
+    """Serve until SIGTERM or SIGINT, or until the lease is lost."""
     metrics = Metrics()
     slots = Slots(args.plugin_slots, args.max_abandoned_workers, metrics.abandoned_workers)
-    assembly = assemble(args, options, MetricsObserver(metrics))
+    stop, deposed = stop_signal(), threading.Event()
+
+    def give_up() -> None:
+        deposed.set()
+        stop.set()
+
+    assembly = assemble(args, options, MetricsObserver(metrics), give_up)
     servicers = Servicers.of(assembly.backend(slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
     server = build(
         servicers.services(), _options(args), metrics=metrics, slots=slots, ready=assembly.not_ready
     )
     extender = extender_server(args, servicers) if args.extender_listen else None
-    stop = stop_signal()
     with ExitStack() as running:
         assembly.start(running)
         server.start()
@@ -72,10 +79,12 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
             extender.start()
             running.callback(extender.stop)
         running.callback(server.withdraw)
+        if extender:
+            running.callback(extender.withdraw)
         log_start(assembly, configured=bool(args.config))
         print(_ready_line(server, extender.url if extender else ""), flush=True)
         stop.wait()
-    return EXIT_OK
+    return EXIT_FAILED if deposed.is_set() else EXIT_OK
 
 
 def _options(args: argparse.Namespace) -> Options:

@@ -1,0 +1,87 @@
+"""Several replicas of `mooring serve`: one of them commits, all of them answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+import pytest
+
+from mooring.testing.builders import node_manifest, pod_manifest
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.objects_pb2 import PodReference, PodSource
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from tests.cli.commands import call, fetch, serving
+from tests.fake_api_server import FakeApiServer
+from tests.runtime.committing import until
+from tests.service.harness import decode
+
+pytestmark = pytest.mark.xdist_group("cli-serve")
+
+ELECTION = {"leaderElect": True, "leaseDuration": "1.5s", "renewDeadline": "1s", "retryPeriod": "200ms"}
+CONFIG = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "leaderElection": ELECTION,
+}
+
+
+@contextmanager
+def replica(directory: Path, fake: FakeApiServer) -> Iterator[tuple[SchedulingServiceStub, str]]:
+    """Its stub, and where its extender is."""
+    directory.mkdir()
+    config = directory / "config.json"
+    config.write_text(json.dumps(CONFIG))
+    flags = ("--config", str(config), "--source", f"kubernetes:{fake.kubeconfig(directory / 'kubeconfig')}")
+    with (
+        serving(directory, *flags, "--leader-elect", "--extender-listen", "127.0.0.1:0") as server,
+        grpc.insecure_channel(server.address("grpc")) as channel,
+    ):
+        yield SchedulingServiceStub(channel), server.address("extender")
+
+
+def bound(stub: SchedulingServiceStub, name: str) -> bool:
+    """Whether the replica bound the pod; otherwise it must have said that it does not lead, or know, yet."""
+    pod = PodReference(namespace="default", name=name, uid=f"uid-{name}")
+    try:
+        stub.Bind(pb.BindRequest(pod=pod, node="a"), timeout=10)
+    except grpc.RpcError as error:
+        failed = decode(error)
+        assert failed.code is grpc.StatusCode.UNAVAILABLE
+        assert failed.info.reason in ("NOT_LEADER", "NOT_SYNCED")
+        return False
+    return True
+
+
+def test_one_replica_commits_and_another_one_follows_when_it_ends(tmp_path: Path) -> None:
+    with FakeApiServer() as fake:
+        fake.add(node_manifest("a"))
+        fake.add(*(pod_manifest(name, metadata={"uid": f"uid-{name}"}) for name in ("p", "q", "r")))
+        with replica(tmp_path / "second", fake) as (second, extender):
+            with replica(tmp_path / "first", fake) as (first, _):
+                until(lambda: bound(first, "p") or bound(second, "p"))
+                leads = [bound(stub, "p") for stub in (first, second)]
+                assert sorted(leads) == [False, True]
+                source = PodSource(reference=PodReference(namespace="default", name="q"))
+                for stub in (first, second):
+                    assert stub.Filter(pb.FilterRequest(pod=source), timeout=10).feasible_count == 1
+                if leads[0]:
+                    assert "does not lead" in bind_verb(extender, "q")
+            until(lambda: bound(second, "r"))
+        assert {uid for uid, _, _ in fake.history.accepted_bindings()} == {"uid-p", "uid-r"}
+
+
+def bind_verb(extender: str, name: str) -> str:
+    """The error that the extender's bind verb answers."""
+    order = {"PodName": name, "PodNamespace": "default", "PodUID": f"uid-{name}", "Node": "a"}
+    status, body = fetch(f"{extender}/bind", json.dumps(order).encode())
+    assert status == 200
+    return str(json.loads(body)["Error"])
+
+
+def test_an_election_needs_an_api_server(capsys: pytest.CaptureFixture[str]) -> None:
+    ended = call(capsys, "serve", "--leader-elect")
+    assert (ended.code, "--leader-elect: needs an API server" in ended.err) == (1, True)
