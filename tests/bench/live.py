@@ -84,11 +84,18 @@ def measure(start: Start, nodes: int, pods: int) -> float:
     """The rate of one run."""
     with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder)) as plane:
         create(plane.api, [objects.node(f"node-{number:05}") for number in range(nodes)])
-        create(plane.api, [objects.pod(f"pod-{number:05}") for number in range(pods)])
+        create(plane.api, map(replica, range(pods)))
         with start(plane, Path(folder)):
             wait_until(lambda: len(plane.bindings()) >= pods, "all pods to be bound", LONGEST_SECONDS)
         times = sorted(binding_times(Path(folder) / "audit.log"))
         return (len(times) - 1) / (times[-1] - times[0])
+
+
+def replica(number: int) -> dict[str, Any]:
+    """A pod like all the others, as a Deployment makes them."""
+    pod = objects.pod(f"pod-{number:05}")
+    pod["metadata"]["labels"] = {"app": "bench"}
+    return pod
 
 
 def create(api: Api, manifests: Iterable[dict[str, Any]]) -> None:
