@@ -20,7 +20,7 @@ from mooring.cluster.state import State
 from mooring.framework.errors import MooringError
 from mooring.framework.node_table import CPU_ROW
 from tests.cluster.following import QUICK, Following, following, held, node, pod, until
-from tests.fake_api_server import Answer, Cut, FakeApiServer, event_line
+from tests.fake_api_server import Answer, Cut, FakeApiServer, Hang, event_line
 
 AUDITING = replace(QUICK, probe=0.05)
 
@@ -349,6 +349,31 @@ def test_nothing_works_without_nodes_and_pods(fake: FakeApiServer, plural: str) 
         until(lambda: source.synced, "the first lists")
     finally:
         source.stop()
+
+
+def test_a_server_that_hangs_keeps_nobody_from_stopping(fake: FakeApiServer) -> None:
+    source = KubernetesSource(State(), fake.client(), {}, replace(QUICK, list_timeout=3600))
+    fake.faults.on("GET", "/pods$", Hang())
+    source.start()
+    until(lambda: fake.faults.met, "the list that hangs")
+    source.stop()
+    assert not source.synced
+
+
+def test_an_older_version_of_a_kind_will_do() -> None:
+    with FakeApiServer(without={"resource.k8s.io/v1"}) as older:
+        claim = {"kind": "ResourceClaim", "metadata": {"name": "c"}, "spec": {"devices": {}}}
+        older.add(claim)
+        state = State()
+        source = KubernetesSource(state, older.client(), {"ResourceClaim": ["DynamicResources"]}, QUICK)
+        source.start()
+        try:
+            until(lambda: source.synced, "the first lists")
+            assert source.describe()[0].error == ""
+            assert ("ResourceClaim", "default/c") in held(state)
+            assert older.history.all("WATCH", "/apis/resource.k8s.io/v1beta2/resourceclaims")
+        finally:
+            source.stop()
 
 
 KEYS = ("a", "b", "c")

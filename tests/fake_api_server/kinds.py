@@ -44,6 +44,7 @@ KINDS = (
     Kind("resource.k8s.io/v1", "resourceclaims", "ResourceClaim", True),
     Kind("resource.k8s.io/v1", "resourceclaimtemplates", "ResourceClaimTemplate", True),
     Kind("resource.k8s.io/v1", "resourceslices", "ResourceSlice", False),
+    Kind("resource.k8s.io/v1beta2", "resourceclaims", "ResourceClaim", True),
     Kind("scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", False),
     Kind("scheduling.k8s.io/v1alpha2", "podgroups", "PodGroup", True),
     Kind("scheduling.k8s.io/v1alpha2", "workloads", "Workload", True),
@@ -54,5 +55,5 @@ KINDS = (
     Kind("storage.k8s.io/v1", "volumeattachments", "VolumeAttachment", False),
 )
 
-DEFAULT_OFF = frozenset({"scheduling.k8s.io/v1alpha2"})
+DEFAULT_OFF = frozenset({"resource.k8s.io/v1beta2", "scheduling.k8s.io/v1alpha2"})
 """API versions that an API server has only when it is told to."""

@@ -58,9 +58,12 @@ class Auditor:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop, and wait until it has."""
+        """Ask the thread to end."""
         self._stopping.set()
-        self._thread.join()
+
+    def join(self, longest: float) -> None:
+        """Wait until it has, but no longer than ``longest`` seconds: a request may hang."""
+        self._thread.join(longest)
 
     def _run(self) -> None:
         count: _Count | None = None

@@ -98,9 +98,9 @@ class Reflector:
         self._stopping.set()
         self._interrupt()
 
-    def join(self) -> None:
-        """Wait until it has."""
-        self._thread.join()
+    def join(self, longest: float) -> None:
+        """Wait until it has, but no longer than ``longest`` seconds: a request may hang."""
+        self._thread.join(longest)
 
     def relist(self, why: str) -> None:
         """Begin anew with a list, since something was lost."""

@@ -15,6 +15,9 @@ from mooring.cluster.state import State
 
 NAME = "kubernetes"
 
+STOP_SECONDS = 2.0
+"""How long ``stop`` waits for requests that hang; their threads keep nobody from ending."""
+
 log = logging.getLogger(__name__)
 
 
@@ -61,8 +64,9 @@ class KubernetesSource:
         for reflector in self._reflectors:
             reflector.stop()
         self._auditor.stop()
-        for reflector in self._reflectors:
-            reflector.join()
+        end = time.monotonic() + STOP_SECONDS
+        for join in (*(reflector.join for reflector in self._reflectors), self._auditor.join):
+            join(max(end - time.monotonic(), 0.0))
 
     @property
     def synced(self) -> bool:
