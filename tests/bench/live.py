@@ -46,7 +46,6 @@ def mooring(plane: ControlPlane, directory: Path) -> AbstractContextManager[Any]
     config = {
         "profiles": [{"schedulerName": "default-scheduler"}],
         "leaderElection": {"leaderElect": False},
-        "percentageOfNodesToScore": 0,
     }
     return MooringScheduler(directory, plane.kubeconfig("mooring"), config, "--v=0")
 
