@@ -7,15 +7,18 @@ from typing import Any
 import grpc
 import pytest
 
-from mooring.framework import SUCCESS, BindOutcome, Pod
+from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, PermitPlugin, Pod, Status
 from mooring.framework.errors import UnavailableError
 from mooring.testing.builders import make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import PodSource
+from tests.runtime.committing import until
 from tests.service.backends import (
     WAYS,
+    configuration,
     direct,
     named,
+    profile,
     refused,
     sent,
     served,
@@ -145,3 +148,38 @@ def test_calls_at_once_never_give_the_same_room_twice() -> None:
         table = w.state.snapshot.nodes
         assert table.requested[0, :2].tolist() == [4000, 4000]
     assert sum(verdicts(answer).count("SUCCESS") for answer in answers) == 4
+
+
+class Together(PermitPlugin[None]):
+    """Makes pods wait until three of them have a place."""
+
+    name = "Together"
+
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
+        others = list(self.handle.waiting)
+        if len(others) < 2:
+            return Status(Code.WAIT), 60.0
+        for other in others:
+            other.allow(self.name)
+        return SUCCESS, 0.0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pods_that_wait_for_each_other_are_bound_by_one_call(way: Callable[..., Any]) -> None:
+    document = configuration(profile("NodeResourcesFit", "Together"))
+    with world(*NODES, plugins=[Together], document=document) as w, way(w.backend) as stubs:
+        answer = stubs.scheduling.Schedule(batch(HALF, pods=columns(3), commit_mode=BIND))
+        assert len(w.backend.committer.reservations) == 0
+    assert verdicts(answer) == ["SUCCESS"] * 3
+    assert list(answer.bind_outcomes) == [pb.BIND_OUTCOME_LOCAL] * 3
+
+
+def test_pods_that_wait_in_vain_are_given_back() -> None:
+    document = configuration(profile("NodeResourcesFit", "Together"))
+    with world(*NODES, plugins=[Together], document=document) as w, served(w.backend) as stubs:
+        failure = refused(
+            lambda: stubs.scheduling.Schedule(batch(HALF, pods=columns(2), commit_mode=BIND), timeout=1.0)
+        )
+        until(lambda: not len(w.backend.committer.reservations))
+        assert not any(record.assumed for record in w.state.snapshot.pods.records.values())
+    assert failure.code is grpc.StatusCode.DEADLINE_EXCEEDED

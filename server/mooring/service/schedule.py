@@ -13,6 +13,7 @@ from mooring.runtime.commit import Committed
 from mooring.runtime.engine import Rows, all_rows
 from mooring.runtime.placing import Placement
 from mooring.runtime.profile import Profile
+from mooring.runtime.reservations import Reservation
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.columns import put
@@ -26,6 +27,10 @@ from mooring.v1 import scheduling_service_pb2 as pb
 
 NO_TURN = Status(Code.PENDING, ("the deadline passed before this pod's turn; send it again",))
 """The status of pods that a committing call could not get to."""
+
+
+WAITS = Status(Code.PENDING, ("the deadline passed while a plugin made this pod wait; send it again",))
+"""The status of pods that still wait for a Permit plugin at the end of a committing call."""
 
 
 @dataclass(slots=True)
@@ -52,6 +57,11 @@ class _Columns:
             column.append(0)
         self.outcomes.append(pb.BIND_OUTCOME_UNSPECIFIED)
 
+    def settle(self, position: int, status: Status, message: str, outcome: pb.BindOutcome.ValueType) -> None:
+        """What became of a pod that was added before."""
+        self.pod_statuses[position] = self.statuses.setdefault((status, message), len(self.statuses))
+        self.outcomes[position] = outcome
+
     def choose(self, choice: Choice, *, ties: bool) -> None:
         """What was chosen for the last pod."""
         self.nodes[-1] = choice.node_name or ""
@@ -75,6 +85,7 @@ class Schedule:
         self._lock = threading.Lock()
         self._version: int | None = None
         self._committed = False
+        self._waiting: list[tuple[int, Reservation, float]] = []
         self._closed = False
 
     def run(self, progress: Progress) -> pb.ScheduleResponse:
@@ -88,8 +99,11 @@ class Schedule:
             self._dry_run(batch, progress)
         else:
             self._backend.committer.require_leader()
-            for pod, profile in zip(batch.pods, batch.profiles, strict=True):
-                self._commit(batch, pod, profile, progress)
+            try:
+                for pod, profile in zip(batch.pods, batch.profiles, strict=True):
+                    self._commit(batch, pod, profile, progress)
+            finally:
+                self._finish_waiting(progress)
         return self._response(batch)
 
     def unfinished(self) -> pb.ScheduleResponse | None:
@@ -140,16 +154,45 @@ class Schedule:
             placement = self._begin(batch, pod, profile, progress)
             choice, status = placement.choice, placement.status
             message = choice.message
-            if placement.reservation is not None and batch.mode == pb.COMMIT_MODE_BIND:
-                committed = self._backend.committer.finish(placement.reservation, progress)
+            reservation = placement.reservation
+            if reservation is not None and batch.mode == pb.COMMIT_MODE_BIND:
+                if self._backend.engine.waiting.waits(reservation.uid):
+                    self._waiting.append((len(self._columns.pod_statuses), reservation, began))
+                    self._add(choice, WAITS, message)
+                    return
+                committed = self._backend.committer.finish(reservation, progress)
                 status, outcome = committed.status, _outcome(committed)
         except DeadlineExceededError:
             raise
         except MooringError as error:
-            status = Status(Code.ERROR, (error.reason,), error.metadata.get("plugin", ""))
-            message = error.message
+            status, message = _failed(error), error.message
         self._add(choice, status, message, outcome)
         self._count(_result(status), profile, began)
+
+    def _finish_waiting(self, progress: Progress) -> None:
+        """Bind the pods that wait for a Permit plugin: those that they wait for may be pods of this batch.
+
+        Raises:
+            DeadlineExceededError: Some waited for longer than the caller does; they were given back.
+        """
+        late: DeadlineExceededError | None = None
+        for position, reservation, began in self._waiting:
+            outcome = pb.BIND_OUTCOME_UNSPECIFIED
+            try:
+                committed = self._backend.committer.finish(reservation, progress)
+                status, message, outcome = committed.status, "", _outcome(committed)
+            except DeadlineExceededError as error:
+                late = error
+                continue
+            except MooringError as error:
+                status, message = _failed(error), error.message
+            with self._lock:
+                if not self._closed:
+                    self._committed = self._committed or status.ok
+                    self._columns.settle(position, status, message, outcome)
+            self._count(_result(status), reservation.commit.profile, began)
+        if late is not None:
+            raise late
 
     def _begin(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> Placement:
         committer, rows, seed = self._backend.committer, self._rows(batch.selection), self._request.seed
@@ -210,6 +253,10 @@ class Schedule:
         put(response, "evaluated_counts", columns.evaluated)
         put(response, "feasible_counts", columns.feasible)
         return response
+
+
+def _failed(error: MooringError) -> Status:
+    return Status(Code.ERROR, (error.reason,), error.metadata.get("plugin", ""))
 
 
 def _outcome(committed: Committed) -> pb.BindOutcome.ValueType:
