@@ -68,6 +68,8 @@ class AmountValues:
         version, numbers = self._movements.version, self._movements.numbers[rows]
         fresh = not len(self.values)
         self.make_room()
+        if numbers.max(initial=0) >= len(self.values):
+            return
         asked, unknown = rows, numbers
         if not fresh or self._movements.count * _WORTH_SORTING_OUT < len(rows):
             row_of = np.full(len(self.values), -1, np.int32)

@@ -62,9 +62,8 @@ class Kept:
             PluginFailureError: A plugin failed.
         """
         try:
-            changes = self._cluster.changes_since(self.version) if self.version >= 0 else None
-            self._movements.follow()
-            if changes is None or not self._stands():
+            changes = self._movements.follow(self.version)
+            if changes is None or self.version < 0 or not self._stands():
                 self._begin(calls)
             elif changes:
                 self._take_in(changes, calls)
@@ -131,12 +130,17 @@ class Kept:
 
     def _put(self, rows: Sequence[int]) -> list[int]:
         """Put ``rows`` where they belong now; those with amounts of unknown value are returned."""
-        values, numbers = self._amounts.values.data, self._movements.numbers.data
+        values, numbers, known = (
+            self._amounts.values.data,
+            self._movements.numbers.data,
+            len(self._amounts.values),
+        )
         totals, base, put = self._ranking.totals.data, self._base.data, self._ranking.put
         unknown: list[int] = []
         before = self._feasible
         for row in rows:
-            value = values[numbers[row]]
+            number = numbers[row]
+            value = values[number] if number < known else UNKNOWN
             if value == UNKNOWN:
                 unknown.append(row)
                 continue

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Sequence
 
 import numpy as np
 
 from mooring.framework import ClusterState, Int32s, Part
 from mooring.framework.pod_table import UNPLACED
+from mooring.framework.state import RowChange
 
 _NUMBERS_PER_ROW, _FEWEST_NUMBERS = 4, 1 << 12
 """At so many distinct amounts the numbers begin anew, and with them what is known of amounts."""
@@ -16,8 +17,7 @@ _NUMBERS_PER_ROW, _FEWEST_NUMBERS = 4, 1 << 12
 class Movements:
     """Follows the state: when which part last changed, and which rows have the same amounts.
 
-    One thread at a time follows the log; the others may read meanwhile, because what they made of a row that
-    changes is found out by the version.
+    It is written to under the state's lock; who reads without it finds out by the version what changed.
 
     Attributes:
         version: Up to here the log was read.
@@ -28,7 +28,6 @@ class Movements:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        self._lock = threading.Lock()
         self._known: dict[bytes, int] = {}
         self._moved = {Part.NODES: 0, Part.OBJECTS: 0, Part.AFFINITIES: 0}
         self.version = -1
@@ -45,24 +44,32 @@ class Movements:
         """Whether one of ``parts``, amounts and pods aside, changed after ``version``."""
         return any(at > version for part, at in self._moved.items() if part in parts)
 
-    def follow(self) -> None:
-        """Read what was logged since the last time."""
-        with self._lock:
-            state = self._state
-            changes = state.changes_since(self.version) if self.version >= 0 else None
+    def follow(self, version: int) -> Sequence[RowChange] | None:
+        """Read what was logged since the last time.
+
+        Returns:
+            What changed after ``version``; None when that is forgotten.
+        """
+        with self._state.lock:
+            before = self.version
+            changes = self._state.changes_since(before)
             if changes is None or self.count > max(_FEWEST_NUMBERS, _NUMBERS_PER_ROW * len(self.numbers)):
                 self._begin()
-                return
-            for row, record, amount in changes:
-                self.version += 1
-                if record is None:
-                    self._move(Part.OBJECTS if row == UNPLACED else Part.NODES)
-                elif row == UNPLACED or not amount:
-                    continue
-                elif record.kind.affinity_key is not None:
-                    self._move(Part.AFFINITIES)
-                if row != UNPLACED:
-                    self._number(row)
+            else:
+                self._read(changes)
+            return changes if version == before else self._state.changes_since(version)
+
+    def _read(self, changes: Sequence[RowChange]) -> None:
+        for row, record, amount in changes:
+            self.version += 1
+            if record is None:
+                self._move(Part.OBJECTS if row == UNPLACED else Part.NODES)
+            elif row == UNPLACED or not amount:
+                continue
+            elif record.kind.affinity_key is not None:
+                self._move(Part.AFFINITIES)
+            if row != UNPLACED:
+                self._number(row)
 
     def _move(self, part: Part) -> None:
         self._moved[part] = self.version
@@ -70,10 +77,9 @@ class Movements:
 
     def _begin(self) -> None:
         """Number every row, as if everything had changed."""
-        with self._state.lock:
-            self.version = self._state.version
-            table = self._state.snapshot.nodes
-            amounts = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
+        self.version = self._state.version
+        table = self._state.snapshot.nodes
+        amounts = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
         for part in self._moved:
             self._move(part)
         self.generation += 1
