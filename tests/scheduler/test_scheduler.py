@@ -93,6 +93,31 @@ class TestBinding:
         world.wait(3)
         assert world.cluster.node_of("pod") == "a"
 
+    @pytest.mark.parametrize("happened", [True, False], ids=["it was bound", "it was not"])
+    def test_a_binding_without_an_answer(self, happened: bool) -> None:
+        """The pod keeps its place, nothing wrong is said of it, and it ends up bound once."""
+        world = World(nodes=[make_node("a", allocatable=SMALL)])
+        lost = [UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE")]
+
+        def fault(pod: Pod) -> None:
+            if lost:
+                if happened:
+                    world.cluster.bound(pod, "a", deliver=False)
+                raise lost.pop()
+
+        world.cluster.before_bind = fault
+        world.add(asking("first"))
+        world.add(asking("second"))
+        assert world.cluster.bindings == [("first", "a")], "its place is not given away"
+        assert world.reasons("first") == []
+        while len(world.cycle.reservations):
+            world.wait(1)
+        world.cluster.deliver()
+        world.wait(15)
+        assert world.cluster.node_of("first") == "a"
+        assert world.cluster.bindings == [("first", "a")] * (1 if happened else 2)
+        assert world.queue.in_flight() == (0, 0)
+
     def test_a_replica_that_does_not_lead_only_listens(self) -> None:
         class Standby:
             leads = False

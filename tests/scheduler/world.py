@@ -82,8 +82,19 @@ class FakeCluster:
     def bind(self, pod: Pod, node_name: str) -> BindOutcome:
         self.bindings.append((pod.metadata.name, node_name))
         self.before_bind(pod)
-        self._change(pod, lambda now: replace(now, spec=replace(now.spec, node_name=node_name)))
+        self.bound(pod, node_name)
         return BindOutcome.BOUND
+
+    def bound(self, pod: Pod, node_name: str, *, deliver: bool = True) -> None:
+        """The API has bound the pod; the state may hear of it later, by ``deliver``."""
+        now = self.pods[pod.metadata.uid]
+        self.pods[pod.metadata.uid] = replace(now, spec=replace(now.spec, node_name=node_name))
+        if deliver:
+            self.put(self.pods[pod.metadata.uid])
+
+    def deliver(self) -> None:
+        """The state hears of everything."""
+        self.put(*self.pods.values())
 
     def read_pod(self, namespace: str, name: str) -> Pod | None:
         found = (pod for pod in self.pods.values() if pod.key == f"{namespace}/{name}")

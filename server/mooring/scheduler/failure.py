@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from mooring.framework import ClusterState, Code, Pod, Status
+from mooring.framework import ClusterState, Code, Status
 from mooring.framework.errors import MooringError
 from mooring.runtime.evaluation import Evaluation
 from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodStatusWriter
@@ -85,12 +85,17 @@ class FailureHandler:
 
     def handle(self, item: QueuedPod, failure: Failure) -> None:
         """The pod of ``item`` got no node."""
-        pod = self.unplaced(item)
-        if pod is None:
+        record = self.state.snapshot.pods.get(item.uid)
+        if record is None or (record.pod.spec.node_name and not record.assumed):
             self.queue.done(item.uid)
             return
+        pod = record.pod
         level = logging.INFO - 2 if failure.refused else logging.ERROR
         log.log(level, "no node for pod %s: %s", pod.key, failure.message)
+        if record.assumed:
+            # Nobody knows yet whether it is bound: it comes back, and nothing is said that may be wrong.
+            self.queue.give_back(item, BY_NOBODY)
+            return
         item.pod = pod
         if failure.nominated is not None:
             self.state.nominate(item.uid, failure.nominated)
@@ -98,8 +103,3 @@ class FailureHandler:
         self.recorder.record(Note(pod, "Warning", "FailedScheduling", "Scheduling", failure.message))
         reason = UNSCHEDULABLE if failure.refused else SCHEDULER_ERROR
         self.statuses.not_scheduled(pod, reason, failure.message, failure.nominated)
-
-    def unplaced(self, item: QueuedPod) -> Pod | None:
-        """The pod as it is now; None when it is gone or has a node."""
-        record = self.state.snapshot.pods.get(item.uid)
-        return None if record is None or record.pod.spec.node_name else record.pod

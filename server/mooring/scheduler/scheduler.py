@@ -258,7 +258,8 @@ class Scheduler:
             return refused_by_nodes(evaluation)
         engine = self._parts.engine
         calls = engine.calls(attempt.profile)
-        found = preempt(evaluation, calls, None, mix64(attempt.item.attempts, pod.metadata.uid))
+        with engine.state.lock:
+            found = preempt(evaluation, calls, None, mix64(attempt.item.attempts, pod.metadata.uid))
         if not found.best:
             return refused_by_nodes(evaluation, "" if found.eligible else None)
         node_name = found.best[choose(0, pod.metadata.uid, len(found.best))]
