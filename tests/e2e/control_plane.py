@@ -32,7 +32,8 @@ class ControlPlane:
     """A real control plane. Nodes and pods are plain API objects; nothing runs on them.
 
     Each user of `USERS` has a kubeconfig and a token of its own, all with every right, so that the audit log
-    tells who did what; the server may still put off requests of `CROWD`. A context manager; `scheduler` starts kube-scheduler beside it.
+    tells who did what; the server may still put off requests of `CROWD`. A context manager; `scheduler`
+    starts kube-scheduler beside it.
     """
 
     disabled_admission = "ServiceAccount,TaintNodesByCondition"

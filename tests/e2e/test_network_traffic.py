@@ -39,7 +39,7 @@ class Measured:
         """By node, the scores of NetworkTraffic for a pod that asks for nothing."""
         inline = objects.KubernetesObject(json=json.dumps(POD).encode())
         request = scheduling.ExplainRequest(pod=objects.PodSource(object=inline))
-        nodes = remote.explain(self._server.address, request)["nodes"]
+        nodes = remote.explain_plainly(self._server.address, request)["nodes"]
         return {name: node["scores"]["NetworkTraffic"] for name, node in nodes.items()}
 
     def raw(self) -> dict[str, int]:

@@ -39,12 +39,25 @@ def explain(args: argparse.Namespace, request: pb.ExplainRequest) -> dict[str, A
     Raises:
         CallError: It can't be reached, or refuses, or a file can't be read.
     """
-    address = args.server
     with _channel(args) as channel:
-        try:
-            response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
-        except grpc.RpcError as error:
-            raise CallError(_refusal(address, error.code(), error.details())) from None
+        return _ask(channel, args.server, request)
+
+
+def explain_plainly(address: str, request: pb.ExplainRequest) -> dict[str, Any]:
+    """Ask the server at ``address`` in plain text.
+
+    Raises:
+        CallError: It can't be reached, or refuses.
+    """
+    with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
+        return _ask(channel, address, request)
+
+
+def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> dict[str, Any]:
+    try:
+        response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
+    except grpc.RpcError as error:
+        raise CallError(_refusal(address, error.code(), error.details())) from None
     return document(response)
 
 

@@ -161,7 +161,7 @@ def _show_first_decision(address: str, url: str) -> None:
         CallError: One of them does not answer.
     """
     request = pb.ExplainRequest(pod=remote.reference(FIRST_POD))
-    document = remote.explain(address, request)
+    document = remote.explain_plainly(address, request)
     print("A first decision, over gRPC:\n")
     print_explanation(document)
     print("\nThe same pod, through the extender adapter:\n")
