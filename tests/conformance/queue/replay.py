@@ -193,7 +193,7 @@ class Player:
         for queue, items in (
             ("active", places.active),
             ("backoff", places.backoff),
-            ("unschedulable", places.unschedulable.values()),
+            ("unschedulable", places.unschedulable),
         ):
             for item in items:
                 found[item.pod.metadata.name] = {

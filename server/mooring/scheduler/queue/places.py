@@ -13,6 +13,7 @@ from mooring.scheduler.queue.heap import Less, PodHeap
 from mooring.scheduler.queue.hints import QueueingRules, Strategy
 from mooring.scheduler.queue.pre_enqueue import ask_gates
 from mooring.scheduler.queue.queued_pod import QueuedPod
+from mooring.scheduler.queue.unschedulable import UnschedulablePods
 
 Incoming = Callable[[str, str], None]
 """``(queue, event)``: a pod came to that place of the queue."""
@@ -24,7 +25,7 @@ class Places:
     Attributes:
         active: To be tried as soon as possible.
         backoff: Refused or failed a moment ago.
-        unschedulable: Refused and waiting for an event, or gated; by UID.
+        unschedulable: Refused and waiting for an event, or gated.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class Places:
     ) -> None:
         self.active = PodHeap(less)
         self.backoff = BackoffQueue(clock, times, less)
-        self.unschedulable: dict[str, QueuedPod] = {}
+        self.unschedulable = UnschedulablePods()
         self._rules = rules
         self._clock = clock
         self._wake = wake
@@ -50,11 +51,11 @@ class Places:
     def __iter__(self) -> Iterator[QueuedPod]:
         yield from self.active
         yield from self.backoff
-        yield from self.unschedulable.values()
+        yield from self.unschedulable
 
     def counts(self) -> dict[str, int]:
         """How many pods are active, in backoff, unschedulable and gated."""
-        gated = sum(bool(item.gated_by) for item in self.unschedulable.values())
+        gated = sum(bool(item.gated_by) for item in self.unschedulable)
         return {
             "active": len(self.active),
             "backoff": len(self.backoff),
@@ -66,7 +67,7 @@ class Places:
         """Take the pod out, wherever it is."""
         self.active.remove(uid)
         self.backoff.remove(uid)
-        self.unschedulable.pop(uid, None)
+        self.unschedulable.remove(uid)
 
     def update_ready(self, pod: Pod) -> bool:
         """Replace a pod that is active or in backoff; False when it is neither."""
@@ -92,7 +93,7 @@ class Places:
             return self._park(item, label)
         if item.first_attempt_at is None:
             item.first_attempt_at = self._clock.now()
-        self.unschedulable.pop(item.uid, None)
+        self.unschedulable.remove(item.uid)
         self.backoff.remove(item.uid)
         self.active.put(item)
         return self._arrived("active", label)
@@ -100,14 +101,14 @@ class Places:
     def _back_off(self, item: QueuedPod, label: str) -> bool:
         if self._gated(item):
             return self._park(item, label)
-        self.unschedulable.pop(item.uid, None)
+        self.unschedulable.remove(item.uid)
         self.backoff.put(item)
         return self._arrived("backoff", label)
 
     def _park(self, item: QueuedPod, label: str) -> bool:
         if item.uid not in self.unschedulable:
-            self.unschedulable[item.uid] = item
             self._incoming("unschedulable", label)
+        self.unschedulable.put(item)
         return False
 
     def _gated(self, item: QueuedPod) -> bool:

@@ -155,10 +155,10 @@ class SchedulingQueue:
             only: Which pods it concerns; None = all.
         """
         with self._lock:
-            if not any(rules.interested(event) for rules in self._rules.values()):
-                return
-            waiting = self._places.unschedulable.values()
-            self._move([item for item in waiting if only is None or only(item.pod)], event, old, new)
+            interested = {plugin for rules in self._rules.values() for plugin in rules.interested(event)}
+            if interested:
+                waiting = self._places.unschedulable.refused_by(interested)
+                self._move([item for item in waiting if only is None or only(item.pod)], event, old, new)
 
     def force(self, pods: Iterable[Pod]) -> None:
         """Try these pods again at once, whatever they wait for."""
@@ -194,7 +194,7 @@ class SchedulingQueue:
         """Try the pods again that have waited for too long."""
         with self._lock:
             now = self._clock.now()
-            waiting = self._places.unschedulable.values()
+            waiting = self._places.unschedulable
             late = [item for item in waiting if now - item.queued_at > LONGEST_WAIT_SECONDS]
             for item in late:
                 item.flushed = True
