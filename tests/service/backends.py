@@ -107,13 +107,14 @@ def world(
         cluster=api,
     )
     source = PushSource(state)
-    slots = Slots(2, max_abandoned)
+    slots, commit_slots = Slots(2, max_abandoned), Slots(8, 256)
     given = (lambda: [source_state(s) for s in source.describe()]) if push else sources
     cycle = BindingCycle(engine, api=api, settling_seconds=settling_seconds)
     backend = Backend(
         engine=engine,
         committer=Committer(cycle),
         slots=slots,
+        commit_slots=commit_slots,
         decoder=Decoder(),
         configuration_hash=loaded.hash,
         kube_version="1.36",
@@ -132,6 +133,7 @@ def world(
         yield World(replace(backend, limits=limits) if limits else backend, state)
     finally:
         slots.stop()
+        commit_slots.stop()
         cycle.stop()
 
 

@@ -1,18 +1,21 @@
 """Bind: the table of the contract, with and without an API server."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
 import pytest
 
-from mooring.framework import BindOutcome
+from mooring.framework import SUCCESS, BindOutcome, CycleState, Pod, PreBindPlugin, Status
 from mooring.framework.errors import PermissionDeniedError, UnavailableError
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import PodReference
-from tests.service.backends import WAYS, direct, refused, world
-from tests.service.fakes import PodsOnly, RecordingBinder
+from tests.runtime.committing import until
+from tests.service.backends import WAYS, direct, named, refused, served, world
+from tests.service.fakes import PodsOnly, RecordingBinder, gate
+from tests.service.harness import LONG
 
 PRECONDITION = "FAILED_PRECONDITION"
 NODES = (make_node("a"), make_node("b"))
@@ -178,3 +181,29 @@ def test_a_later_bind_to_another_node_is_refused() -> None:
     assert first.outcome == pb.BIND_OUTCOME_LOCAL
     assert second.info.reason == "POD_BOUND_ELSEWHERE"
     assert second.info.metadata["node"] == "a"
+
+
+def test_bindings_that_take_their_time_keep_no_question_waiting_and_say_nothing_of_health() -> None:
+    with gate() as event:
+
+        class Waiting(PreBindPlugin[None]):
+            name = "Waiting"
+
+            def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+                event.wait(LONG)
+                return SUCCESS
+
+        pods = [make_pod(f"p{at}") for at in range(6)]
+        with world(*NODES, *pods, plugins=[Waiting]) as w, served(w.backend) as stubs:
+
+            def bind(at: int) -> grpc.StatusCode:
+                return refused(lambda: stubs.scheduling.Bind(order(f"p{at}", "a"), timeout=0.5)).code
+
+            with ThreadPoolExecutor(6) as callers:
+                codes = list(callers.map(bind, range(6)))
+            assert codes == [grpc.StatusCode.DEADLINE_EXCEEDED] * 6
+            assert w.slots.alive()
+            assert w.slots.abandoned == 0
+            assert stubs.scheduling.Filter(pb.FilterRequest(pod=named("p0"))).feasible_count == 2
+            event.set()
+            until(lambda: not len(w.backend.committer.reservations))

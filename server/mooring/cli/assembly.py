@@ -108,13 +108,14 @@ class Assembly:
     api: ClusterApi | None
     max_concurrent_calls: int
 
-    def backend(self, slots: Slots, metrics: Metrics) -> Backend:
+    def backend(self, slots: Slots, commit_slots: Slots, metrics: Metrics) -> Backend:
         """What the servicers answer from."""
         metrics.registry.register(SourceCollector(self.sources))
         return Backend(
             engine=self.engine,
             committer=Committer(self.cycle),
             slots=slots,
+            commit_slots=commit_slots,
             decoder=Decoder(),
             configuration_hash=self.configuration.hash,
             kube_version=self.kube_version,

@@ -23,6 +23,12 @@ from mooring.service.server import Options, Server, build
 from mooring.service.slots import Slots
 from mooring.service.tls import TlsFiles
 
+COMMIT_SLOTS = 32
+"""Commits worked on at once; most of the time they wait for the API server."""
+
+MOST_OPEN_COMMITS = 256
+"""Commits whose callers have gone, while the API server is silent, before further ones are refused."""
+
 
 def add(commands: Commands) -> None:
     """Declare the command."""
@@ -65,13 +71,15 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         stop.set()
 
     assembly = assemble(args, options, MetricsObserver(metrics), give_up)
-    servicers = Servicers.of(assembly.backend(slots, metrics))
+    commit_slots = Slots(COMMIT_SLOTS, MOST_OPEN_COMMITS)
+    servicers = Servicers.of(assembly.backend(slots, commit_slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
     server = build(
         servicers.services(), _options(args), metrics=metrics, slots=slots, ready=assembly.not_ready
     )
     extender = extender_server(args, servicers) if args.extender_listen else None
     with ExitStack() as running:
+        running.callback(commit_slots.stop)
         assembly.start(running)
         server.start()
         running.callback(server.drain)

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mooring.framework import Clock, Leadership, ObjectChange, Pod, Status
+from mooring.framework import SUCCESS, Clock, Leadership, ObjectChange, Pod, Status
 from mooring.framework.cluster_api import ClusterApi
 from mooring.framework.errors import (
     DeadlineExceededError,
@@ -102,6 +102,8 @@ class BindingCycle:
     def permit(self, reservation: Reservation, progress: Progress | None) -> Status:
         """Run Permit: Success also when the pod has to wait, which ``finish`` does."""
         commit = reservation.commit
+        if not commit.profile.permit:
+            return SUCCESS
         waiting = Waiting(commit.pod, commit.node_name, self._clock)
         self._waiting.ask(waiting)
         with self._released_on_error(reservation):

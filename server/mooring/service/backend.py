@@ -107,6 +107,8 @@ class Backend:
         engine: Decides.
         committer: Places pods with it.
         slots: Where plugins run.
+        commit_slots: Where calls run that commit: they wait for the API server, for other pods, for volumes,
+            which says nothing about the plugins' health.
         decoder: Reads objects.
         configuration_hash: Of the effective configuration.
         kube_version: Whose behaviour is followed, for example ``1.36``.
@@ -129,6 +131,7 @@ class Backend:
     engine: Engine
     committer: Committer
     slots: Slots
+    commit_slots: Slots
     decoder: ObjectDecoder
     configuration_hash: str
     kube_version: str

@@ -82,15 +82,14 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._normalize(request, progress))
 
     def Bind(self, request: pb.BindRequest, context: grpc.ServicerContext) -> pb.BindResponse:
-        self._refuse_stale()
-        return self._run(context, lambda progress: commits.bind(self._backend, request, progress))
+        return self._commit(context, lambda progress: commits.bind(self._backend, request, progress))
 
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
-        if request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN):
-            self._refuse_stale()
         call = Schedule(self._backend, request, commits.caller(context))
-        try:
+        if request.commit_mode in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN):
             return self._run(context, call.run)
+        try:
+            return self._commit(context, call.run)
         except DeadlineExceededError:
             unfinished = call.unfinished()
             if unfinished is None:
@@ -101,20 +100,22 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._explain(request, progress))
 
     def Reserve(self, request: pb.ReserveRequest, context: grpc.ServicerContext) -> pb.ReserveResponse:
-        self._refuse_stale()
         owner = commits.caller(context)
-        return self._run(context, lambda progress: commits.reserve(self._backend, request, owner, progress))
+        return self._commit(
+            context, lambda progress: commits.reserve(self._backend, request, owner, progress)
+        )
 
     def Unreserve(self, request: pb.UnreserveRequest, context: grpc.ServicerContext) -> pb.UnreserveResponse:
         owner = commits.caller(context)
-        return self._run(context, lambda progress: commits.unreserve(self._backend, request, owner, progress))
+        return self._commit_anyway(
+            context, lambda progress: commits.unreserve(self._backend, request, owner, progress)
+        )
 
     def Preempt(self, request: pb.PreemptRequest, context: grpc.ServicerContext) -> pb.PreemptResponse:
         return self._run(context, lambda progress: preempt(self._backend, request, progress))
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[Progress], Response]) -> Response:
-        if not self._backend.synced():
-            raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
+        self._refuse_unsynced()
         response = self._backend.slots.run(work, time_limit(context), context.add_callback)
         if stale := self._backend.stale():
             self._backend.metrics.stale_decisions.inc()
@@ -122,10 +123,19 @@ class SchedulingServicer(SchedulingServiceServicer):
                 response.warnings.append(stale)
         return response
 
-    def _refuse_stale(self) -> None:
-        """Nothing is committed on a state that may be behind the cluster."""
+    def _commit(self, context: grpc.ServicerContext, work: Callable[[Progress], Response]) -> Response:
+        """Nothing is committed on a state that may be behind the cluster; only giving back is harmless."""
         if stale := self._backend.stale():
             raise UnavailableError(f"{stale}; retry in a moment", reason="STATE_STALE")
+        return self._commit_anyway(context, work)
+
+    def _commit_anyway(self, context: grpc.ServicerContext, work: Callable[[Progress], Response]) -> Response:
+        self._refuse_unsynced()
+        return self._backend.commit_slots.run(work, time_limit(context), context.add_callback)
+
+    def _refuse_unsynced(self) -> None:
+        if not self._backend.synced():
+            raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
 
     def _question(self, request: Question, listing: Listing = Listing.WHERE_NEEDED) -> _Asked:
         """The pod, the profile and the nodes of a request."""
