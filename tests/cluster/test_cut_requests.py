@@ -17,7 +17,7 @@ from mooring.framework.handle import BindOutcome
 from mooring.testing.builders import make_pod, pod_manifest
 from tests.fake_api_server import FakeApiServer
 
-STEP = 13
+STEP = 7
 """Every so many bytes there is a cut; the soak takes each."""
 
 
@@ -87,7 +87,7 @@ def test_bind_request_lost() -> None:
         fake.add(pod_manifest("whole", metadata={"uid": "whole"}))
         assert binder.bind(make_pod("whole", metadata={"uid": "whole"}), "n") is BindOutcome.BOUND
         cuts = range(0, proxy.request_bytes, STEP)
-        assert len(cuts) > 30
+        assert len(cuts) > 25
         for cut in cuts:
             name = f"p{cut}"
             fake.add(pod_manifest(name, metadata={"uid": name}))
