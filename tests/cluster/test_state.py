@@ -143,6 +143,13 @@ def test_a_full_load_of_one_kind_leaves_the_others() -> None:
     assert set(state.snapshot.nodes.index) == {"a"}
 
 
+def test_a_heartbeat_of_a_node_is_told_from_a_change() -> None:
+    state = loaded(make_node("n", metadata={"resourceVersion": "1"}))
+    before = state.version
+    state.apply("test", [Put(make_node("n", metadata={"resourceVersion": "2"}))])
+    assert state.changes_since(before) == [(0, None, 1)]
+
+
 def test_a_log_that_is_too_short_says_so() -> None:
     state = State(log_length=2)
     state.replace("test", [make_node("a"), make_node("b")])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
-import numpy as np
 
+from mooring.cluster.class_counts import copy_of_class, count, discount
 from mooring.cluster.kinds import TabledObject
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
@@ -28,11 +27,7 @@ from mooring.framework.resources import PodUsage
 from mooring.framework.state import RowChange
 from mooring.framework.view import Snapshot
 
-_SPARSE = 8
-"""While a class has pods on fewer than one row in so many, it has no column."""
-
 K = TypeVar("K")
-ClassT = TypeVar("ClassT", PodClass, AffinityClass)
 
 
 class TableWriter:
@@ -54,8 +49,8 @@ class TableWriter:
         self._by_row = SharedValues(self.pods.by_row, dict)
         self._with_storage = SharedValues(self.pods.with_storage, dict)
         self._claim_users = SharedValues(self.pods.claim_users, dict)
-        self._classes = SharedValues(self.pods.classes, _copy_of_class)
-        self._affinities = SharedValues(self.pods.affinities, _copy_of_class)
+        self._classes = SharedValues(self.pods.classes, copy_of_class)
+        self._affinities = SharedValues(self.pods.affinities, copy_of_class)
         self._nominated = SharedValues(self.pods.nominated, dict)
         self._groups = SharedValues(self.pods.groups, dict)
 
@@ -90,8 +85,10 @@ class TableWriter:
 
     def put_node(self, node: Node, amounts: dict[str, int]) -> None:
         """Adds or replaces ``node``, which offers ``amounts``; pods that waited for it get their row."""
+        known = self.nodes.table.index.get(node.metadata.name)
+        heartbeat = known is not None and _is_heartbeat(self.nodes.table.nodes[known], node)
         row = self.nodes.put(node, amounts)
-        self.changes.append((row, None, 0))
+        self.changes.append((row, None, int(heartbeat)))
         waiting = self._waiting.values.get(node.metadata.name, {})
         self._waiting.drop(node.metadata.name)
         for uid in waiting:
@@ -192,7 +189,7 @@ class TableWriter:
             namespace, _, terminating = kind.class_key
             pod_class = PodClass(kind.class_key, namespace, pod.metadata.labels, terminating)
             self._classes.put(kind.class_key, pod_class)
-        _count(pod_class, row, 1, self.nodes.table.capacity)
+        count(pod_class, row, 1, self.nodes.table.capacity)
         if kind.affinity_key is not None:
             self._attach_affinity(kind.affinity_key, record)
 
@@ -214,16 +211,24 @@ class TableWriter:
             _discard(self._with_storage, row, uid)
             for name in pod.claim_names:
                 _discard(self._claim_users, (pod.metadata.namespace, name), uid)
-        _discount(self._classes, kind.class_key, row, self.nodes.table.capacity)
+        discount(self._classes, kind.class_key, row, self.nodes.table.capacity)
         if kind.affinity_key is not None:
-            _discount(self._affinities, kind.affinity_key, row, self.nodes.table.capacity)
+            discount(self._affinities, kind.affinity_key, row, self.nodes.table.capacity)
 
     def _attach_affinity(self, key: AffinityKey, record: PodRecord) -> None:
         affinity = self._affinities.writable(key)
         if affinity is None:
             affinity = AffinityClass(key, affinity_terms(record.pod))
             self._affinities.put(key, affinity)
-        _count(affinity, record.row, 1, self.nodes.table.capacity)
+        count(affinity, record.row, 1, self.nodes.table.capacity)
+
+
+def _is_heartbeat(old: Node | None, new: Node) -> bool:
+    """Whether the resource version alone is new; a large cluster has thousands of these per second."""
+    if old is None:
+        return False
+    metadata = msgspec.structs.replace(old.metadata, resource_version=new.metadata.resource_version)
+    return msgspec.structs.replace(old, metadata=metadata) == new
 
 
 def _add(sets: SharedValues[K, dict[str, None]], key: K, uid: str) -> None:
@@ -240,35 +245,6 @@ def _discard(sets: SharedValues[K, dict[str, None]], key: K, uid: str) -> None:
         members.pop(uid, None)
         if not members:
             sets.drop(key)
-
-
-def _discount(classes: SharedValues[K, ClassT], key: K, row: int, capacity: int) -> None:
-    """One pod of the class less on ``row``; a class without pods is dropped."""
-    found = classes.writable(key)
-    if found is not None:
-        _count(found, row, -1, capacity)
-        if not found.counts:
-            classes.drop(key)
-
-
-def _count(pods: PodClass | AffinityClass, row: int, amount: int, capacity: int) -> None:
-    """So many more pods of the class on ``row``; it gets a column once that takes less than ``counts``."""
-    counts = pods.counts
-    count = counts[row] = counts.get(row, 0) + amount
-    if not count:
-        del counts[row]
-    if pods.column is not None and row < len(pods.column):
-        pods.column[row] = count
-        return
-    pods.column = None
-    if len(counts) * _SPARSE > capacity:
-        pods.column = np.zeros(capacity, np.int64)
-        pods.column[list(counts)] = list(counts.values())
-
-
-def _copy_of_class(pod_class: ClassT) -> ClassT:
-    column = None if pod_class.column is None else pod_class.column.copy()
-    return replace(pod_class, counts=pod_class.counts.copy(), column=column)
 
 
 def _class_key(pod: Pod) -> ClassKey:

@@ -62,6 +62,8 @@ class Movements:
     def _read(self, changes: Sequence[RowChange]) -> None:
         for row, record, amount in changes:
             self.version += 1
+            if record is None and amount:
+                continue
             if record is None:
                 self._move(Part.OBJECTS if row == UNPLACED else Part.NODES)
             elif row == UNPLACED or not amount:

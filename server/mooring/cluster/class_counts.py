@@ -1,0 +1,47 @@
+"""Counts the pods of a class by row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from mooring.cluster.shared_values import SharedValues
+from mooring.framework.pod_table import AffinityClass, PodClass
+
+_SPARSE = 8
+"""While a class has pods on fewer than one row in so many, it has no column."""
+
+K = TypeVar("K")
+ClassT = TypeVar("ClassT", PodClass, AffinityClass)
+
+
+def count(pods: PodClass | AffinityClass, row: int, amount: int, capacity: int) -> None:
+    """So many more pods of the class on ``row``; it gets a column once that takes less than ``counts``."""
+    counts = pods.counts
+    number = counts[row] = counts.get(row, 0) + amount
+    if not number:
+        del counts[row]
+    if pods.column is not None and row < len(pods.column):
+        pods.column[row] = number
+        return
+    pods.column = None
+    if len(counts) * _SPARSE > capacity:
+        pods.column = np.zeros(capacity, np.int64)
+        pods.column[list(counts)] = list(counts.values())
+
+
+def discount(classes: SharedValues[K, ClassT], key: K, row: int, capacity: int) -> None:
+    """One pod of the class less on ``row``; a class without pods is dropped."""
+    found = classes.writable(key)
+    if found is not None:
+        count(found, row, -1, capacity)
+        if not found.counts:
+            classes.drop(key)
+
+
+def copy_of_class(pod_class: ClassT) -> ClassT:
+    """An independent class with the same counts."""
+    column = None if pod_class.column is None else pod_class.column.copy()
+    return replace(pod_class, counts=pod_class.counts.copy(), column=column)
