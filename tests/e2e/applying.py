@@ -1,6 +1,7 @@
 """Applies manifests and overlays as kubectl does; starts a pod's container with what its manifest says."""
 
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -74,32 +75,37 @@ def start(
     name: str,
     objects: list[Manifest],
     directory: Path,
-    kubeconfig: Path,
-    files: dict[str, Path] | None = None,
-    extra_env: dict[str, str] | None = None,
+    flags: Mapping[str, str],
+    *,
+    container: int = 0,
+    files: Mapping[str, Path] | None = None,
+    ready: str = MooringScheduler.ready_line,
+    extra_env: Mapping[str, str] | None = None,
 ) -> Process:
-    """Starts the first container of the one pod of `objects`: its own command, arguments and ConfigMaps.
+    """Starts a container of the one pod of `objects`: its own command, arguments and ConfigMaps.
 
-    Other than in a cluster: files are below `directory`, or where `files` says; the API server is that of
-    `kubeconfig` in place of the pod's own; the listener is on a free port of 127.0.0.1.
+    Other than in a cluster, files are below `directory`, or where `files` says, and `flags` replaces what the
+    arguments say of addresses and of the API server.
     """
     spec = pod_spec(objects)
-    container = spec["containers"][0]
-    places = {**_mounted(spec, objects, directory), **(files or {})}
-    arguments = []
-    for argument in container["args"]:
-        for inside, outside in places.items():
-            argument = argument.replace(inside, str(outside))  # noqa: PLW2901
-        arguments.append(argument)
-    arguments = [
-        one for one in arguments if not one.startswith(("--source", "--bind-address", "--secure-port"))
-    ]
-    here = [f"--source=kubernetes:{kubeconfig}", "--bind-address=127.0.0.1", f"--secure-port={free_port()}"]
-    program, *words = container["command"]
-    command = [str(_SCRIPTS / program), *words, *arguments, *here]
-    process = Process(name, command, directory / f"{name}.log", extra_env)
-    process.wait_line(MooringScheduler.ready_line)
+    chosen = spec["containers"][container]
+    places = {**_mounted(chosen, spec, objects, directory), **(files or {})}
+    arguments = [one for one in chosen["args"] if one.partition("=")[0] not in flags]
+    for inside, outside in sorted(places.items(), reverse=True):
+        arguments = [argument.replace(inside, str(outside)) for argument in arguments]
+    arguments += [f"{flag}={value}" for flag, value in flags.items()]
+    program, *words = chosen["command"]
+    process = Process(
+        name, [str(_SCRIPTS / program), *words, *arguments], directory / f"{name}.log", extra_env
+    )
+    process.wait_line(ready)
     return process
+
+
+def scheduling(kubeconfig: Path) -> dict[str, str]:
+    """The flags that take `mooring scheduler` out of its cluster: to a kubeconfig and a port of loopback."""
+    source = f"kubernetes:{kubeconfig}"
+    return {"--source": source, "--bind-address": "127.0.0.1", "--secure-port": str(free_port())}
 
 
 def pod_spec(objects: list[Manifest]) -> Manifest:
@@ -113,12 +119,14 @@ def pod_spec(objects: list[Manifest]) -> Manifest:
     return found
 
 
-def _mounted(spec: Manifest, objects: list[Manifest], directory: Path) -> dict[str, Path]:
+def _mounted(
+    container: Manifest, spec: Manifest, objects: list[Manifest], directory: Path
+) -> dict[str, Path]:
     """By mount path, a folder with the files of the ConfigMap that is mounted there."""
     maps = {item["metadata"]["name"]: item["data"] for item in objects if item["kind"] == "ConfigMap"}
     volumes = {one["name"]: one["configMap"]["name"] for one in spec["volumes"] if "configMap" in one}
     places = {}
-    for mount in spec["containers"][0]["volumeMounts"]:
+    for mount in container["volumeMounts"]:
         if mount["name"] in volumes:
             folder = directory / volumes[mount["name"]]
             folder.mkdir(exist_ok=True)

@@ -3,20 +3,23 @@
 A process is started with its manifest's command, arguments and ConfigMaps, and a token of its ServiceAccount.
 """
 
+import json
 import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import yaml
 
 from . import objects
 from .api import Api, ApiError, Manifest
-from .applying import DEPLOY, apply, built, identity, start, written
+from .applying import DEPLOY, apply, built, identity, scheduling, start, written
 from .guarded import GuardedControlPlane
-from .process import Process, wait_until
+from .process import Process, free_port, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -84,12 +87,12 @@ def test_underlay_ips_are_given_once_and_given_back(
     api, before = guarded.api, len(guarded.bindings())
     (workload,) = written(f"{S3}/today.yaml")
     apply(api, [scaled(workload, NODES * IPS + 1)])
-    with start("first", built(S3), tmp_path, underlay):
+    with start("first", built(S3), tmp_path, scheduling(underlay)):
         wait_bound(api, 100)
-    second = start("second", built(S3), tmp_path, underlay)
+    second = start("second", built(S3), tmp_path, scheduling(underlay))
     wait_bound(api, 250)
     second.kill()
-    with start("third", built(S3), tmp_path, underlay):
+    with start("third", built(S3), tmp_path, scheduling(underlay)):
         full = wait_bound(api, NODES * IPS)
         assert Counter(full.values()) == {f"node-{number:02}": IPS for number in range(NODES)}
         (waiting,) = {pod["metadata"]["name"] for pod in api.pods()} - full.keys()
@@ -117,9 +120,7 @@ def ips_taken_again(api: Api, full: dict[str, str], gone: str) -> str | None:
 def test_a_serviceaccount_may_do_what_its_role_says_and_nothing_else(
     guarded: GuardedControlPlane, underlay: Path
 ) -> None:
-    token = re.search(r'"token": "([^"]+)"', underlay.read_text())
-    assert token
-    ours = Api(guarded.address, guarded.directory / "apiserver" / "apiserver.crt", token[1])
+    ours = client_of(guarded, underlay)
     assert len(ours.nodes()) == NODES + 1
     allowed = []
     for method, path in FORBIDDEN:
@@ -131,6 +132,12 @@ def test_a_serviceaccount_may_do_what_its_role_says_and_nothing_else(
         allowed.append((method, path))
     assert allowed == []
     assert len(FORBIDDEN) >= 40
+
+
+def client_of(guarded: GuardedControlPlane, kubeconfig: Path) -> Api:
+    """A client with the token of a kubeconfig."""
+    token = json.loads(kubeconfig.read_text())["users"][0]["user"]["token"]
+    return Api(guarded.address, guarded.directory / "apiserver" / "apiserver.crt", token)
 
 
 _CORE, _KUBE = "/api/v1", "/api/v1/namespaces/kube-system"
@@ -211,7 +218,10 @@ def test_one_of_multiple_schedulers(
     api, before = guarded.api, len(guarded.bindings())
     apply(api, built(S5))
     account = identity(guarded, "kube-system", "tanjunchen-scheduler")
-    with guarded.scheduler({}), start("multiple", built(S5), tmp_path, account, extra_env=plugins) as ours:
+    with (
+        guarded.scheduler({}),
+        start("multiple", built(S5), tmp_path, scheduling(account), extra_env=plugins) as ours,
+    ):
         apply(api, written(f"{S5}/nginx-multiple.yaml"))
         ((mine, node),) = wait_bound(api, 1, "nginx-tanjunchen").items()
         ((other, _),) = wait_bound(api, 1, "nginx-default").items()
@@ -236,7 +246,7 @@ def test_a_single_scheduler_from_its_static_pod(guarded: GuardedControlPlane, tm
         "/etc/kubernetes/my-scheduler-config.yaml": DEPLOY / S5 / "single-config.yaml",
         "/etc/kubernetes/scheduler.conf": kubeconfig,
     }
-    with start("single", written(f"{S5}/single.yaml"), tmp_path, kubeconfig, files) as ours:
+    with start("single", written(f"{S5}/single.yaml"), tmp_path, scheduling(kubeconfig), files=files) as ours:
         apply(api, written(f"{S5}/nginx-single.yaml"))
         ((name, node),) = wait_bound(api, 1, "nginx").items()
         wait_said(ours, bound_line(name, node))
@@ -256,3 +266,58 @@ def seen_by_node_filter(log: str, name: str) -> set[str]:
     )
     assert len(found) == len(set(found))
     return set(found)
+
+
+def certificate(directory: Path) -> Path:
+    """The Secret mooring-extender-tls, as the README makes it."""
+    directory.mkdir()
+    name = "mooring-extender.mooring-system.svc"
+    subject = ["-subj", "/CN=mooring-extender", "-addext", f"subjectAltName=DNS:{name}"]
+    files = ["-keyout", str(directory / "tls.key"), "-out", str(directory / "tls.crt")]
+    new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
+    subprocess.run([*new, *files, *subject], check=True, capture_output=True)
+    return directory
+
+
+@pytest.mark.usefixtures("four_nodes")
+def test_the_extender_reads_and_cannot_bind(guarded: GuardedControlPlane, tmp_path: Path) -> None:
+    """The overlay extender: kube-scheduler asks over TLS, a server that may read and nothing else answers."""
+    api, extender = guarded.api, built("overlays/extender")
+    for role in ("mooring-binder", "mooring-scheduler"):
+        with suppress(ApiError):
+            api.call("DELETE", f"{_RBAC}/clusterrolebindings/{role}")
+    apply(api, extender)
+    account, tls, run = (
+        identity(guarded, "mooring-system", "mooring"),
+        certificate(tmp_path / "tls"),
+        tmp_path / "r",
+    )
+    run.mkdir()
+    address = f"127.0.0.1:{free_port()}"
+    places = {"/run/mooring": run, "/etc/mooring/tls": tls}
+    reading = {"--source": f"kubernetes:{account}", "--metrics-listen": f"127.0.0.1:{free_port()}"}
+    stanza = yaml.safe_load((DEPLOY / "overlays" / "extender" / "kube-scheduler.yaml").read_text())[
+        "extenders"
+    ][0]
+    stanza["tlsConfig"]["caFile"] = str(tls / "tls.crt")
+    asking = {**stanza, "urlPrefix": f"https://{address}", "ignorable": False}
+    with (
+        start("mooring", extender, tmp_path, reading, files=places, ready="^mooring ready") as server,
+        start(
+            "adapter",
+            extender,
+            tmp_path,
+            {"--listen": address, "--drain-delay": "0"},
+            container=1,
+            files=places,
+            ready="^mooring-extender ready",
+        ),
+        guarded.scheduler({"extenders": [asking]}),
+    ):
+        apply(api, written(f"{S5}/nginx-multiple.yaml")[1:])
+        ((name, _),) = wait_bound(api, 1, "nginx-default").items()
+        assert seen_by_node_filter(server.output(), name) == {"k8s-node-1", "k8s-node-2", "k8s-node-3"}
+    assert guarded.bindings()[-1] == ("kube-scheduler", name)
+    with pytest.raises(ApiError) as refused:
+        client_of(guarded, account).call("POST", f"{_POD}/binding", {})
+    assert refused.value.status == 403
