@@ -116,6 +116,23 @@ class TestBackoff:
             clock.time = int(clock.time) + into_second
         assert found == waits
 
+    @pytest.mark.parametrize(
+        ("seconds", "place"),
+        [
+            pytest.param(0.5, "backoff", id="in the first second"),
+            pytest.param(1.5, "backoff", id="in the second in which it ends"),
+            pytest.param(2.0, "active", id="after it"),
+        ],
+    )
+    def test_an_event_while_the_backoff_lasts(self, seconds: float, place: str) -> None:
+        clock = FakeClock()
+        queue = new_queue(clock, HEARS_NODES)
+        queue.add(make_pod())
+        refuse(queue)
+        clock.advance(seconds)
+        queue.move(NODE_ADDED, None, None)
+        assert where(queue) == place
+
     def test_a_refusal_ends_the_row_of_errors(self) -> None:
         clock = FakeClock()
         queue = new_queue(clock, HEARS_NODES)

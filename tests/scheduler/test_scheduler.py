@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, ClassVar
 
 import pytest
@@ -289,6 +290,25 @@ class TestPreemption:
         world.cluster.remove(victim)
         world.wait(12)
         assert (world.cluster.node_of("high"), world.cluster.node_of("middle")) == ("a", "")
+
+    def test_the_pod_is_gated_while_its_victims_are_being_deleted(self) -> None:
+        world = self.full_node()
+        may_go = threading.Event()
+
+        def wait(_: Pod) -> None:
+            may_go.wait(30)
+
+        world.cluster.before_delete = wait
+        high = asking("high", spec={"priority": 1000})
+        world.cluster.put(high)
+        world.scheduler.step()
+        world.queue.force([high])
+        assert world.queue.counts()["gated"] == 1
+        may_go.set()
+        world.settle()
+        world.wait(3)
+        assert world.cluster.deleted == ["low"]
+        assert world.cluster.node_of("high") == "a"
 
     def test_a_deletion_that_fails_is_tried_again(self) -> None:
         world = self.full_node()

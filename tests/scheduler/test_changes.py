@@ -1,0 +1,139 @@
+"""What the queue is told of each change of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mooring.cluster.kinds import Put
+from mooring.cluster.state import State
+from mooring.framework import ClusterEvent, ObjectChange, Pod
+from mooring.framework.releases import NEWEST, Gates
+from mooring.framework.waiting import NOBODY_WAITS
+from mooring.scheduler.changes import Changes
+from mooring.scheduler.queue import SchedulingQueue
+from mooring.scheduler.queue.labels import label_of
+from mooring.testing import make_node, make_pod
+
+from .fakes import FakeClock, new_queue
+
+LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+
+class Told:
+    """Stands in for a queue: notes what it is told."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, ...]] = []
+        self.only: Callable[[Pod], bool] | None = None
+
+    def add(self, pod: Pod) -> None:
+        self.calls.append(("add", pod.metadata.name))
+
+    def update(self, old: Pod, new: Pod) -> None:
+        self.calls.append(("update", new.metadata.name))
+
+    def delete(self, uid: str) -> None:
+        self.calls.append(("delete", uid.rpartition("/")[2]))
+
+    def move(
+        self, event: ClusterEvent, old: Any, new: Any, only: Callable[[Pod], bool] | None = None
+    ) -> None:
+        self.calls.append(("move", label_of(event)))
+        self.only = only
+
+
+def told(old: Any, new: Any, kind: str = "Pod") -> Told:
+    state = State()
+    if isinstance(new, Pod) and not new.finished:
+        state.apply("test", [Put(new)])
+    stand_in: Any = Told()
+    changes = Changes(stand_in, state, {"default-scheduler"}, Gates(NEWEST), NOBODY_WAITS, lambda: None)
+    changes.note(ObjectChange(kind, old, new))
+    changes.tell()
+    answer: Told = stand_in
+    return answer
+
+
+def foreign(**fields: Any) -> Pod:
+    return make_pod("p", spec={"schedulerName": "another"}, **fields)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "calls"),
+    [
+        pytest.param(None, make_pod("p"), [("add", "p")], id="a pod to schedule"),
+        pytest.param(None, foreign(), [], id="a pod of another scheduler"),
+        pytest.param(
+            None,
+            make_pod("p", node="a"),
+            [("delete", "p"), ("move", "AssignedPodAdd")],
+            id="a pod that has its node",
+        ),
+        pytest.param(
+            make_pod("p"),
+            make_pod("p", node="a"),
+            [("delete", "p"), ("move", "AssignedPodAdd")],
+            id="a pod got its node",
+        ),
+        pytest.param(
+            foreign(), foreign(node="a"), [("move", "AssignedPodAdd")], id="another scheduler's pod, too"
+        ),
+        pytest.param(
+            make_pod("p"), make_pod("p", labels={"a": "b"}), [("update", "p")], id="a waiting pod changed"
+        ),
+        pytest.param(
+            make_pod("p", node="a"),
+            make_pod("p", node="a", labels={"a": "b"}),
+            [("move", "AssignedPodUpdatePodLabel")],
+            id="a pod on a node changed",
+        ),
+        pytest.param(make_pod("p"), None, [("delete", "p")], id="a waiting pod went"),
+        pytest.param(
+            make_pod("p", node="a"), None, [("move", "AssignedPodDelete")], id="a pod left its node"
+        ),
+        pytest.param(
+            make_pod("p", node="a"),
+            make_pod("p", node="a", status={"phase": "Succeeded"}),
+            [("move", "AssignedPodDelete")],
+            id="a pod finished",
+        ),
+    ],
+)
+def test_pods(old: Pod | None, new: Pod | None, calls: list[tuple[str, ...]]) -> None:
+    assert told(old, new).calls == calls
+
+
+@pytest.mark.parametrize(
+    ("new", "first"),
+    [
+        pytest.param(make_pod("p", spec={"priority": 5}), "update", id="taken back"),
+        pytest.param(None, "delete", id="the pod went"),
+    ],
+)
+def test_the_end_of_a_nomination_is_room_for_less_important_pods(new: Pod | None, first: str) -> None:
+    old = make_pod("p", spec={"priority": 5}, status={"nominatedNodeName": "a"})
+    found = told(old, new)
+    assert found.calls == [(first, "p"), ("move", "AssignedPodDelete")]
+    assert found.only is not None
+    asked = [found.only(make_pod("q", spec={"priority": priority})) for priority in (4, 5, 6)]
+    assert asked == [True, True, False]
+
+
+def test_other_objects() -> None:
+    assert told(None, make_node("a"), "Node").calls == [("move", "NodeAdd")]
+    relabelled = make_node("a", labels={"disk": "fast"})
+    assert told(make_node("a"), relabelled, "Node").calls == [("move", "NodeUpdateNodeLabel")]
+
+
+def test_pods_that_are_there_already_are_told_of_first() -> None:
+    state = State()
+    state.apply("test", [Put(make_node("a")), Put(make_pod("waiting")), Put(make_pod("placed", node="a"))])
+    queue: SchedulingQueue = new_queue(FakeClock())
+    changes = Changes(queue, state, {"default-scheduler"}, Gates(NEWEST), NOBODY_WAITS, lambda: None)
+    changes.follow()
+    state.apply("test", [Put(make_pod("later"))])
+    changes.tell()
+    assert queue.counts()["active"] == 2
