@@ -75,7 +75,7 @@ class UnderlayIP(
         out_of_scope = np.zeros(len(nodes), np.bool_)
         for key in MASTER_LABELS:
             out_of_scope |= nodes.label(key).exists(nodes.rows)
-        codes = np.where(out_of_scope, 2, np.less_equal(self._free(nodes, pod), 0)).astype(np.int32)
+        codes = np.where(out_of_scope, 2, np.less_equal(self._free(nodes), 0)).astype(np.int32)
         return Verdicts(
             codes, (SUCCESS, Status.unschedulable(REASON_NONE_FREE), Status.unresolvable(REASON_MASTER))
         )
@@ -84,15 +84,17 @@ class UnderlayIP(
         return self._skip_others(pod)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
-        return np.maximum(self._free(nodes, pod), 0)
+        return np.maximum(self._free(nodes), 0)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Check only: the pod is assumed on the node already, so it counts there."""
+        """Check only: being assumed on the node, the pod counts there already."""
         if not uses_ip(pod, self.args.consumers):
             return SUCCESS
         snapshot = self.handle.snapshot()
         row = snapshot.nodes.index.get(node_name)
-        if row is None or self._used(snapshot, row, pod) >= self.args.ips_per_node:
+        own = snapshot.pods.get(pod.metadata.uid)
+        counted = own is not None and own.row == row
+        if row is None or self._used(snapshot, row) - counted >= self.args.ips_per_node:
             return Status.unschedulable(REASON_NONE_FREE)
         return SUCCESS
 
@@ -102,17 +104,14 @@ class UnderlayIP(
     def _skip_others(self, pod: Pod) -> Status:
         return SUCCESS if uses_ip(pod, self.args.consumers) else Status.skip()
 
-    def _free(self, nodes: NodeView, pod: Pod) -> Int64s:
-        """int64[K]: the IPs that each node has left for ``pod``; below 0 when it has more pods than IPs."""
-        used = [self._used(nodes.snapshot, row, pod) for row in nodes.rows.tolist()]
+    def _free(self, nodes: NodeView) -> Int64s:
+        """int64[K]: the IPs that each node has left; below 0 when it has more pods than IPs."""
+        used = [self._used(nodes.snapshot, row) for row in nodes.rows.tolist()]
         return self.args.ips_per_node - np.array(used, np.int64)
 
-    def _used(self, snapshot: Snapshot, row: int, pod: Pod) -> int:
-        """How many pods on a row use an IP, ``pod`` itself left out."""
-        consumers, uid = self.args.consumers, pod.metadata.uid
-        return sum(
-            uses_ip(other, consumers) and other.metadata.uid != uid for other in snapshot.pods.on_row(row)
-        )
+    def _used(self, snapshot: Snapshot, row: int) -> int:
+        """How many pods on a row use an IP."""
+        return sum(uses_ip(pod, self.args.consumers) for pod in snapshot.pods.on_row(row))
 
     def _after_pod(self, pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
         """A pod on a node that is gone, or lost its label, may leave an IP."""
