@@ -17,7 +17,12 @@ from mooring.framework import (
     PreBindPlugin,
     Status,
 )
-from mooring.framework.errors import FailedPreconditionError, MooringError, UnavailableError
+from mooring.framework.errors import (
+    FailedPreconditionError,
+    MooringError,
+    PermissionDeniedError,
+    UnavailableError,
+)
 from mooring.testing import make_node, make_pod
 
 from .world import World
@@ -70,15 +75,18 @@ class TestBinding:
         assert sorted(world.cluster.bindings) == [("mine", "a"), ("other", "a")]
 
     @pytest.mark.parametrize(
-        ("error", "left"),
+        ("error", "told"),
         [
+            pytest.param(PermissionDeniedError("not allowed"), ["FailedScheduling"], id="refused"),
             pytest.param(
-                FailedPreconditionError("gone wrong", reason="POD_DELETING"), 0, id="known to have failed"
+                UnavailableError("later", reason="NOT_LEADER"), ["FailedScheduling"], id="never sent"
             ),
-            pytest.param(UnavailableError("later", reason="NOT_LEADER"), 0, id="never sent"),
+            pytest.param(
+                FailedPreconditionError("gone wrong", reason="POD_BOUND_ELSEWHERE"), [], id="a rival's pod"
+            ),
         ],
     )
-    def test_a_failed_binding_is_tried_again(self, error: MooringError, left: int) -> None:
+    def test_a_failed_binding_is_tried_again(self, error: MooringError, told: list[str]) -> None:
         world = World(nodes=[make_node("a")])
         faults = [error]
 
@@ -88,9 +96,10 @@ class TestBinding:
 
         world.cluster.before_bind = fault
         world.add(make_pod())
-        assert len(world.cycle.reservations) == left
+        assert len(world.cycle.reservations) == 0
         assert world.queue.counts()["backoff"] == 1
-        assert world.reasons("pod") == ["FailedScheduling"]
+        assert world.reasons("pod") == told
+        assert bool(world.cluster.named("pod").status.conditions) == bool(told)
         world.wait(3)
         assert world.cluster.node_of("pod") == "a"
 

@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 
 BY_NOBODY = Rejection()
 
+LOST = frozenset({"POD_BOUND_ELSEWHERE", "POD_DELETING", "POD_NOT_FOUND", "POD_RECREATED"})
+"""Reasons of errors about pods that somebody else bound or deletes: the cluster will tell of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -26,12 +29,14 @@ class Failure:
         rejection: Who refused it.
         refused: It was refused; False = something failed.
         nominated: The node that is being cleared for it; "" = none, None = as it was.
+        told: It is written down; False = the pod is somebody else's by now, and should not be touched.
     """
 
     message: str
     rejection: Rejection = BY_NOBODY
     refused: bool = True
     nominated: str | None = ""
+    told: bool = True
 
     @property
     def result(self) -> str:
@@ -41,8 +46,9 @@ class Failure:
 
 def failed(error: Exception) -> Failure:
     """The attempt ended in an error."""
-    message = error.message if isinstance(error, MooringError) else f"{type(error).__name__}: {error}"
-    return Failure(message, refused=False)
+    if isinstance(error, MooringError):
+        return Failure(error.message, refused=False, told=error.reason not in LOST)
+    return Failure(f"{type(error).__name__}: {error}", refused=False)
 
 
 def refused_by_nodes(evaluation: Evaluation, nominated: str | None = "") -> Failure:
@@ -92,8 +98,8 @@ class FailureHandler:
         pod = record.pod
         level = logging.INFO - 2 if failure.refused else logging.ERROR
         log.log(level, "no node for pod %s: %s", pod.key, failure.message)
-        if record.assumed:
-            # Nobody knows yet whether it is bound: it comes back, and nothing is said that may be wrong.
+        if record.assumed or not failure.told:
+            # Whether it is bound will be known soon: it comes back, and nothing is said that may be wrong.
             self.queue.give_back(item, BY_NOBODY)
             return
         item.pod = pod
