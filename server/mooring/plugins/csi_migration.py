@@ -61,6 +61,10 @@ class InTreeKind:
     migrated: bool = True
 
 
+MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
+"""The annotation of a CSINode that lists the plugins of old that the node has handed to CSI drivers."""
+
+
 def kind_of(source: object) -> InTreeKind | None:
     """The kind of a ``Volume`` or a ``PersistentVolumeSpec``; None for one that no driver took over."""
     return next((kind for kind in KINDS if getattr(source, kind.field) is not None), None)

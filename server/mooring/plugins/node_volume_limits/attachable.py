@@ -5,18 +5,25 @@ Mirrors ``filterAttachableVolumes`` and ``getCSIDriverInfo`` of ``plugins/nodevo
 
 from __future__ import annotations
 
-from mooring.framework import Pod, Status
+from mooring.framework import KubeVersion, Pod, Status
 from mooring.framework.object_table import ObjectTable
-from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
+from mooring.framework.objects import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
 from mooring.plugins.claims import claim_name, class_of_claim, is_made_for, not_found, not_made_for
 from mooring.plugins.csi_migration import (
     BY_PLUGIN,
+    KINDS,
+    MIGRATED_PLUGINS,
     InTreeKind,
     TranslationError,
     inline_handle,
     kind_of,
     volume_handle,
 )
+
+PORTWORX = "kubernetes.io/portworx-volume"
+_ALL_SINCE = KubeVersion(1, 36)
+"""Before, a node had to say of Portworx that it has handed it over."""
+_MIGRATED = frozenset(kind.plugin for kind in KINDS if kind.migrated)
 
 Volumes = dict[str, str]
 """The driver of each volume, by a name that is the volume's own: driver and handle."""
@@ -33,13 +40,14 @@ class VolumeError(Exception):
 class Attachable:
     """Tells volumes for nodes of one sort.
 
-    Attributes:
-        migrated: Whether the nodes have CSI, so that volumes of the kinds of old are the CSI drivers'.
+    Args:
+        objects: The objects of the state.
+        migrated: The plugins of old whose volumes are the CSI drivers' on these nodes.
     """
 
-    def __init__(self, objects: ObjectTable, *, migrated: bool) -> None:
+    def __init__(self, objects: ObjectTable, migrated: frozenset[str]) -> None:
         self._objects = objects
-        self.migrated = migrated
+        self._migrated = migrated
 
     def of(self, pod: Pod, *, placed: bool) -> Volumes:
         """The volumes that ``pod`` attaches; a claim that isn't there counts for nothing in a placed pod.
@@ -102,7 +110,18 @@ class Attachable:
         return (kind.driver, handle) if self._serves(kind) else None
 
     def _serves(self, kind: InTreeKind) -> bool:
-        return self.migrated and kind.migrated
+        return kind.plugin in self._migrated
+
+
+def migrated_plugins(csi_node: CSINode | None, version: KubeVersion) -> frozenset[str]:
+    """The plugins of old whose volumes are the CSI drivers' on the node.
+
+    Mirrors ``isCSIMigrationOn`` of ``plugins/nodevolumelimits/utils.go``.
+    """
+    if csi_node is None:
+        return frozenset()
+    announced = csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "").split(",")
+    return _MIGRATED if version >= _ALL_SINCE or PORTWORX in announced else _MIGRATED - {PORTWORX}
 
 
 def unique_name(driver: str, handle: str) -> str:

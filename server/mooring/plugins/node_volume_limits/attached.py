@@ -30,11 +30,12 @@ class AttachedVolumes:
     """The volumes on the nodes of a view, told for one node at a time."""
 
     def __init__(self, nodes: NodeView, attachments: Attachments) -> None:
-        self._attachable = Attachable(nodes.snapshot.objects, migrated=True)
         self._attachments = attachments
         self._pods = nodes.snapshot.pods
 
-    def exceed(self, wanted: Volumes, limits: Mapping[str, int], row: int, node_name: str) -> bool:
+    def exceed(
+        self, wanted: Volumes, limits: Mapping[str, int], row: int, node_name: str, attachable: Attachable
+    ) -> bool:
         """True when ``wanted`` would take a driver beyond its limit on the node.
 
         Raises:
@@ -42,7 +43,7 @@ class AttachedVolumes:
         """
         held: Volumes = {}
         for pod in self._pods.with_storage_on(row):
-            held |= self._attachable.of(pod, placed=True)
+            held |= attachable.of(pod, placed=True)
         attached = self._attachments.get(node_name, {})
         counts = Counter((attached | held).values())
         new = Counter(driver for name, driver in wanted.items() if name not in held)

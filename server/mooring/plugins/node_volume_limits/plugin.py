@@ -28,7 +28,12 @@ from mooring.framework.objects import (
 )
 from mooring.plugins.claims import claim_name, has_storage
 from mooring.plugins.csi_migration import kind_of
-from mooring.plugins.node_volume_limits.attachable import Attachable, VolumeError, Volumes
+from mooring.plugins.node_volume_limits.attachable import (
+    Attachable,
+    VolumeError,
+    Volumes,
+    migrated_plugins,
+)
 from mooring.plugins.node_volume_limits.attached import AttachedVolumes, Attachments, attachments_of
 from mooring.plugins.node_volume_limits.hints import EVENTS
 
@@ -71,14 +76,12 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         if not pod.spec.volumes:
             return Verdicts.passed(len(nodes))
         objects = nodes.snapshot.objects
-        wanted = {
-            migrated: _volumes_of(pod, Attachable(objects, migrated=migrated)) for migrated in (False, True)
-        }
+        told = _Told(pod, objects)
         attached = AttachedVolumes(nodes, self._attachments(objects))
 
         def status(row: int, name: str) -> Status:
             csi_node = objects.get(CSINode, name)
-            new = wanted[csi_node is not None]
+            attachable, new = told.on(migrated_plugins(csi_node, self.handle.kube_version))
             if isinstance(new, Status):
                 return new
             if self._asks_for_driver and (missing := _missing_driver(new, csi_node, objects)):
@@ -87,7 +90,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             if not new or not limits:
                 return SUCCESS
             try:
-                full = attached.exceed(new, limits, row, name)
+                full = attached.exceed(new, limits, row, name, attachable)
             except VolumeError as failure:
                 return failure.status
             return Status.unschedulable(REASON) if full else SUCCESS
@@ -102,6 +105,22 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             attachments = attachments_of(objects)
             self._known_attachments = versions, attachments
         return attachments
+
+
+class _Told:
+    """The volumes of one pod, told once for each sort of nodes."""
+
+    def __init__(self, pod: Pod, objects: ObjectTable) -> None:
+        self._pod = pod
+        self._objects = objects
+        self._known: dict[frozenset[str], tuple[Attachable, Volumes | Status]] = {}
+
+    def on(self, migrated: frozenset[str]) -> tuple[Attachable, Volumes | Status]:
+        """For nodes on which the volumes of these plugins of old are the CSI drivers'; or why not."""
+        if migrated not in self._known:
+            attachable = Attachable(self._objects, migrated)
+            self._known[migrated] = attachable, _volumes_of(self._pod, attachable)
+        return self._known[migrated]
 
 
 def _volumes_of(pod: Pod, attachable: Attachable) -> Volumes | Status:

@@ -11,10 +11,8 @@ import numpy as np
 
 from mooring.framework import Bools, NodeView
 from mooring.framework.objects import CSINode, PersistentVolume, PersistentVolumeClaim
-from mooring.plugins.csi_migration import InTreeKind, kind_of, translated_affinity
+from mooring.plugins.csi_migration import MIGRATED_PLUGINS, InTreeKind, kind_of, translated_affinity
 from mooring.plugins.volume_binding.affinity import reaches, required_of
-
-_MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
 def check_bound(claims: Iterable[PersistentVolumeClaim], nodes: NodeView) -> tuple[Bools, Bools]:
@@ -51,5 +49,5 @@ def _has_migrated(kind: InTreeKind, nodes: NodeView) -> Bools:
     """bool[K]: the node's CSINode says that its CSI driver serves volumes of this kind."""
     objects = nodes.snapshot.objects
     found = (objects.get(CSINode, name) for name in nodes.names)
-    lists = ("" if node is None else node.metadata.annotations.get(_MIGRATED, "") for node in found)
+    lists = ("" if node is None else node.metadata.annotations.get(MIGRATED_PLUGINS, "") for node in found)
     return np.array([kind.plugin in listed.split(",") for listed in lists], np.bool_)

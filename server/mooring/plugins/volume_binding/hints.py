@@ -12,9 +12,7 @@ from mooring.framework.objects import (
 )
 from mooring.framework.quantity import Quantity, parse_quantity, units
 from mooring.plugins.claims import claim_name
-
-MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
-"""The annotation of a CSINode that names the in-tree plugins whose work CSI drivers do there."""
+from mooring.plugins.csi_migration import MIGRATED_PLUGINS
 
 _PUT = ActionType.ADD | ActionType.UPDATE
 
