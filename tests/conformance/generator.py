@@ -65,6 +65,7 @@ FAMILIES: dict[str, Family] = {
     "devices-allocated": dynamic_resources.allocated,
     "devices-broken": dynamic_resources.broken,
     "devices-selectors": dynamic_resources.selectors,
+    "devices-extended": dynamic_resources.extended,
     "devices-everything": dynamic_resources.everything,
     "nominations": nominations.nominations,
     "nominations-own": nominations.own,

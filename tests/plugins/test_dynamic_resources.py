@@ -270,15 +270,51 @@ def test_an_allocated_claim_stays_where_it_is(status: Manifest, expected: Mappin
             id="selector",
         ),
         pytest.param(
-            make_pod(requests={"example.com/gpu": 1}),
-            [device_class("gpu", extendedResourceName="example.com/gpu")],
-            REFUSED.format("the extended resource example.com/gpu backed by devices"),
-            id="extended resource",
+            make_pod(requests={"example.com/gpu": 1}, metadata={"uid": "u"}),
+            [
+                device_class("gpu", extendedResourceName="example.com/gpu"),
+                {
+                    **claim("c"),
+                    "metadata": {
+                        "name": "c",
+                        "namespace": "default",
+                        "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+                        "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": "u"}],
+                    },
+                },
+            ],
+            REFUSED.format("a claim for extended resources that was made before"),
+            id="claim for extended resources",
         ),
     ],
 )
 def test_pods_that_can_not_be_decided_are_refused(pod: Pod, objects: list[Manifest], reason: str) -> None:
     assert status_on("a", *objects, pod=pod) == Status.unresolvable(reason)
+
+
+@pytest.mark.parametrize(
+    ("asked", "offered", "expected"),
+    [
+        pytest.param({"example.com/gpu": "1"}, {}, Status(), id="a device stands for it"),
+        pytest.param({"deviceclass.resource.kubernetes.io/gpu": "1"}, {}, Status(), id="by the class's name"),
+        pytest.param({"example.com/gpu": "2"}, {}, NOT_ALL, id="too few devices"),
+        pytest.param({"example.com/gpu": "2"}, {"example.com/gpu": "0"}, NOT_ALL, id="none offered"),
+        pytest.param({"example.com/gpu": "2"}, {"example.com/gpu": "1"}, Status(), id="a device plugin's"),
+        pytest.param(
+            {"example.com/gpu": "1", "example.com/x": "1"},
+            {},
+            Status.unresolvable("cannot fit resource"),
+            id="another resource that nobody has",
+        ),
+    ],
+)
+def test_devices_stand_for_extended_resources(
+    asked: dict[str, str], offered: dict[str, str], expected: Status
+) -> None:
+    known = device_class("gpu", extendedResourceName="example.com/gpu")
+    offering = node_manifest("a", status={"allocatable": offered})
+    found = status_on("a", known, slice_of("a", {}), offering, pod=make_pod(requests=asked), nodes=())
+    assert found == expected
 
 
 @pytest.mark.parametrize(

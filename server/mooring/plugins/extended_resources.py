@@ -5,13 +5,53 @@ Mirrors ``k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache``
 
 from __future__ import annotations
 
+from mooring.framework import SUCCESS, Handle, KubeVersion, NodeView, Status
+from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import DeviceClass
+from mooring.framework.resources import is_scalar_resource
+from mooring.plugins.resource_uses import Requests
 
-_IMPLICIT = "deviceclass.resource.kubernetes.io/"
+GATE = "DRAExtendedResource"
+"""The feature gate, on since 1.36."""
+
+SINCE = KubeVersion(1, 35)
+"""Before, the gate is not acted on."""
+
+IMPLICIT = "deviceclass.resource.kubernetes.io/"
+"""What the implicit resource name of a class begins with."""
 
 
 def resource_names(device_class: DeviceClass) -> tuple[str, ...]:
     """The names of resources under which pods may ask for devices of the class."""
     explicit = device_class.spec.extended_resource_name
-    implicit = _IMPLICIT + device_class.metadata.name
+    implicit = IMPLICIT + device_class.metadata.name
     return (explicit, implicit) if explicit is not None else (implicit,)
+
+
+def classes_by_resource(objects: ObjectTable) -> dict[str, DeviceClass]:
+    """The class of each such name; of several the newest one, or else the first by name."""
+    ordered = sorted(objects.all(DeviceClass), key=lambda known: known.metadata.name, reverse=True)
+    ordered.sort(key=lambda known: known.metadata.creation_timestamp or "")
+    return {name: device_class for device_class in ordered for name in resource_names(device_class)}
+
+
+class DevicesInstead:
+    """Which resources devices may stand for, under a release and its gates. May be shared between threads.
+
+    Mirrors ``shouldDelegateResourceToDRA`` in ``plugins/noderesources/fit.go``.
+    """
+
+    def __init__(self, handle: Handle) -> None:
+        self._enabled = handle.kube_version >= SINCE and handle.gates.enabled(GATE)
+
+    def of(self, requests: Requests, objects: ObjectTable) -> frozenset[str]:
+        """Those of ``requests``."""
+        names = {name for name, amount in requests if amount and is_scalar_resource(name)}
+        return frozenset(names & classes_by_resource(objects).keys() if names and self._enabled else ())
+
+    def unscored(self, requests: Requests, nodes: NodeView) -> Status:
+        """Success, unless one of ``nodes`` would be scored by how many of such devices are free."""
+        for name in sorted(self.of(requests, nodes.snapshot.objects)):
+            if not nodes.allocatable(name).all():
+                return Status.error(f"scoring nodes by the devices that stand for {name} is not supported")
+        return SUCCESS

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from tests.conformance.families.device_claims import claims
 from tests.conformance.families.device_pools import cluster
-from tests.conformance.families.draft import Draft
+from tests.conformance.families.draft import Draft, Manifest
+
+RESOURCES = [
+    "accelerators.example.com/gpu",
+    "accelerators.example.com/nic",
+    "accelerators.example.com/any",
+    "deviceclass.resource.kubernetes.io/gpu",
+    "deviceclass.resource.kubernetes.io/any",
+]
 
 
 def exact(draft: Draft) -> None:
@@ -59,6 +67,36 @@ def selectors(draft: Draft) -> None:
     """Expressions of all kinds over attributes that are not always there."""
     cluster(draft)
     claims(draft, expressions=1.0)
+
+
+def extended(draft: Draft) -> None:
+    """Resources of nodes for which devices may stand, where no device plugin offers them."""
+    cluster(draft, tainted=0.1)
+    if draft.chance(0.3):
+        claims(draft)
+    for each in draft.objects:
+        if each["kind"] == "DeviceClass" and draft.chance(0.6):
+            each["spec"]["extendedResourceName"] = f"accelerators.example.com/{each['metadata']['name']}"
+    for node in draft.nodes:
+        for name in draft.some(RESOURCES, 0, 3):
+            for field in ("capacity", "allocatable"):
+                node["status"][field][name] = draft.rng.choice(["0", "1", "4"])
+    if draft.chance(0.4):
+        init = [{"name": f"init{i}", "image": "registry.example/init:1"} for i in range(2)]
+        if draft.chance(0.5):
+            init[0]["restartPolicy"] = "Always"
+        draft.pod["spec"]["initContainers"] = init
+    for pod in draft.pods():
+        for container in draft.containers(pod):
+            if draft.chance(0.7 if pod is draft.pod else 0.1):
+                _ask(draft, container)
+
+
+def _ask(draft: Draft, container: Manifest) -> None:
+    asked = {name: draft.rng.choice(["0", "1", "1", "2", "3"]) for name in draft.some(RESOURCES, 1, 2)}
+    resources = container.setdefault("resources", {})
+    for field in ("requests", "limits"):
+        resources.setdefault(field, {}).update(asked)
 
 
 def everything(draft: Draft) -> None:

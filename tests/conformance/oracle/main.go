@@ -95,6 +95,13 @@ func serve(in io.Reader, out io.Writer, workers int) error {
 	return <-readErr
 }
 
+// parseUnderDefaults keeps the gates of other scenarios from what the API server would fill in and check.
+func parseUnderDefaults(line []byte) (*scenario, error) {
+	gatesMutex.RLock()
+	defer gatesMutex.RUnlock()
+	return parseScenario(line)
+}
+
 func decideLine(line []byte) (result answer) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -102,7 +109,7 @@ func decideLine(line []byte) (result answer) {
 			result.Error = fmt.Sprintf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
-	scenario, err := parseScenario(line)
+	scenario, err := parseUnderDefaults(line)
 	if scenario != nil {
 		result.ID = scenario.ID
 	}

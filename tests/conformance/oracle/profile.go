@@ -146,7 +146,9 @@ func newDRAManager(ctx context.Context, c *cluster) (fwk.SharedDRAManager, error
 	if err != nil {
 		return nil, err
 	}
-	return dynamicresources.NewDRAManager(ctx, claims, slices, c.factory), nil
+	manager := dynamicresources.NewDRAManager(ctx, claims, slices, c.factory)
+	fwk.TellClasses(manager, c.factory)
+	return manager, nil
 }
 
 // nominate tells the framework of pending pods that hold a nomination for a node.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mooring.framework import Status
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.plugins.dynamic_resources.allocator import ClaimToAllocate, InvalidPoolsError, Search
+from mooring.plugins.dynamic_resources.extended import ExtendedResources
 from mooring.plugins.dynamic_resources.inventory import Candidate, Inventory
 from mooring.plugins.dynamic_resources.ledger import CounterBoard, Ledger
 from mooring.plugins.dynamic_resources.pools import gather_pools
@@ -33,6 +34,7 @@ class Note:
         unavailable: Indices of allocated claims that some node can't use.
         scores: By node, the score of the devices that were found.
         found: Per claim to allocate, what was found on the node that was looked at last.
+        extended: The extended resources that devices may stand for; None = the pod asks for none.
     """
 
     claims: tuple[ResourceClaim, ...] = ()
@@ -43,6 +45,7 @@ class Note:
     unavailable: set[int] = field(default_factory=set)
     scores: dict[str, int] = field(default_factory=dict)
     found: list[list[tuple[Choice, Candidate]]] = field(default_factory=list)
+    extended: ExtendedResources | None = None
 
     def clone(self) -> Note:
         """A copy for a what-if evaluation."""
@@ -61,8 +64,22 @@ class Note:
                 unusable.add(index)
         return unusable
 
+    def extended_on(self, reach: Reach, position: int) -> Sequence[ClaimToAllocate] | Status:
+        """The claim for what devices have to stand for on the node, if any; or why it can't have the pod."""
+        if self.extended is None:
+            return ()
+        claim = self.extended.claim_on(reach.nodes, position)
+        if isinstance(claim, Status):
+            return claim
+        return (claim,) if claim.requests else ()
+
     def allocate(
-        self, reach: Reach, position: int, node_name: str, check_time: Callable[[], None]
+        self,
+        reach: Reach,
+        position: int,
+        node_name: str,
+        check_time: Callable[[], None],
+        extended: Sequence[ClaimToAllocate],
     ) -> Status | None:
         """Look for devices on the node and keep its score; None when they were found.
 
@@ -80,7 +97,7 @@ class Note:
 
         pools = gather_pools(self.inventory, reach, position, node_name)
         ledger = Ledger(self.board.allocated, self.board)
-        search = Search(pools, self.to_allocate, ledger, reaches, check_time)
+        search = Search(pools, (*self.to_allocate, *extended), ledger, reaches, check_time)
         try:
             found = search.run()
         except InvalidPoolsError:

@@ -29,7 +29,6 @@ from mooring.framework import (
     ReservePlugin,
     Scope,
     ScorePlugin,
-    Snapshot,
     Status,
     Verdicts,
 )
@@ -43,6 +42,7 @@ from mooring.plugins.dynamic_resources.allocation import allocation_of
 from mooring.plugins.dynamic_resources.allocator import AllocationError, ClaimToAllocate
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import EvaluationError
+from mooring.plugins.dynamic_resources.extended import ExtendedResources, extended_resources_of
 from mooring.plugins.dynamic_resources.hints import events
 from mooring.plugins.dynamic_resources.inventory import Inventory, take_stock
 from mooring.plugins.dynamic_resources.ledger import Allocated, CounterBoard, allocated_by
@@ -64,11 +64,10 @@ from mooring.plugins.dynamic_resources.reserving import (
     write,
 )
 from mooring.plugins.dynamic_resources.support import (
-    extended_resources,
     unsupported_claims,
-    unsupported_extended_resource,
     unsupported_setting,
 )
+from mooring.plugins.extended_resources import GATE as EXTENDED_GATE
 
 REASON_UNAVAILABLE = Status.unresolvable("resourceclaim not available on the node")
 _RESERVED = "ReserveDynamicResources"
@@ -100,7 +99,8 @@ class DynamicResources(
         self._allocated: tuple[int, Allocated] = (-1, Allocated())
 
     def sign(self, pod: Pod) -> Hashable | None:
-        return None if pod.spec.resource_claims else tuple(sorted(extended_resources(pod)))
+        extended = self._extended(pod, self.handle.snapshot().objects)
+        return None if pod.spec.resource_claims or extended is not None else ()
 
     def depends_on(self, pod: Pod, *, idle: bool) -> Part:
         return Part.OBJECTS
@@ -118,31 +118,30 @@ class DynamicResources(
         return SUCCESS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
-        state.write(self.name, Note())
+        note = Note()
+        state.write(self.name, note)
         objects = nodes.snapshot.objects
+        note.extended = self._extended(pod, objects)
+        if not pod.spec.resource_claims and note.extended is None:
+            return Status.skip()
+        if self._unsupported is not None:
+            return _not_supported(self._unsupported)
         try:
-            claims = claims_of(pod, objects) if self._unsupported is None else []
-            unsupported = self._refusal(pod, objects)
-            if unsupported is not None:
-                return _not_supported(unsupported)
-            if not claims:
+            note.claims = tuple(claims_of(pod, objects))
+            if not note.claims and note.extended is None:
                 return Status.skip()
-            return self._prepare(state, pod, claims, nodes.snapshot)
+            return self._prepare(note, pod, objects)
         except ClaimError as error:
+            state.write(self.name, Note())
             return Status.unresolvable(str(error))
 
-    def _refusal(self, pod: Pod, objects: ObjectTable) -> str | None:
-        if pod.spec.resource_claims and self._unsupported is not None:
-            return self._unsupported
-        return unsupported_extended_resource(pod, objects.all(DeviceClass))
+    def _extended(self, pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
+        return extended_resources_of(pod, objects) if self.handle.gates.enabled(EXTENDED_GATE) else None
 
-    def _prepare(
-        self, state: CycleState, pod: Pod, claims: Sequence[ResourceClaim], snapshot: Snapshot
-    ) -> PreFilterResult | Status:
-        """Write the note; the status says why the pod can't be scheduled at all."""
-        objects = snapshot.objects
+    def _prepare(self, note: Note, pod: Pod, objects: ObjectTable) -> PreFilterResult | Status:
+        """Fill in the note; the status says why the pod can't be scheduled at all."""
         to_allocate: list[ClaimToAllocate] = []
-        for claim in claims:
+        for claim in note.claims:
             if in_flight_for(claim) not in ("", pod.metadata.uid):
                 name = f"{claim.metadata.namespace}/{claim.metadata.name}"
                 return Status.unschedulable(f"resource claim {name} is in the process of being allocated")
@@ -150,21 +149,23 @@ class DynamicResources(
                 to_allocate.append(to_be_allocated(claim, objects))
             elif claim.status.allocation.node_selector is not None:
                 parsed(claim.status.allocation.node_selector, "status.allocation.nodeSelector")
-        refusal = unsupported_claims(to_allocate)
+        refusal = unsupported_claims(to_allocate, note.extended, objects)
         if refusal is not None:
             return _not_supported(refusal)
         now, timeout = self.handle.clock.now(), self.args.binding_timeout
-        stuck = [i for i, claim in enumerate(claims) if timeout is not None and is_stuck(claim, now, timeout)]
-        note = Note(tuple(claims), frozenset(stuck), tuple(to_allocate))
-        if to_allocate:
+        stuck = [
+            i for i, claim in enumerate(note.claims) if timeout is not None and is_stuck(claim, now, timeout)
+        ]
+        note.stuck = frozenset(stuck)
+        note.to_allocate = tuple(to_allocate)
+        if to_allocate or note.extended is not None:
             note.inventory = self._stock(objects)
             note.board = CounterBoard(self._taken(objects))
-        state.write(self.name, note)
         return PreFilterResult()
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         note = state.read(self.name, Note)
-        if not note.claims:
+        if not note.claims and note.extended is None:
             return Verdicts.passed(len(nodes))
         reach = Reach(nodes)
         statuses: list[Status] = []
@@ -178,8 +179,13 @@ class DynamicResources(
         return Verdicts.of(statuses)
 
     def _verdict(self, note: Note, reach: Reach, position: int, name: str) -> Status:
+        extended = note.extended_on(reach, position)
+        if isinstance(extended, Status):
+            return extended
+        if not note.claims and not extended:
+            return SUCCESS
         unavailable = note.unusable(reach, position)
-        refused = note.allocate(reach, position, name, self._deadline())
+        refused = note.allocate(reach, position, name, self._deadline(), extended)
         if refused is not None:
             return refused
         note.unavailable |= unavailable
@@ -190,7 +196,7 @@ class DynamicResources(
         note = state.get(self.name, Note)
         if note is None:
             return Status.error("not found")
-        if not note.claims:
+        if not note.claims and note.extended is None:
             return Status.unschedulable("no new claims to deallocate")
         for index in sorted(note.unavailable):
             claim = note.claims[index]
@@ -208,12 +214,16 @@ class DynamicResources(
         reach = Reach(nodes)
         for position, name in enumerate(nodes.names):
             if name not in note.scores:
-                note.allocate(reach, position, name, self._deadline())
+                self._verdict(note, reach, position, name)
             scores[position] = note.scores.get(name, 0)
         return scores
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Keeps devices for the pod's claims: those that are found now, whatever Filter found then."""
+        now = self.handle.snapshot()
+        extended = self._extended(pod, now.objects)
+        if extended is not None and extended.needs_devices(one_node(now, node_name)):
+            return _not_supported("reserving devices for extended resources")
         if not pod.spec.resource_claims:
             return SUCCESS
         with self.handle.assumptions.lock:

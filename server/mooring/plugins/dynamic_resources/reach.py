@@ -30,7 +30,7 @@ class Reach:
     """
 
     def __init__(self, nodes: NodeView) -> None:
-        self._nodes = nodes
+        self.nodes = nodes
         self._names = nodes.names
         self._masks: dict[int, tuple[NodeSelector, Bools]] = {}
 
@@ -42,7 +42,7 @@ class Reach:
         """
         known = self._masks.get(id(selector))
         if known is None:
-            known = selector, selector_matches(parsed(selector, "nodeSelector"), self._nodes)
+            known = selector, selector_matches(parsed(selector, "nodeSelector"), self.nodes)
             self._masks[id(selector)] = known
         return bool(known[1][position])
 

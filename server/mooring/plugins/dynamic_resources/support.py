@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from mooring.framework import Handle, KubeVersion, Pod
-from mooring.framework.objects.devices import DeviceClass
-from mooring.framework.resources import NEWEST_RULES, pod_amounts
+from mooring.framework import Handle, KubeVersion
+from mooring.framework.object_table import ObjectTable
 from mooring.plugins.dynamic_resources.allocator import ClaimToAllocate
 from mooring.plugins.dynamic_resources.cel import UnsupportedExpressionError, compile_selector
-from mooring.plugins.extended_resources import resource_names
+from mooring.plugins.dynamic_resources.extended import ExtendedResources
 
 MAX_CLAIMS = 8
 """So many claims can be allocated at once; the search goes as deep as they have devices."""
@@ -41,26 +40,16 @@ def unsupported_setting(handle: Handle) -> str | None:
     return None
 
 
-def extended_resources(pod: Pod) -> set[str]:
-    """The names of the resources that ``pod`` asks for and that are nobody's own."""
-    return {name for name, amount in pod_amounts(pod, NEWEST_RULES).items() if amount and "/" in name}
-
-
-def unsupported_extended_resource(pod: Pod, classes: Iterable[DeviceClass]) -> str | None:
-    """The extended resource of ``pod`` that devices may stand for; None when there is none."""
-    asked = extended_resources(pod)
-    for device_class in classes if asked else ():
-        for name in resource_names(device_class):
-            if name in asked:
-                return f"the extended resource {name} backed by devices"
-    return None
-
-
-def unsupported_claims(claims: Sequence[ClaimToAllocate]) -> str | None:
-    """What of ``claims`` that need devices can't be decided; None when they can be allocated."""
+def unsupported_claims(
+    claims: Sequence[ClaimToAllocate], extended: ExtendedResources | None, objects: ObjectTable
+) -> str | None:
+    """What of the claims that need devices can't be decided; None when they can be allocated."""
     if len(claims) > MAX_CLAIMS:
         return f"allocating more than {MAX_CLAIMS} claims of one pod"
-    for request in (request for claim in claims for request in claim.requests):
+    if extended is not None and extended.has_claim(objects):
+        return "a claim for extended resources that was made before"
+    whole = () if extended is None else extended.claim(extended.classes).requests
+    for request in (*(request for claim in claims for request in claim.requests), *whole):
         for choice in request.choices:
             for text in choice.expressions:
                 try:

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from mooring.framework import (
     MAX_NODE_SCORE,
-    SUCCESS,
     Bools,
     CycleState,
     Handle,
@@ -23,7 +22,9 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.framework.resources import ResourceRules, pod_amounts
+from mooring.framework.objects import DeviceClass
+from mooring.framework.resources import ResourceRules, is_scalar_resource, pod_amounts
+from mooring.plugins.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import OfLastPod, Requests, listed_requests, resource_uses
 
@@ -42,25 +43,28 @@ class NodeResourcesBalancedAllocation(
 
     name = "NodeResourcesBalancedAllocation"
     Args = NodeResourcesBalancedAllocationArgs
+    reads = (DeviceClass,)
     scope = Scope.NODE
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._rules = ResourceRules.of(handle.gates)
         self._requests = OfLastPod(self._listed)
+        self._devices = DevicesInstead(handle)
 
     def sign(self, pod: Pod) -> Hashable:
         return self._requests(pod)
 
     def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.AMOUNTS
+        names = [name for name, amount in self._requests(pod) if amount]
+        return Part.AMOUNTS | Part.OBJECTS if any(map(is_scalar_resource, names)) else Part.AMOUNTS
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         requests = self._requests(pod)
         if not any(amount for _, amount in requests):
             return Status.skip()
         state.write(_PRE_SCORE, requests)
-        return SUCCESS
+        return self._devices.unscored(requests, nodes)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         requests: Requests = state.get(_PRE_SCORE, tuple) or self._requests(pod)

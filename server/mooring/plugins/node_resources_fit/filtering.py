@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -33,10 +33,11 @@ def checked_requests(pod: Pod, args: NodeResourcesFitArgs, rules: ResourceRules)
     return tuple((name, counted[name]) for name in names if counted.get(name) and not _ignored(name, args))
 
 
-def room(requests: Requests, nodes: NodeView, *, resolvable: bool) -> Verdicts:
+def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, resolvable: bool) -> Verdicts:
     """What each node lacks: all of it, with the code that says whether an empty node would do.
 
-    With ``resolvable`` the code never says that it would not.
+    With ``resolvable`` the code never says that it would not. Where a node offers nothing of a resource for
+    which devices may stand, which are ``by_devices``, DynamicResources looks for these.
     """
     table = _StatusTable(len(nodes))
     full = nodes.requested(PODS) >= nodes.allocatable(PODS)
@@ -44,6 +45,9 @@ def room(requests: Requests, nodes: NodeView, *, resolvable: bool) -> Verdicts:
     for name, request in requests:
         offered = nodes.allocatable(name)
         free = offered - nodes.requested(name)
+        if name in by_devices:
+            elsewhere = offered == 0
+            offered, free = np.where(elsewhere, request, offered), np.where(elsewhere, request, free)
         # Most often every node has room, which the least one of each tells fastest.
         if int(free.min(initial=request)) < request:
             table.change_where(free < request, partial(_with_reason, f"Insufficient {name}"))

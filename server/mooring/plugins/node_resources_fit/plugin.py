@@ -24,7 +24,8 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.objects import DeviceClass
-from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, pod_amounts
+from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, is_scalar_resource, pod_amounts
+from mooring.plugins.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import checked_requests, room
 from mooring.plugins.node_resources_fit.hints import events
@@ -57,6 +58,7 @@ class NodeResourcesFit(
         self._rules = replace(ResourceRules.of(handle.gates), resizing=False)
         self._resolvable = handle.kube_version < _UNRESOLVABLE_SINCE
         self._scored = tuple(resource.name for resource in args.scoring_strategy.resources)
+        self._devices = DevicesInstead(handle)
         self._checked_requests = OfLastPod(self._requests_to_check)
         self._scored_requests = OfLastPod(self._requests_to_score)
 
@@ -64,7 +66,8 @@ class NodeResourcesFit(
         return self._checked_requests(pod), self._scored_requests(pod)
 
     def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.AMOUNTS
+        names = [name for name, _ in self._checked_requests(pod)]
+        return Part.AMOUNTS | Part.OBJECTS if any(map(is_scalar_resource, names)) else Part.AMOUNTS
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)
@@ -75,11 +78,13 @@ class NodeResourcesFit(
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         requests: Requests = state.read(_PRE_FILTER, tuple)
-        return room(requests, nodes, resolvable=self._resolvable)
+        by_devices = self._devices.of(requests, nodes.snapshot.objects)
+        return room(requests, nodes, by_devices, resolvable=self._resolvable)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        state.write(_PRE_SCORE, self._scored_requests(pod))
-        return SUCCESS
+        requests = self._scored_requests(pod)
+        state.write(_PRE_SCORE, requests)
+        return self._devices.unscored(requests, nodes)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         requests: Requests | None = state.get(_PRE_SCORE, tuple)
