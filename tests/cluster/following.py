@@ -113,12 +113,13 @@ def listed(fake: FakeApiServer, kinds: tuple[str, ...] = ("Node", "Pod", "Servic
 
 @contextmanager
 def following(fake: FakeApiServer, timers: Timers = QUICK) -> Iterator[Following]:
-    """Follows ``fake``; synced when this begins."""
+    """Follows ``fake``; synced, with all watches open, when this begins."""
     state = State()
     source = KubernetesSource(state, fake.client(), READERS, timers)
     source.start()
     try:
         until(lambda: source.synced, "the first lists")
+        until(lambda: all(r.disconnected_at is None for r in source._reflectors), "the first watches")
         yield Following(fake, state, source)
     finally:
         source.stop()

@@ -371,7 +371,8 @@ def test_an_older_version_of_a_kind_will_do() -> None:
             until(lambda: source.synced, "the first lists")
             assert source.describe()[0].error == ""
             assert ("ResourceClaim", "default/c") in held(state)
-            assert older.history.all("WATCH", "/apis/resource.k8s.io/v1beta2/resourceclaims")
+            path = "/apis/resource.k8s.io/v1beta2/resourceclaims"
+            until(lambda: older.history.all("WATCH", path), "the watch of that version")
         finally:
             source.stop()
 
