@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.cluster.api import ApiServer, Response, failure
+from mooring.cluster.api import ApiServer, Response, configuration, failure
 from mooring.cluster.api.rate import TokenBucket
 from mooring.framework.errors import (
     AbortedError,
@@ -111,6 +111,19 @@ def test_a_token_file_is_read_again(fake: FakeApiServer, tmp_path: Path) -> None
     fake.token = "second"
     token.write_text("second\n")
     assert client.request("GET", PODS).ok
+
+
+def test_a_service_account_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("TOKEN", "secret\n"), ("CERT", "certificate")):
+        file = tmp_path / name
+        file.write_text(text)
+        monkeypatch.setattr(f"kubernetes.config.incluster_config.SERVICE_{name}_FILENAME", str(file))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "6443")
+    assert configuration.in_cluster().host == "https://[fd00::1]:6443"
+    monkeypatch.delenv("KUBERNETES_SERVICE_PORT")
+    with pytest.raises(InvalidArgumentError, match="no service account"):
+        ApiServer.in_cluster()
 
 
 KUBECONFIG = """
