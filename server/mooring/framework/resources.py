@@ -37,6 +37,9 @@ DEFAULT_AMOUNTS: Amounts = {CPU: DEFAULT_MILLI_CPU * 1_000_000, MEMORY: DEFAULT_
 """What a container without these requests counts with when nodes are scored."""
 
 
+_NO_STATUS = PodStatus()
+
+
 class ResourceError(ValueError):
     """A quantity of an object can't be used.
 
@@ -212,8 +215,8 @@ def pod_amounts(pod: Pod, rules: ResourceRules, missing: Mapping[str, int] | Non
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
-    if not rules.resizing and pod.status != PodStatus():
-        pod = msgspec.structs.replace(pod, status=PodStatus())
+    if not rules.resizing and pod.status != _NO_STATUS:
+        pod = msgspec.structs.replace(pod, status=_NO_STATUS)
     totals = _container_requests(pod, dict(missing or {}))
     if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
         totals |= _pod_level_requests(pod, pod.spec.resources, resizing=rules.pod_level_resizing)

@@ -68,7 +68,7 @@ class NodeView:
         It is a copy: what the writer does meanwhile doesn't show, and changing it changes no node.
         """
         at = self._at
-        return column[at].copy() if isinstance(at, slice) else column[at]
+        return column[at].copy() if isinstance(at, slice) else column.take(at)
 
     def allocatable(self, resource: str) -> Int64s:
         """int64[K]: what each node offers of ``resource``; 0 when no node ever had it."""

@@ -56,6 +56,7 @@ class NodeResourcesFit(
         super().__init__(args, handle)
         self._scorer = scorer_of(args.scoring_strategy)
         self._rules = replace(ResourceRules.of(handle.gates), resizing=False)
+        self._scored_rules = replace(self._rules, pod_level=False)
         self._resolvable = handle.kube_version < _UNRESOLVABLE_SINCE
         self._scored = tuple(resource.name for resource in args.scoring_strategy.resources)
         self._devices = DevicesInstead(handle)
@@ -96,5 +97,5 @@ class NodeResourcesFit(
 
     def _requests_to_score(self, pod: Pod) -> Requests:
         """Containers without a request count with the defaults; upstream leaves pod-level ones out."""
-        amounts = pod_amounts(pod, replace(self._rules, pod_level=False), DEFAULT_AMOUNTS)
+        amounts = pod_amounts(pod, self._scored_rules, DEFAULT_AMOUNTS)
         return listed_requests(amounts, self._scored)

@@ -65,7 +65,7 @@ class AmountValues:
 
     def learn(self, rows: Int32s, calls: PluginCalls) -> None:
         """Ask about the unknown amounts of ``rows`` (int32[K]); those that change meanwhile stay unknown."""
-        version, numbers = self._movements.version, self._movements.numbers[rows]
+        version, numbers = self._movements.version, self._movements.numbers.take(rows)
         fresh = not len(self.values)
         self.make_room()
         if numbers.max(initial=0) >= len(self.values):

@@ -109,7 +109,7 @@ class Kept:
 
     def _rank(self) -> None:
         standing = self.standing
-        values = self._amounts.values[self._movements.numbers[: len(standing.open)]]
+        values = self._amounts.values.take(self._movements.numbers[: len(standing.open)])
         fits: Bools = standing.open & (values >= 0)
         base = standing.base
         if standing.scaled and self._passing is None:
