@@ -1,6 +1,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -90,6 +91,23 @@ def test_only_a_full_node_can_be_helped_by_preemption() -> None:
         "m": Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
         "free": Code.SUCCESS,
     }
+
+
+@given(
+    where=st.lists(st.sampled_from(["", "a", "b", "gone"]), max_size=8),
+    others=st.lists(st.booleans(), max_size=8),
+)
+def test_one_pass_over_all_pods_counts_what_a_look_at_each_node_does(
+    where: list[str], others: list[bool]
+) -> None:
+    placed = [
+        make_pod(f"p{at}", node=node, spec={} if at < len(others) and others[at] else OURS)
+        for at, node in enumerate(where)
+    ]
+    view = cluster(make_node("a"), make_node("b"), make_node("c"), *placed)
+    looked = raw_scores(plugin(10), consumer("new"), view)
+    with patch("mooring.plugins.underlay_ip.plugin.FEW_NODES", 0):
+        assert raw_scores(plugin(10), consumer("new"), view) == looked
 
 
 def test_the_most_free_ips_win() -> None:

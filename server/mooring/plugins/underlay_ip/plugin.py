@@ -23,16 +23,17 @@ from mooring.framework import (
     NodeView,
     Normalizer,
     Pod,
+    PodTable,
     PreFilterPlugin,
     PreScorePlugin,
     QueueingHint,
     ReservePlugin,
     Scope,
     ScorePlugin,
-    Snapshot,
     Status,
     Verdicts,
 )
+from mooring.framework.pod_table import UNPLACED
 from mooring.plugins.underlay_ip.args import Consumers, UnderlayIPArgs
 
 REASON_NONE_FREE = "node(s) had no free underlay IP"
@@ -40,6 +41,9 @@ REASON_MASTER = "node(s) were masters, which have no underlay IPs"
 
 MASTER_LABELS = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
 """Nodes with one of these labels are out of scope."""
+
+FEW_NODES = 64
+"""Up to so many nodes, the pods on each are looked at, as when room is sought on one; above, all pods are."""
 
 
 class UnderlayIP(
@@ -94,7 +98,7 @@ class UnderlayIP(
         row = snapshot.nodes.index.get(node_name)
         own = snapshot.pods.get(pod.metadata.uid)
         counted = own is not None and own.row == row
-        if row is None or self._used(snapshot, row) - counted >= self.args.ips_per_node:
+        if row is None or self._used_on(snapshot.pods, row) - counted >= self.args.ips_per_node:
             return Status.unschedulable(REASON_NONE_FREE)
         return SUCCESS
 
@@ -106,12 +110,20 @@ class UnderlayIP(
 
     def _free(self, nodes: NodeView) -> Int64s:
         """int64[K]: the IPs that each node has left; below 0 when it has more pods than IPs."""
-        used = [self._used(nodes.snapshot, row) for row in nodes.rows.tolist()]
-        return self.args.ips_per_node - np.array(used, np.int64)
+        return self.args.ips_per_node - self._used(nodes)
 
-    def _used(self, snapshot: Snapshot, row: int) -> int:
+    def _used(self, nodes: NodeView) -> Int64s:
+        """int64[K]: how many pods on each node use an IP; of many nodes in one pass over all pods."""
+        pods, consumers = nodes.snapshot.pods, self.args.consumers
+        if len(nodes) <= FEW_NODES:
+            return np.array([self._used_on(pods, row) for row in nodes.rows.tolist()], np.int64)
+        records = tuple(pods.records.values())
+        rows = [one.row for one in records if one.row != UNPLACED and uses_ip(one.pod, consumers)]
+        return nodes.take(np.bincount(np.array(rows, np.int64), minlength=nodes.table.capacity))
+
+    def _used_on(self, pods: PodTable, row: int) -> int:
         """How many pods on a row use an IP."""
-        return sum(uses_ip(pod, self.args.consumers) for pod in snapshot.pods.on_row(row))
+        return sum(uses_ip(pod, self.args.consumers) for pod in pods.on_row(row))
 
     def _after_pod(self, pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
         """A pod on a node that is gone, or lost its label, may leave an IP."""
