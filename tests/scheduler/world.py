@@ -192,6 +192,7 @@ class World:
             engine=engine,
             committer=Committer(self.cycle),
             cluster=self.cluster,
+            events=self.cluster,
             leadership=leads,
             gates=Gates(NEWEST, gates),
             observer=Unobserved(),

@@ -164,6 +164,8 @@ def _assemble(
             engine=engine,
             committer=Committer(cycle),
             cluster=cluster,
+            # With requests per second of its own, as kube-scheduler's Events have.
+            events=KubernetesApi(connection.server()),
             leadership=leadership,
             gates=gates,
             observer=observer,

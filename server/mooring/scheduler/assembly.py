@@ -29,7 +29,8 @@ class Surroundings:
     Attributes:
         engine: Decides; its state is followed from now on.
         committer: Commits what was decided.
-        cluster: Where Events, conditions and deletions go.
+        cluster: Where conditions and deletions go.
+        events: Where Events go: a connection of their own, so that they hold up nothing else.
         leadership: Whether anything may be committed.
         gates: Which features of which release are on.
         observer: Takes measurements.
@@ -39,6 +40,7 @@ class Surroundings:
     engine: Engine
     committer: Committer
     cluster: ClusterApi
+    events: ClusterApi
     leadership: Leadership
     gates: Gates
     observer: SchedulerObserver
@@ -56,7 +58,7 @@ def build_scheduler(around: Surroundings, times: BackoffTimes, binders: int) -> 
     wake = Wake()
     engine, cluster, clock, observer = around.engine, around.cluster, around.clock, around.observer
     engine.exclusive = True
-    recorder = EventRecorder(cluster, clock, observer)
+    recorder = EventRecorder(around.events, clock, observer)
     statuses = PodStatusWriter(cluster, clock)
     preemptions = Preemptions(engine.state, cluster, engine.waiting, statuses, recorder, observer, clock)
     queue = SchedulingQueue(
