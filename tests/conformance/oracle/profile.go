@@ -80,7 +80,7 @@ func pickProfile(cfg *config.KubeSchedulerConfiguration, asked string, pod *v1.P
 var gatesMutex sync.RWMutex
 
 // withGates calls decide under a scenario's feature gates.
-func withGates[T any](gates map[string]bool, decide func() (*T, error)) (*T, error) {
+func withGates(gates map[string]bool, decide func() error) error {
 	if len(gates) == 0 {
 		gatesMutex.RLock()
 		defer gatesMutex.RUnlock()
@@ -95,7 +95,7 @@ func withGates[T any](gates map[string]bool, decide func() (*T, error)) (*T, err
 	// Also when it fails, as then some of them are set.
 	defer func() { _ = utilfeature.DefaultMutableFeatureGate.SetFromMap(defaults) }()
 	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {
-		return nil, err
+		return err
 	}
 	return decide()
 }

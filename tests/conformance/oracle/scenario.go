@@ -51,26 +51,23 @@ type scenario struct {
 // strictDecoder refuses unknown and repeated fields, so that a slip of the generator cannot pass as an absent field.
 var strictDecoder = serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 
-func parseScenario(line []byte) (*scenario, error) {
-	s := &scenario{}
-	if err := json.Unmarshal(line, &s.rawScenario); err != nil {
-		return nil, fmt.Errorf("scenario: %w", err)
-	}
+// parse decodes the pod and the objects.
+func (s *scenario) parse() error {
 	if len(s.Steps) == 0 {
 		obj, err := parseObject(s.Pod)
 		if err != nil {
-			return s, fmt.Errorf("pod: %w", err)
+			return fmt.Errorf("pod: %w", err)
 		}
 		pod, ok := obj.(*v1.Pod)
 		if !ok {
-			return s, fmt.Errorf("pod: want a Pod, got %T", obj)
+			return fmt.Errorf("pod: want a Pod, got %T", obj)
 		}
 		s.pod = pod
 	}
 	for i, raw := range s.Objects {
 		obj, err := parseObject(raw)
 		if err != nil {
-			return s, fmt.Errorf("objects[%d]: %w", i, err)
+			return fmt.Errorf("objects[%d]: %w", i, err)
 		}
 		switch typed := obj.(type) {
 		case *v1.Node:
@@ -81,7 +78,7 @@ func parseScenario(line []byte) (*scenario, error) {
 			s.objects = append(s.objects, obj)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // clusterScoped are the kinds that have no namespace.
