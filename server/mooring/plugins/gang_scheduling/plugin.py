@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from mooring.framework import (
     SUCCESS,
     Code,
     CycleState,
     HintedEvent,
+    Part,
     PermitPlugin,
     Pod,
     PodsToActivate,
@@ -33,6 +34,12 @@ class GangScheduling(PreEnqueuePlugin[None], PermitPlugin[None]):
 
     name = "GangScheduling"
     reads = (PodGroup,)
+
+    def sign(self, pod: Pod) -> Hashable | None:
+        return () if pod.group is None else None
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS
