@@ -79,13 +79,16 @@ class ControlPlane:
 
     def bindings(self) -> list[tuple[str, str]]:
         """(user, pod name) of every Binding that the API server accepted so far, in order."""
-        lines = (self.directory / "audit.log").read_text().splitlines()
-        events = [json.loads(line) for line in lines]
         return [
             (event["user"]["username"], event["objectRef"]["name"])
-            for event in events
+            for event in self.audited()
             if event["responseStatus"]["code"] == 201
         ]
+
+    def audited(self) -> list[dict[str, Any]]:
+        """What the API server has written down so far, in order; a line that it is writing is left out."""
+        text = (self.directory / "audit.log").read_text()
+        return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
     def process(self, name: str) -> Process:
         """The running program of that name: ``etcd``, ``kube-apiserver``."""
