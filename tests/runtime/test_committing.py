@@ -241,8 +241,13 @@ def test_a_node_that_no_longer_has_room_is_refused() -> None:
 def test_bind_concurrent_same_pod() -> None:
     """A11: many callers, several nodes, one pod; exactly one node wins, every round."""
     reserved: list[str] = []
-    plugin = hooked("reserve", lambda pod: reserved.append(pod.metadata.uid))
-    with committing(plugin, nodes=[f"n{at}" for at in range(16)]) as world:
+
+    def reserve(pod: Pod) -> None:
+        reserved.append(pod.metadata.uid)
+        # Long enough for the other callers to come by.
+        time.sleep(0.01)
+
+    with committing(hooked("reserve", reserve), nodes=[f"n{at}" for at in range(16)]) as world:
         pods = world.add(*(manifest(f"p{at}") for at in range(8)))
         with ThreadPoolExecutor(64) as callers:
             for pod in pods:
