@@ -240,14 +240,14 @@ def test_a_node_that_no_longer_has_room_is_refused() -> None:
 
 def test_bind_concurrent_same_pod() -> None:
     """A11: many callers, several nodes, one pod; exactly one node wins, every round."""
-    reserved: list[str] = []
+    prepared: list[str] = []
 
-    def reserve(pod: Pod) -> None:
-        reserved.append(pod.metadata.uid)
+    def prepare(pod: Pod) -> None:
+        prepared.append(pod.metadata.uid)
         # Long enough for the other callers to come by.
         time.sleep(0.01)
 
-    with committing(hooked("reserve", reserve), nodes=[f"n{at}" for at in range(16)]) as world:
+    with committing(hooked("pre_bind", prepare), nodes=[f"n{at}" for at in range(16)]) as world:
         pods = world.add(*(manifest(f"p{at}") for at in range(8)))
         with ThreadPoolExecutor(64) as callers:
             for pod in pods:
@@ -255,7 +255,7 @@ def test_bind_concurrent_same_pod() -> None:
                 assert ended.count(BindOutcome.BOUND) == 1
                 assert ended.count(BindOutcome.ALREADY_BOUND) == 3
                 assert ended.count("POD_BOUND_ELSEWHERE") == 60
-        assert sorted(reserved) == sorted(pod.metadata.uid for pod in pods)
+        assert sorted(prepared) == sorted(pod.metadata.uid for pod in pods)
         world.settle()
         world.check(room=10)
 
