@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -156,7 +157,7 @@ def test_bind_429(fake: FakeApiServer, retry_after: int | None) -> None:
     assert binder_for(fake).bind(POD, "n") is BindOutcome.BOUND
     times = [entry.call.at for entry in fake.history.bindings()]
     assert len(times) == 3
-    assert all(later - earlier >= 0.9 for earlier, later in zip(times, times[1:], strict=False))
+    assert all(later - earlier >= 0.9 for earlier, later in pairwise(times))
 
 
 def test_bind_429_for_longer_than_there_is_time_is_known_not_to_be_bound(fake: FakeApiServer) -> None:

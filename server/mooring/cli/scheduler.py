@@ -141,14 +141,12 @@ def _assemble(
     connection = Connection.of(args, configuration)
     server = connection.server()
     gates = Gates(KubeVersion.parse(args.kube_version), args.feature_gates)
-    state = State(rules=ResourceRules.of(gates))
-    cluster = KubernetesApi(server)
-    failed = threading.Event()
+    cluster, failed = KubernetesApi(server), threading.Event()
     election = _election(configuration, connection, failed, stop)
     engine = build_engine(
         configuration,
         registry,
-        state,
+        state := State(rules=ResourceRules.of(gates)),
         KubernetesBinder(server, election),
         kube_version=args.kube_version,
         feature_gates=args.feature_gates,
