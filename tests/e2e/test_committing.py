@@ -67,8 +67,8 @@ class World:
     def bind(self, item: Manifest, node_name: str) -> str:
         """How it ended: the outcome, or the reason of the error."""
         try:
-            names = {value: name for name, value in scheduling.BindOutcome.items()}
-            return names[self.client.bind(item, node_name)].removeprefix("BIND_OUTCOME_")
+            outcome = self.client.bind(item, node_name)
+            return scheduling.BindOutcome.Name(outcome).removeprefix("BIND_OUTCOME_")
         except grpc.RpcError as error:
             details = {item.key: item.value for item in error.trailing_metadata()}["grpc-status-details-bin"]
             assert isinstance(details, bytes)
