@@ -247,18 +247,24 @@ class Stubs:
 @contextmanager
 def served(backend: Backend) -> Iterator[Stubs]:
     """The backend behind a real server on a port."""
-    services = Servicers.of(backend).services()
-    server = build(services, QUIET, metrics=backend.metrics, slots=backend.slots, ready=lambda: "")
-    server.start()
     options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+    with listening(backend) as address, grpc.insecure_channel(address, options) as channel:
+        yield Stubs(
+            SchedulingServiceStub(channel),
+            ClusterServiceStub(channel),
+            PluginServiceStub(channel),
+            channel,
+        )
+
+
+@contextmanager
+def listening(backend: Backend, **changes: Any) -> Iterator[str]:
+    """The address of a real server over the backend, with other options where ``changes`` says so."""
+    services, options = Servicers.of(backend).services(), replace(QUIET, **changes)
+    server = build(services, options, metrics=backend.metrics, slots=backend.slots, ready=lambda: "")
+    server.start()
     try:
-        with grpc.insecure_channel(server.address, options) as channel:
-            yield Stubs(
-                SchedulingServiceStub(channel),
-                ClusterServiceStub(channel),
-                PluginServiceStub(channel),
-                channel,
-            )
+        yield server.address
     finally:
         server.stop()
 

@@ -1,6 +1,7 @@
 """Reserve and Unreserve: the tables of the contract, and what Bind and Schedule make of a reservation."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -8,11 +9,16 @@ import pytest
 
 from mooring.framework import SUCCESS, CycleState, Pod, ReservePlugin, Status
 from mooring.framework.errors import UnavailableError
+from mooring.service.tls import TlsFiles
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import PodReference
-from tests.service.backends import WAYS, direct, named, refused, sent, statuses_code, world
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from tests.certificates import Authority
+from tests.service.backends import WAYS, direct, listening, named, refused, sent, statuses_code, world
 from tests.service.fakes import PodsOnly, RecordingBinder
+from tests.service.harness import LONG
+from tests.service.test_access import as_client
 from tests.service.test_schedule import batch, chosen, columns, verdicts
 
 NODES = (make_node("a"), make_node("b"))
@@ -159,6 +165,27 @@ def test_a_forged_unreserve_frees_nobodys_place(request_: pb.UnreserveRequest, p
         assert len(w.backend.committer.reservations) == 1
     assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
     assert [field for field, _ in failure.violations] == [path]
+
+
+def test_who_reserved_a_place_is_read_from_the_certificate(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    shown = authority.issue("server")
+    files = TlsFiles(shown.certificate, shown.key, client_ca=authority.certificate)
+    names = ("owner", "other")
+    with (
+        world(*NODES) as w,
+        listening(w.backend, tls=files, allow_clients=frozenset(names)) as address,
+        as_client(address, authority, authority.issue("owner")) as owner,
+        as_client(address, authority, authority.issue("other")) as other,
+    ):
+        owns, tries = SchedulingServiceStub(owner), SchedulingServiceStub(other)
+        assert statuses_code(owns.Reserve(reserve(sent(make_pod("p"))), timeout=LONG).status) == "SUCCESS"
+        failure = refused(lambda: tries.Unreserve(unreserve("p"), timeout=LONG))
+        assert failure.code is grpc.StatusCode.PERMISSION_DENIED
+        assert "was reserved by somebody else" in failure.text
+        assert len(w.backend.committer.reservations) == 1
+        assert owns.Unreserve(unreserve("p"), timeout=LONG).released
+        assert len(w.backend.committer.reservations) == 0
 
 
 def test_a_place_whose_binding_may_have_happened_is_kept() -> None:
