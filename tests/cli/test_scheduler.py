@@ -7,32 +7,16 @@ import socket
 import ssl
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import BIN, Started, call, program, write_config
+from tests.cli.commands import call, write_config
+from tests.cli.schedulers import MINE, QUICK, ended, lease, node_of, pending, scheduler, wait_for
 from tests.fake_api_server import FakeApiServer
-
-MINE = {"schedulerName": "mine"}
-QUICK = ["--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s"]
-QUICK += ["--leader-elect-retry-period=200ms"]
-LONGEST_SECONDS = 60.0
-
-
-def wait_for(condition: Callable[[], Any], what: str) -> None:
-    """The limit only bounds how long a broken run hangs."""
-    end = time.monotonic() + LONGEST_SECONDS
-    while not condition():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.02)
-
-
-def pending(name: str, **spec: Any) -> dict[str, Any]:
-    return pod_manifest(name, spec={"schedulerName": "mine", **spec})
 
 
 @pytest.fixture
@@ -40,32 +24,6 @@ def fake() -> Iterator[FakeApiServer]:
     with FakeApiServer() as running:
         running.add(node_manifest("a"), node_manifest("b"))
         yield running
-
-
-def scheduler(fake: FakeApiServer, folder: Path, *flags: str) -> Any:
-    config = write_config(folder / "config.yaml", MINE, clientConnection={"qps": 5000, "burst": 5000})
-    source = f"kubernetes:{fake.kubeconfig(folder / 'kubeconfig')}"
-    command = [BIN / "mooring", "scheduler", "--config", config, "--source", source]
-    command += ["--bind-address=127.0.0.1", "--secure-port=0", *flags]
-    return program(folder, *command)
-
-
-def node_of(fake: FakeApiServer, name: str) -> str:
-    found = fake.get("Pod", name)
-    assert found is not None
-    node: str = found["spec"].get("nodeName", "")
-    return node
-
-
-def lease(fake: FakeApiServer) -> dict[str, Any]:
-    found = fake.get("Lease", "mooring", "kube-system")
-    assert found is not None
-    spec: dict[str, Any] = found["spec"]
-    return spec
-
-
-def ended(started: Started) -> int:
-    return started.process.wait(LONGEST_SECONDS)
 
 
 def test_pods_are_bound_and_sigterm_ends_it_in_order(fake: FakeApiServer, tmp_path: Path) -> None:

@@ -19,6 +19,12 @@ from mooring.cluster.sources.kubernetes.wire import UNREADABLE, GoneError
 from mooring.cluster.state import State
 from mooring.framework.errors import MooringError
 from mooring.framework.node_table import CPU_ROW
+from tests.cluster.breaking import (
+    gone_as_a_status,
+    gone_at_the_start,
+    gone_midway,
+    gone_while_paging,
+)
 from tests.cluster.following import QUICK, Following, following, held, node, pod, until
 from tests.fake_api_server import Answer, Cut, FakeApiServer, Hang, event_line
 
@@ -61,32 +67,6 @@ def test_watch_silent_drop(fake: FakeApiServer, timers: Timers) -> None:
         until(lambda: len(fake.history.all("WATCH", "/pods")) > opened, "a new watch")
         fake.faults.silent = False
         live.wait_equal()
-
-
-def gone_at_the_start(live: Following) -> None:
-    live.fake.stop()
-    live.fake.add(pod("later"))
-    live.fake.remove("Pod", "p0")
-    live.fake.store.compact()
-    live.fake.start()
-
-
-def gone_as_a_status(live: Following) -> None:
-    live.fake.faults.on("WATCH", "/pods$", Answer(410), times=1)
-    live.fake.cut()
-
-
-def gone_midway(live: Following) -> None:
-    status = {"kind": "Status", "code": 410, "message": "too old"}
-    live.fake.faults.edit = lambda *_: [event_line("ERROR", status)]
-    live.fake.add(pod("later"))
-    until(lambda: live.reflector("Pod").lists > 1, "the second list")
-    live.fake.faults.clear()
-
-
-def gone_while_paging(live: Following) -> None:
-    live.fake.faults.on("GET", "/pods$", Answer(410), times=1, when=lambda call: "continue" in call.query)
-    gone_as_a_status(live)
 
 
 @pytest.mark.parametrize(

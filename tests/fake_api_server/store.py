@@ -122,6 +122,11 @@ class Store:
         remaining = max(len(items) - end, 0)
         return Page(version, items[start:end], end if remaining else 0, remaining)
 
+    def log(self, plural: str) -> list[Event]:
+        """Every change since the last compaction, oldest first."""
+        with self.changed:
+            return [event for event in self._log if event.plural == plural]
+
     def compact(self) -> None:
         """Forgets every change so far, and the lists that are being paged through."""
         with self.changed:

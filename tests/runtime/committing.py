@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,8 +17,19 @@ from mooring.cluster.decoding import decode_pod, from_manifest
 from mooring.cluster.kinds import KINDS
 from mooring.cluster.state import State
 from mooring.config import from_document
-from mooring.framework import BindOutcome, Leadership, Plugin, Pod
-from mooring.framework.errors import MooringError
+from mooring.framework import (
+    SUCCESS,
+    BindOutcome,
+    CycleState,
+    Leadership,
+    PermitPlugin,
+    Plugin,
+    Pod,
+    PreBindPlugin,
+    ReservePlugin,
+    Status,
+)
+from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.framework.handle import Unchallenged
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
@@ -34,6 +45,9 @@ from .fakes import profile, registry_of
 
 ROOM = "example.com/ip"
 """A resource of which every pod of these tests takes one."""
+
+BINDING = "/binding$"
+"""The path of a binding ends like this."""
 
 UNKNOWN = ("API_SERVER_UNAVAILABLE", "DEADLINE_EXCEEDED")
 """Reasons of errors after which the pod may be bound."""
@@ -111,9 +125,7 @@ class World:
                 assert where.get(uid) == node, f"I3: {uid} was said to be on {node}"
             elif ended not in UNKNOWN:
                 assert where.get(uid) != node or self._bound_otherwise(uid, node), f"I3: {uid}, {ended}"
-        pods = self.fake.all("Pod")
-        taken = Counter(pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName"))
-        assert all(count <= room for count in taken.values()), "I2: more than there is room"
+        assert most_at_once(self.fake) <= room, "I2: more than there is room"
         assert len(self.committer.reservations) == 0, "I4: reservations left"
         records = self.state.snapshot.pods.records
         assert not [uid for uid, record in records.items() if record.assumed], "I4: assumptions left"
@@ -161,6 +173,84 @@ def committing(
             yield World(fake, state, engine, cycle)
         finally:
             cycle.stop()
+
+
+class Late:
+    """A caller who waits for so many seconds."""
+
+    plugin = extension_point = ""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def check(self) -> None:
+        if time.monotonic() > self._end:
+            raise DeadlineExceededError("nobody waits any more")
+
+
+def hooked(point: str, do: Callable[[Pod], Status | None]) -> type[Plugin[Any]]:
+    """A plugin that does something at ``reserve`` or ``pre_bind``."""
+
+    class Hooked(ReservePlugin[None], PreBindPlugin[None]):
+        name = "Hooked"
+
+        def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+            return (do(pod) if point == "reserve" else None) or SUCCESS
+
+        def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+            if point == "unreserve":
+                do(pod)
+
+        def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+            return (do(pod) if point == "pre_bind" else None) or SUCCESS
+
+    return Hooked
+
+
+def failing(point: str, way: str, released: list[str]) -> type[Plugin[Any]]:
+    """A plugin that ``refuses`` or ``raises`` at ``point``, and notes by UID what it is told to release."""
+
+    class Failing(ReservePlugin[None], PermitPlugin[None], PreBindPlugin[None]):
+        name = "Failing"
+
+        def _answer(self, at: str) -> Status:
+            if at != point:
+                return SUCCESS
+            if way == "raises":
+                raise RuntimeError("broken")
+            return Status.unschedulable("no")
+
+        def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+            return self._answer("reserve")
+
+        def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+            released.append(pod.metadata.uid)
+
+        def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
+            return self._answer("permit"), 0.0
+
+        def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+            return self._answer("pre_bind")
+
+    return Failing
+
+
+def most_at_once(fake: FakeApiServer) -> int:
+    """How many pods the fullest node had at any moment, from the log of all changes."""
+    on_node: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    most = 0
+    for change in fake.store.log("pods"):
+        for data in filter(None, (change.before, change.data)):
+            on_node[_node_of(data)].discard(change.key)
+        if change.type != "DELETED" and (node := _node_of(change.data)):
+            on_node[node].add(change.key)
+            most = max(most, len(on_node[node]))
+    return most
+
+
+def _node_of(pod: bytes) -> str:
+    name: str = json.loads(pod)["spec"].get("nodeName", "")
+    return name
 
 
 def until(holds: Callable[[], bool], seconds: float = 10.0) -> None:

@@ -5,66 +5,27 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from mooring.framework import (
-    SUCCESS,
     BindOutcome,
     Code,
     CycleState,
     PermitPlugin,
-    Plugin,
     Pod,
-    PreBindPlugin,
-    ReservePlugin,
     Status,
 )
-from mooring.framework.errors import DeadlineExceededError, MooringError
+from mooring.framework.errors import MooringError
 from mooring.runtime.engine import all_rows
 from mooring.runtime.reservations import Stage
 from mooring.testing import make_node
 from tests.fake_api_server import Answer, Cut, Hang
 from tests.fake_api_server.faults import Action
 
-from .committing import ROOM, World, committing, manifest, until
-
-BINDING = "/binding$"
-
-
-class Late:
-    """A caller who waits for so many seconds."""
-
-    plugin = extension_point = ""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    def check(self) -> None:
-        if time.monotonic() > self._end:
-            raise DeadlineExceededError("nobody waits any more")
-
-
-def hooked(point: str, do: Callable[[Pod], Status | None]) -> type[Plugin[Any]]:
-    """A plugin that does something at ``reserve`` or ``pre_bind``."""
-
-    class Hooked(ReservePlugin[None], PreBindPlugin[None]):
-        name = "Hooked"
-
-        def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-            return (do(pod) if point == "reserve" else None) or SUCCESS
-
-        def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-            if point == "unreserve":
-                do(pod)
-
-        def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-            return (do(pod) if point == "pre_bind" else None) or SUCCESS
-
-    return Hooked
+from .committing import BINDING, ROOM, Late, committing, failing, hooked, manifest, until
 
 
 def test_bind_response_lost() -> None:
@@ -313,30 +274,7 @@ def test_ip_churn_1to1() -> None:
 def test_reserve_every_exit(point: str, way: str) -> None:
     """D3: a failure at each step gives everything back, exactly once."""
     released: list[str] = []
-
-    class Failing(ReservePlugin[None], PermitPlugin[None], PreBindPlugin[None]):
-        name = "Failing"
-
-        def _answer(self, at: str) -> Status:
-            if at != point:
-                return SUCCESS
-            if way == "raises":
-                raise RuntimeError("broken")
-            return Status.unschedulable("no")
-
-        def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-            return self._answer("reserve")
-
-        def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-            released.append(pod.metadata.uid)
-
-        def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
-            return self._answer("permit"), 0.0
-
-        def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-            return self._answer("pre_bind")
-
-    with committing(Failing) as world:
+    with committing(failing(point, way, released)) as world:
         (pod,) = world.add(manifest("p"))
         if point == "bind":
             world.fake.faults.on("POST", BINDING, Answer(403 if way == "refuses" else 422))
@@ -484,11 +422,7 @@ def test_the_checker_sees_what_it_is_for() -> None:
         world.outcomes.append(("uid-p", "b", BindOutcome.BOUND))
         with pytest.raises(AssertionError, match="I3"):
             world.check(room=1)
-        _forget(world)
+        world.outcomes.clear()
         assert world.committer.reserve(world.add(manifest("q"))[0], "b", world.engine.profile()).ok
         with pytest.raises(AssertionError, match="I4"):
             world.check(room=1)
-
-
-def _forget(world: World) -> None:
-    world.outcomes.clear()

@@ -2,42 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections import Counter
-from pathlib import Path
-
-from tests.fake_api_server import Answer, Call, FakeApiServer
-
-from .committing import manifest
-from .killed import EACH, NODES, POINTS
-
-ROOT = Path(__file__).resolve().parents[2]
+from .killed import POINTS
+from .killing import kill_at
 
 
 def test_bind_kill9() -> None:
-    """Every pod is bound exactly once at the end, and no node ever has more than it takes."""
-    with FakeApiServer() as fake:
-        fake.add(*(manifest(f"p{at}") for at in range(NODES * EACH)))
-        # Answers are lost and the first look at the pod fails: outcomes stay unknown for a while.
-        looked: set[str] = set()
-
-        def first_look(call: Call) -> bool:
-            known = call.path in looked
-            looked.add(call.path)
-            return not known
-
-        fake.faults.on("POST", "[37]/binding$", Answer(503, after=True))
-        fake.faults.on("GET", "[37]$", Answer(503), when=first_look)
-        ended = subprocess.run(
-            [sys.executable, "-m", "tests.runtime.killed", fake.url, *POINTS],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert ended.returncode == 0, ended.stdout + ended.stderr
-        accepted = list(fake.history.accepted_bindings())
-        assert len(accepted) == len({uid for uid, _, _ in accepted}) == NODES * EACH
-        assert set(Counter(node for _, node, _ in accepted).values()) == {EACH}
+    kill_at(POINTS)

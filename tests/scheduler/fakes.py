@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mooring.framework import HintedEvent, Pod, Status
-from mooring.scheduler.queue import Gate, QueuedPod, QueueingRules, SchedulingQueue
+from mooring.framework import (
+    SUCCESS,
+    ActionType,
+    ClusterEvent,
+    CycleState,
+    EventResource,
+    FilterPlugin,
+    HintedEvent,
+    NodeInfo,
+    Pod,
+    Status,
+)
+from mooring.scheduler.queue import Gate, QueuedPod, QueueingRules, Rejection, SchedulingQueue
 
 SCHEDULER = "default-scheduler"
+NODE_ADDED = ClusterEvent(EventResource.NODE, ActionType.ADD)
+FIT = Rejection(frozenset({"Fit"}))
+HEARS_NODES = {"Fit": [HintedEvent(NODE_ADDED)]}
 
 
 class FakeClock:
@@ -44,3 +58,34 @@ def new_queue(
     """A queue of one profile, with these plugins."""
     asked = [Gate(plugin, ask) for plugin, ask in (gates or {}).items()]
     return SchedulingQueue({SCHEDULER: QueueingRules(asked, events or {})}, by_priority, clock, **options)
+
+
+def popped(queue: SchedulingQueue) -> QueuedPod:
+    item = queue.pop()
+    assert item is not None
+    return item
+
+
+def refuse(queue: SchedulingQueue, rejection: Rejection = FIT) -> QueuedPod:
+    item = popped(queue)
+    queue.give_back(item, rejection)
+    return item
+
+
+def seconds_until_active(queue: SchedulingQueue, clock: FakeClock) -> float:
+    began = clock.time
+    while not queue.counts()["active"]:
+        clock.advance(0.25)
+        queue.flush()
+    return clock.time - began
+
+
+class Poisoned(FilterPlugin[None]):
+    """Fails for pods whose name begins with poison."""
+
+    name = "Poisoned"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
+        if pod.metadata.name.startswith("poison"):
+            raise RuntimeError("boom")
+        return SUCCESS

@@ -16,34 +16,17 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import UnavailableError
-from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
+from mooring.scheduler.queue import Rejection, SchedulingQueue
 from mooring.testing import make_pod
 
-from .fakes import FakeClock, new_queue
+from .fakes import FIT, HEARS_NODES, NODE_ADDED, FakeClock, new_queue, popped, refuse, seconds_until_active
 
-NODE_ADDED = ClusterEvent(EventResource.NODE, ActionType.ADD)
 NODE_RELABELLED = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)
 POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 
 
 def raising(*_: object) -> QueueingHint:
     raise RuntimeError("broken")
-
-
-FIT = Rejection(frozenset({"Fit"}))
-HEARS_NODES = {"Fit": [HintedEvent(NODE_ADDED)]}
-
-
-def popped(queue: SchedulingQueue) -> QueuedPod:
-    item = queue.pop()
-    assert item is not None
-    return item
-
-
-def refuse(queue: SchedulingQueue, rejection: Rejection = FIT) -> QueuedPod:
-    item = popped(queue)
-    queue.give_back(item, rejection)
-    return item
 
 
 def names(queue: SchedulingQueue) -> list[str]:
@@ -80,14 +63,6 @@ class TestOrder:
         queue.add(old)
         queue.update(old, new)
         assert names(queue) == ["b", "a"]
-
-
-def seconds_until_active(queue: SchedulingQueue, clock: FakeClock) -> float:
-    began = clock.time
-    while not queue.counts()["active"]:
-        clock.advance(0.25)
-        queue.flush()
-    return clock.time - began
 
 
 class TestBackoff:

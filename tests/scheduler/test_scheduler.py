@@ -10,8 +10,6 @@ import pytest
 from mooring.framework import (
     SUCCESS,
     CycleState,
-    FilterPlugin,
-    NodeInfo,
     PermitPlugin,
     Pod,
     PreBindPlugin,
@@ -25,6 +23,7 @@ from mooring.framework.errors import (
 )
 from mooring.testing import make_node, make_pod
 
+from .fakes import Poisoned
 from .world import World
 
 SMALL = {"cpu": "1", "pods": 10}
@@ -32,17 +31,6 @@ SMALL = {"cpu": "1", "pods": 10}
 
 def asking(name: str, cpu: str = "600m", **fields: Any) -> Pod:
     return make_pod(name, requests={"cpu": cpu}, **fields)
-
-
-class Poisoned(FilterPlugin[None]):
-    """Fails for pods whose name begins with poison."""
-
-    name = "Poisoned"
-
-    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
-        if pod.metadata.name.startswith("poison"):
-            raise RuntimeError("boom")
-        return SUCCESS
 
 
 class TestBinding:

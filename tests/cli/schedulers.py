@@ -1,0 +1,55 @@
+"""`mooring scheduler` as a process over the fake API server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mooring.testing.builders import pod_manifest
+from tests.cli.commands import BIN, Started, program, write_config
+from tests.fake_api_server import FakeApiServer
+
+MINE = {"schedulerName": "mine"}
+QUICK = ["--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s"]
+QUICK += ["--leader-elect-retry-period=200ms"]
+LONGEST_SECONDS = 60.0
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> None:
+    """The limit only bounds how long a broken run hangs."""
+    end = time.monotonic() + LONGEST_SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+def pending(name: str, **spec: Any) -> dict[str, Any]:
+    return pod_manifest(name, spec={"schedulerName": "mine", **spec})
+
+
+def scheduler(fake: FakeApiServer, folder: Path, *flags: str) -> Any:
+    config = write_config(folder / "config.yaml", MINE, clientConnection={"qps": 5000, "burst": 5000})
+    source = f"kubernetes:{fake.kubeconfig(folder / 'kubeconfig')}"
+    command = [BIN / "mooring", "scheduler", "--config", config, "--source", source]
+    command += ["--bind-address=127.0.0.1", "--secure-port=0", *flags]
+    return program(folder, *command)
+
+
+def node_of(fake: FakeApiServer, name: str) -> str:
+    found = fake.get("Pod", name)
+    assert found is not None
+    node: str = found["spec"].get("nodeName", "")
+    return node
+
+
+def lease(fake: FakeApiServer) -> dict[str, Any]:
+    found = fake.get("Lease", "mooring", "kube-system")
+    assert found is not None
+    spec: dict[str, Any] = found["spec"]
+    return spec
+
+
+def ended(started: Started) -> int:
+    return started.process.wait(LONGEST_SECONDS)

@@ -1,0 +1,32 @@
+"""The ways in which a server tells that it has forgotten what a watch wants to hear: 410, in both forms."""
+
+from __future__ import annotations
+
+from tests.cluster.following import Following, pod, until
+from tests.fake_api_server import Answer, event_line
+
+
+def gone_at_the_start(live: Following) -> None:
+    live.fake.stop()
+    live.fake.add(pod("later"))
+    live.fake.remove("Pod", "p0")
+    live.fake.store.compact()
+    live.fake.start()
+
+
+def gone_as_a_status(live: Following) -> None:
+    live.fake.faults.on("WATCH", "/pods$", Answer(410), times=1)
+    live.fake.cut()
+
+
+def gone_midway(live: Following) -> None:
+    status = {"kind": "Status", "code": 410, "message": "too old"}
+    live.fake.faults.edit = lambda *_: [event_line("ERROR", status)]
+    live.fake.add(pod("later"))
+    until(lambda: live.reflector("Pod").lists > 1, "the second list")
+    live.fake.faults.clear()
+
+
+def gone_while_paging(live: Following) -> None:
+    live.fake.faults.on("GET", "/pods$", Answer(410), times=1, when=lambda call: "continue" in call.query)
+    gone_as_a_status(live)
