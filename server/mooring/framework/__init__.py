@@ -49,6 +49,7 @@ from mooring.framework.objects import Node, Pod, Taint, Toleration
 from mooring.framework.pod_table import PodTable
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.framework.releases import Gates, KubeVersion
+from mooring.framework.remedy import Remedy
 from mooring.framework.state import ClusterState
 from mooring.framework.status import SUCCESS, Code, Status
 from mooring.framework.verdicts import Verdicts
@@ -112,6 +113,7 @@ __all__ = [
     "QueueSortPlugin",
     "QueueingHint",
     "RefusedNodes",
+    "Remedy",
     "ReservePlugin",
     "Scope",
     "ScorePlugin",

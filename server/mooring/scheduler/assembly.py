@@ -29,7 +29,7 @@ class Surroundings:
     Attributes:
         engine: Decides; its state is followed from now on.
         committer: Commits what was decided.
-        cluster: Where conditions and deletions go.
+        cluster: Where conditions, deletions and proposed changes go.
         events: Where Events go: a connection of their own, so that they hold up nothing else.
         leadership: Whether anything may be committed.
         gates: Which features of which release are on.
@@ -83,6 +83,7 @@ def build_scheduler(around: Surroundings, times: BackoffTimes, binders: int) -> 
         changes=changes,
         failures=failures,
         preemptions=preemptions,
+        cluster=cluster,
         recorder=recorder,
         leadership=around.leadership,
         observer=observer,

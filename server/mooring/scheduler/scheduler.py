@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from mooring.framework import Clock, Leadership, Pod, PodsToActivate
+from mooring.framework import Clock, ClusterApi, Leadership, Pod, PodsToActivate
 from mooring.framework.interface import PreemptingPlugin
 from mooring.runtime.choice import Choice
 from mooring.runtime.engine import Engine, all_rows
@@ -28,6 +28,7 @@ from mooring.scheduler.observer import SchedulerObserver
 from mooring.scheduler.preemption import Preemptions
 from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
 from mooring.scheduler.recorder import EventRecorder, Note
+from mooring.scheduler.remedies import carry_out
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class Parts:
         changes: What the queue is told of.
         failures: What happens to pods that got no node.
         preemptions: Makes room.
+        cluster: Where proposed changes are made.
         recorder: Where people read of it.
         leadership: Whether anything may be committed.
         observer: Takes measurements.
@@ -61,6 +63,7 @@ class Parts:
     changes: Changes
     failures: FailureHandler
     preemptions: Preemptions
+    cluster: ClusterApi
     recorder: EventRecorder
     leadership: Leadership
     observer: SchedulerObserver
@@ -252,6 +255,7 @@ class Scheduler:
     def _no_node(self, attempt: _Attempt, choice: Choice) -> Failure:
         """Why no node takes the pod; makes room where that helps."""
         evaluation, pod = choice.evaluation, attempt.pod
+        carry_out(evaluation, self._parts.cluster)
         plugin = _preempting(attempt.profile)
         could = plugin and len(evaluation.rows)
         if not could or not (evaluation.post_filter.ok or pod.status.nominated_node_name):

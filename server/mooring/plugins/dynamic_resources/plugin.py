@@ -26,6 +26,7 @@ from mooring.framework import (
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreFilterResult,
+    Remedy,
     ReservePlugin,
     Scope,
     ScorePlugin,
@@ -42,6 +43,7 @@ from mooring.plugins.dynamic_resources.allocation import allocation_of
 from mooring.plugins.dynamic_resources.allocator import AllocationError, ClaimToAllocate
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import EvaluationError
+from mooring.plugins.dynamic_resources.deallocating import deallocation_for
 from mooring.plugins.dynamic_resources.extended import ExtendedResources, extended_resources_of
 from mooring.plugins.dynamic_resources.hints import events
 from mooring.plugins.dynamic_resources.inventory import Inventory, take_stock
@@ -192,19 +194,17 @@ class DynamicResources(
         return REASON_UNAVAILABLE if unavailable else SUCCESS
 
     def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
-        """Names the claim that kube-scheduler would deallocate; deallocating is left to it."""
+        """Proposes to take its devices from a claim that has them where the pod doesn't fit."""
         note = state.get(self.name, Note)
         if note is None:
             return Status.error("not found")
         if not note.claims and note.extended is None:
             return Status.unschedulable("no new claims to deallocate")
-        for index in sorted(note.unavailable):
-            claim = note.claims[index]
-            users = {user.uid for user in claim.status.reserved_for}
-            if len(claim.status.reserved_for) <= 1 and users <= {pod.metadata.uid}:
-                name = f"{claim.metadata.namespace}/{claim.metadata.name}"
-                return Status.unschedulable(f"ResourceClaim {name} could be deallocated")
-        return Status.unschedulable("still not schedulable")
+        remedy = deallocation_for(note, pod)
+        if remedy is None:
+            return Status.unschedulable("still not schedulable")
+        state.write(Remedy, remedy)
+        return Status.unschedulable(remedy.proposal)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         note = state.read(self.name, Note)

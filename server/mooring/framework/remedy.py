@@ -1,0 +1,26 @@
+"""What a PostFilter plugin would change at the API server for a pod that no node takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mooring.framework.cluster_api import ClusterApi
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A change that may let a refused pod fit.
+
+    A PostFilter plugin writes it to the CycleState, under this class, and says ``proposal``. The second
+    scheduler carries it out; a dry run, which asks the plugin in the same way, changes nothing.
+
+    Attributes:
+        proposal: The reason in the plugin's status.
+        done: What is said instead once it is carried out.
+        carry_out: Makes the change; raises MooringErrors.
+    """
+
+    proposal: str
+    done: str
+    carry_out: Callable[[ClusterApi], object]
