@@ -67,6 +67,7 @@ FAMILIES: dict[str, Family] = {
     "devices-selectors": dynamic_resources.selectors,
     "devices-extended": dynamic_resources.extended,
     "devices-everything": dynamic_resources.everything,
+    "devices-switched": dynamic_resources.switched,
     "nominations": nominations.nominations,
     "nominations-own": nominations.own,
     "preemption": preemption.preemption,
@@ -79,7 +80,8 @@ SINCE = {
     "resources-pod-level-resize": "1.35",
     "declared-features": "1.35",
     "gangs": "1.36",
-    **{name: "1.36" for name in FAMILIES if name.startswith("devices")},
+    **{name: "1.34" for name in FAMILIES if name.startswith("devices")},
+    "devices-extended": "1.36",
 }
 """Families whose fields or feature gates older releases do not know."""
 

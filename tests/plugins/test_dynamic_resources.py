@@ -320,9 +320,14 @@ def test_devices_stand_for_extended_resources(
 @pytest.mark.parametrize(
     ("kube", "gates", "named"),
     [
-        pytest.param("1.35", {}, "devices of Kubernetes 1.35", id="older release"),
         pytest.param(
-            "1.36", {"DRADeviceTaints": False}, "the feature gate DRADeviceTaints=false", id="feature gate"
+            "1.33", {"DynamicResourceAllocation": True}, "devices of Kubernetes 1.33", id="older release"
+        ),
+        pytest.param(
+            "1.35", {"DRADeviceTaints": True}, "the feature gate DRADeviceTaints=true", id="before its time"
+        ),
+        pytest.param(
+            "1.36", {"DRAListTypeAttributes": True}, "the feature gate DRAListTypeAttributes=true", id="alpha"
         ),
     ],
 )
@@ -330,6 +335,77 @@ def test_settings_that_are_not_proven_are_refused(kube: str, gates: dict[str, bo
     plugin = make(DynamicResources, kube=kube, gates=gates)
     status = plugin.pre_filter(CycleState(), pod_with("c"), view(claim("c")))
     assert status == Status.unresolvable(REFUSED.format(named))
+
+
+WITHOUT_LIMIT: Manifest = {"allowMultipleAllocations": True}
+UNREADY: Manifest = {"bindingConditions": ["ready"], "bindingFailureConditions": ["failed"]}
+HALF = {"resourceSliceCount": 2}
+
+
+@pytest.mark.parametrize(
+    ("gate", "asked", "announced", "when_off"),
+    [
+        pytest.param(
+            "DRADeviceTaints", [exactly()], slice_of("a", TAINTED), Status(), id="taints are ignored"
+        ),
+        pytest.param(
+            "DRADeviceBindingConditions",
+            [exactly()],
+            slice_of("a", UNREADY),
+            NOT_ALL,
+            id="nobody waits for devices",
+        ),
+        pytest.param(
+            "DRAPartitionableDevices",
+            [exactly()],
+            slice_of("a", {"allNodes": True}, perDeviceNodeSelection=True),
+            NOT_ALL,
+            id="devices have no nodes of their own",
+        ),
+        pytest.param(
+            "DRAConsumableCapacity",
+            [exactly(), exactly()],
+            slice_of("a", WITHOUT_LIMIT),
+            NOT_ALL,
+            id="devices aren't shared",
+        ),
+        pytest.param(
+            "DRAPrioritizedList",
+            [first_of(asking())],
+            slice_of("a", {}),
+            Status.unresolvable(
+                "resource claim default/c, request r0: has subrequests, but the DRAPrioritizedList feature is"
+                " disabled"
+            ),
+            id="no alternatives",
+        ),
+    ],
+)
+def test_a_gate_that_is_off(gate: str, asked: list[Manifest], announced: Manifest, when_off: Status) -> None:
+    nodes = view(GPU, claim("c", *asked), announced)
+    found = verdicts(make(DynamicResources, gates={gate: False}), pod_with("c"), nodes)["a"]
+    assert found == when_off != verdicts(make(DynamicResources), pod_with("c"), nodes)["a"]
+
+
+@pytest.mark.parametrize(
+    ("kube", "announced", "expected"),
+    [
+        pytest.param("1.34", slice_of("a", {}, pool=HALF), Status(), id="1.34 uses a part of a pool"),
+        pytest.param("1.35", slice_of("a", {}, pool=HALF), NOT_ALL, id="1.35 waits for the rest of it"),
+        pytest.param("1.35", slice_of("a", TAINTED), Status(), id="1.35 has no taints"),
+        pytest.param("1.36", slice_of("a", TAINTED), NOT_ALL, id="1.36 has taints"),
+    ],
+)
+def test_a_release_has_its_own_search(kube: str, announced: Manifest, expected: Status) -> None:
+    plugin = make(DynamicResources, kube=kube)
+    assert verdicts(plugin, pod_with("c"), view(GPU, claim("c"), announced))["a"] == expected
+
+
+def test_before_1_36_alternatives_after_all_devices_go_on_with_the_first() -> None:
+    asked = claim("c", first_of(asking(count=3), asking(allocationMode="All")))
+    nodes = view(GPU, asked, slice_of("a", {}, {}))
+    assert verdicts(make(DynamicResources), pod_with("c"), nodes)["a"].ok
+    assert verdicts(make(DynamicResources, kube="1.35"), pod_with("c"), nodes)["a"] == NOT_ALL
 
 
 def test_a_pod_without_claims_is_nothing_to_it() -> None:
@@ -500,7 +576,16 @@ def test_versions_are_in_order() -> None:
     assert Semver.parse("1.0.0+a").compare(Semver.parse("1.0.0+b")) == 0
 
 
-def test_a_search_that_takes_too_long_fails_the_decision() -> None:
+@pytest.mark.parametrize(
+    ("kube", "expected"),
+    [
+        pytest.param("1.36", Status.error("node a: timed out trying to allocate devices"), id="the decision"),
+        pytest.param(
+            "1.35", Status.unresolvable("timed out trying to allocate devices"), id="1.35: the node"
+        ),
+    ],
+)
+def test_a_search_that_takes_too_long_fails(kube: str, expected: Status) -> None:
     class RunningClock:
         ticks = count()
 
@@ -511,7 +596,6 @@ def test_a_search_that_takes_too_long_fails_the_decision() -> None:
             return 6.0 * next(self.ticks)
 
     state, nodes = CycleState(), view(GPU, claim("c"), slice_of("a", {}))
-    plugin = make(DynamicResources, clock=RunningClock())  # type: ignore[arg-type] # any clock will do
+    plugin = make(DynamicResources, kube=kube, clock=RunningClock())  # type: ignore[arg-type] # any clock will do
     plugin.pre_filter(state, pod_with("c"), nodes)
-    status = plugin.filter_nodes(state, pod_with("c"), nodes).status(0)
-    assert status.reasons == ("node a: no devices found within 10 s",)
+    assert plugin.filter_nodes(state, pod_with("c"), nodes).status(0) == expected

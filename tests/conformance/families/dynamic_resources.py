@@ -14,6 +14,16 @@ RESOURCES = [
     "deviceclass.resource.kubernetes.io/any",
 ]
 
+GATES = ["DRAPrioritizedList", "DRAResourceClaimDeviceStatus", "DRASchedulerFilterTimeout"]
+NEED_STATUS = ["DRADeviceBindingConditions", "DRAResourceClaimGranularStatusAuthorization"]
+SINCE_1_36 = [
+    "DRAConsumableCapacity",
+    "DRADeviceBindingConditions",
+    "DRADeviceTaints",
+    "DRAExtendedResource",
+    "DRAPartitionableDevices",
+]
+
 
 def exact(draft: Draft) -> None:
     """Counts, whole classes, attributes of single devices."""
@@ -112,3 +122,12 @@ def everything(draft: Draft) -> None:
         allocated=0.2,
         expressions=0.3,
     )
+
+
+def switched(draft: Draft) -> None:
+    """Feature gates that are switched off, and objects from the time before."""
+    switches = [*GATES, *SINCE_1_36] if draft.version >= "1.36" else [*GATES, "DRAAdminAccess"]
+    draft.gates = draft.gates | dict.fromkeys(draft.some(switches, 1, 3), False)
+    if draft.gates.get("DRAResourceClaimDeviceStatus") is False and draft.version >= "1.36":
+        draft.gates |= dict.fromkeys(NEED_STATUS, False)
+    extended(draft) if draft.chance(0.2) and draft.version >= "1.36" else everything(draft)

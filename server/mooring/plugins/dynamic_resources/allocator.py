@@ -7,23 +7,22 @@ are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mooring.framework.objects.claims import DeviceConstraint, DeviceToleration
-from mooring.framework.objects.devices import Device, DeviceTaint
+from mooring.framework.releases import NEWEST
 from mooring.plugins.dynamic_resources.cel import compile_selector
 from mooring.plugins.dynamic_resources.constraints import Constraint, constraint_of
 from mooring.plugins.dynamic_resources.inventory import Candidate
 from mooring.plugins.dynamic_resources.ledger import Ledger
 from mooring.plugins.dynamic_resources.outlook import Demand, demands_of, is_hopeless
 from mooring.plugins.dynamic_resources.pools import Pool
-from mooring.plugins.dynamic_resources.requests import Choice, Request
+from mooring.plugins.dynamic_resources.requests import Choice, ClaimToAllocate, Request, asked_though_off
+from mooring.plugins.dynamic_resources.rules import WHOLE_POOLS_SINCE, Rules
+from mooring.plugins.dynamic_resources.taints import is_kept_away
 
 MAX_DEVICES = 32
 """The most devices that a claim can get."""
-
-_KEPT_AWAY = frozenset({"NoSchedule", "NoExecute"})
 
 
 class AllocationError(Exception):
@@ -36,15 +35,6 @@ class TooManyDevicesError(AllocationError):
 
 class InvalidPoolsError(Exception):
     """Nothing was found, and some of the node's pools are invalid."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimToAllocate:
-    """A claim without devices."""
-
-    key: str
-    requests: tuple[Request, ...]
-    constraints: tuple[DeviceConstraint, ...]
 
 
 Found = tuple[Candidate, Pool]
@@ -60,6 +50,7 @@ class Search:
         ledger: What is taken.
         reaches: Whether the node reaches a device of a slice that says so per device.
         check_time: Called now and then; raises when the search has taken too long.
+        rules: What is on.
     """
 
     pools: Sequence[Pool]
@@ -67,6 +58,7 @@ class Search:
     ledger: Ledger
     reaches: Callable[[Candidate], bool]
     check_time: Callable[[], None]
+    rules: Rules
     chosen: list[list[tuple[Choice, Candidate]]] = field(init=False)
     _constraints: list[list[Constraint]] = field(init=False)
     _usable: list[Found] = field(init=False)
@@ -76,9 +68,11 @@ class Search:
 
     def __post_init__(self) -> None:
         self.chosen = [[] for _ in self.claims]
-        self._constraints = [[constraint_of(each) for each in claim.constraints] for claim in self.claims]
+        self._constraints = [
+            [constraint_of(each, self.rules) for each in claim.constraints] for claim in self.claims
+        ]
         self._usable = [
-            (candidate, pool) for pool in self.pools if pool.usable for candidate in pool.candidates
+            (candidate, pool) for pool in self.pools if self._offers(pool) for candidate in pool.candidates
         ]
 
     def run(self) -> bool:
@@ -91,20 +85,30 @@ class Search:
             SelectorError: A device's node selector can't be used.
         """
         for claim in self.claims:
-            least = sum(min(map(self._prepared, request.choices)) for request in claim.requests)
+            missing = asked_though_off(claim, self.rules)
+            if missing is not None:
+                raise AllocationError(f"claim {claim.key} asks for {missing}, whose feature gate is off")
+            least = sum(min(self._prepared(request)) for request in claim.requests)
             if least > MAX_DEVICES:
                 raise TooManyDevicesError(
                     f"claim {claim.key} asks for {least} devices, more than {MAX_DEVICES}"
                 )
+        self._matches.clear()
         self._demands = self._foreseen()
         if self._claim(0):
             return True
-        if any(pool.invalid for pool in self.pools):
+        if self.rules.version >= WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
             raise InvalidPoolsError
         return False
 
+    def _offers(self, pool: Pool) -> bool:
+        """Whether the pool's devices are looked at."""
+        return pool.usable or (self.rules.version < WHOLE_POOLS_SINCE and not pool.invalid)
+
     def _foreseen(self) -> list[Demand]:
         """The demands to look at; none when a claim may run into an error on the way."""
+        if self.rules.version < WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
+            return []
         for claim in self.claims:
             choices = [choice for request in claim.requests for choice in request.choices]
             most = sum(len(self._all_devices.get(id(choice), ())) or choice.count for choice in choices)
@@ -116,10 +120,18 @@ class Search:
     def _could_get(self, choice: Choice, candidate: Candidate) -> bool:
         """Whether the device does for ``choice`` as long as nobody takes it."""
         fulfils = self._fulfils(choice, candidate)
-        return fulfils and not _is_kept_away(candidate.device, choice)
+        return fulfils and not self._is_kept_away(candidate, choice)
 
-    def _prepared(self, choice: Choice) -> int:
-        """How many devices ``choice`` needs; what "all" means is settled here."""
+    def _prepared(self, request: Request) -> Iterator[int]:
+        """How many devices each choice needs; what "all" means is settled here.
+
+        Before 1.36 kube-scheduler notes here what it finds out about a choice under the one before it.
+        """
+        for rank, choice in enumerate(request.choices):
+            noted = choice if self.rules.version >= NEWEST else request.choices[max(rank - 1, 0)]
+            yield self._number(choice, noted)
+
+    def _number(self, choice: Choice, noted: Choice) -> int:
         if not choice.everything:
             return choice.count
         for pool in self.pools:
@@ -128,7 +140,7 @@ class Search:
                 raise AllocationError(
                     f"request {choice.name} asks for all devices, but pool {'/'.join(pool.id)} is {state}"
                 )
-        found = [each for each in self._usable if self._fulfils(choice, each[0])]
+        found = [each for each in self._usable if self._fulfils(choice, each[0], noted)]
         self._all_devices[id(choice)] = [each for each in found if self.ledger.has_room(each[0], choice)]
         return len(self._all_devices[id(choice)])
 
@@ -180,6 +192,8 @@ class Search:
                 fits = self.ledger.has_room(found[0], choice)
                 if fits and self._try(claim, number, choice, count, found, position + 1):
                     return True
+        if self.rules.version < WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
+            raise AllocationError(f"request {choice.name}: a pool of devices is invalid")
         return False
 
     def _try(self, claim: int, number: int, choice: Choice, count: int, found: Found, rest: int) -> bool:
@@ -188,19 +202,27 @@ class Search:
             return False
         done = False
         try:
-            done = self._devices(claim, number, choice, count + 1, rest)
+            done = self._devices(claim, number, self._going_on(claim, number, choice), count + 1, rest)
         finally:
             if not done:
                 self._give_back(claim, choice, found)
         return done
+
+    def _going_on(self, claim: int, number: int, choice: Choice) -> Choice:
+        """The choice whose next device is looked for: before 1.36, after one of "all", that of the first."""
+        if choice.everything and self.rules.version < NEWEST:
+            return self.claims[claim].requests[number].choices[0]
+        return choice
 
     def _is_free(self, claim: int, choice: Choice, candidate: Candidate) -> bool:
         if choice.admin:
             return not self.ledger.held_by(candidate.id, claim)
         return not self.ledger.in_use(candidate.id)
 
-    def _fulfils(self, choice: Choice, candidate: Candidate) -> bool:
-        key = id(choice), id(candidate)
+    def _fulfils(self, choice: Choice, candidate: Candidate, noted: Choice | None = None) -> bool:
+        if candidate.device.binding_conditions and not self.rules.readiness:
+            return False
+        key = id(noted or choice), id(candidate)
         known = self._matches.get(key)
         if known is None:
             known = self._matches[key] = all(
@@ -208,9 +230,14 @@ class Search:
             ) and (not candidate.slice.spec.per_device_node_selection or self.reaches(candidate))
         return known
 
+    def _is_kept_away(self, candidate: Candidate, choice: Choice) -> bool:
+        return self.rules.taints and is_kept_away(candidate.device, choice)
+
     def _take(self, claim: int, choice: Choice, found: Found) -> bool:
         candidate, pool = found
         if not self._is_free(claim, choice, candidate):
+            return False
+        if candidate.device.consumes_counters and not self.rules.partitions:
             return False
         counts = self._counts(candidate)
         if counts and not self.ledger.count(candidate, pool):
@@ -225,7 +252,7 @@ class Search:
 
     def _is_acceptable(self, claim: int, choice: Choice, candidate: Candidate) -> bool:
         """Whether taints, constraints and capacity allow the device; if so the constraints have it."""
-        if _is_kept_away(candidate.device, choice):
+        if self._is_kept_away(candidate, choice):
             return False
         if not self._constrain(claim, choice, candidate):
             if choice.everything:
@@ -267,18 +294,3 @@ class Search:
     def _unconstrain(self, claim: int, choice: Choice, candidate: Candidate) -> None:
         for constraint in reversed(self._constraints[claim]):
             constraint.remove(choice, candidate)
-
-
-def _is_kept_away(device: Device, choice: Choice) -> bool:
-    return any(
-        taint.effect in _KEPT_AWAY and not any(_tolerates(each, taint) for each in choice.tolerations)
-        for taint in device.taints
-    )
-
-
-def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
-    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
-        return False
-    if toleration.operator in ("", "Equal"):
-        return toleration.value == taint.value
-    return toleration.operator == "Exists"

@@ -9,10 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from mooring.framework import KubeVersion
 from mooring.framework.objects.claims import DeviceConstraint
 from mooring.framework.objects.devices import DeviceAttribute
 from mooring.plugins.dynamic_resources.inventory import Candidate
 from mooring.plugins.dynamic_resources.requests import Choice
+from mooring.plugins.dynamic_resources.rules import Rules
+
+_COMPARED_SINCE = KubeVersion(1, 35)
 
 
 class Constraint(Protocol):
@@ -56,10 +60,14 @@ class Different:
     """Devices have different values of an attribute.
 
     As in kube-scheduler, of several devices of one request only the last one is remembered.
+
+    Attributes:
+        by_value: Values are compared; before 1.35 a device's value is taken for different from any other's.
     """
 
     attribute: str
     requests: frozenset[str]
+    by_value: bool
     _values: dict[str, DeviceAttribute] = field(default_factory=dict)
     _count: int = 0
 
@@ -67,7 +75,7 @@ class Different:
         if not _concerns(self.requests, choice):
             return True
         value = _attribute(self.attribute, candidate)
-        if value is None or (self._count and value in self._values.values()):
+        if value is None or (self.by_value and self._count and value in self._values.values()):
             return False
         self._values[choice.request] = value
         self._count += 1
@@ -79,12 +87,12 @@ class Different:
             self._count -= 1
 
 
-def constraint_of(declared: DeviceConstraint) -> Constraint:
+def constraint_of(declared: DeviceConstraint, rules: Rules) -> Constraint:
     """The watcher that ``declared`` asks for; it sets one of the two attributes."""
     requests = frozenset(declared.requests)
     if declared.match_attribute is not None:
         return Alike(declared.match_attribute, requests)
-    return Different(declared.distinct_attribute or "", requests)
+    return Different(declared.distinct_attribute or "", requests, rules.version >= _COMPARED_SINCE)
 
 
 def _concerns(requests: frozenset[str], choice: Choice) -> bool:

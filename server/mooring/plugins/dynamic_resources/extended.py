@@ -21,8 +21,7 @@ from mooring.framework.objects.claims import (
 from mooring.framework.quantity import parse_quantity
 from mooring.framework.resources import ResourceRules, is_extended_resource, pod_amounts
 from mooring.framework.view import NodesChangedError
-from mooring.plugins.dynamic_resources.allocator import ClaimToAllocate
-from mooring.plugins.dynamic_resources.requests import requests_of
+from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, requests_of
 from mooring.plugins.extended_resources import IMPLICIT, classes_by_resource
 
 CANNOT_FIT = Status.unresolvable("cannot fit resource")

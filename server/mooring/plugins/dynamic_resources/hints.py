@@ -13,6 +13,7 @@ from mooring.framework import (
 )
 from mooring.framework.objects import ResourceClaim
 from mooring.plugins.dynamic_resources.pod_claims import ClaimError, claims_of
+from mooring.plugins.dynamic_resources.rules import Rules
 
 _ALLOCATABLE_SINCE = KubeVersion(1, 34)
 _PUT = ActionType.ADD | ActionType.UPDATE
@@ -22,10 +23,11 @@ def events(handle: Handle) -> tuple[HintedEvent, ...]:
     """The events of a release; none while its feature gate is off."""
     if not handle.gates.enabled("DynamicResourceAllocation"):
         return ()
+    rules = Rules.of(handle.gates)
 
     def after_claim(pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> QueueingHint:
         try:
-            claims = claims_of(pod, handle.snapshot().objects)
+            claims = claims_of(pod, handle.snapshot().objects, rules)
         except ClaimError:
             return QueueingHint.SKIP
         had_devices = old is not None and old.status.allocation is not None
@@ -38,7 +40,7 @@ def events(handle: Handle) -> tuple[HintedEvent, ...]:
         if pod.metadata.uid != new.metadata.uid:
             return QueueingHint.SKIP
         try:
-            claims_of(new, handle.snapshot().objects)
+            claims_of(new, handle.snapshot().objects, rules)
         except ClaimError:
             return QueueingHint.SKIP
         return QueueingHint.QUEUE

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from mooring.framework.objects.devices import Device, ResourceSlice
+from mooring.framework.objects.devices import Device, ResourceSlice, ResourceSliceSpec
 from mooring.framework.quantity import parse_quantity
 from mooring.plugins.dynamic_resources.cel.device import DeviceScope, device_scope
+from mooring.plugins.dynamic_resources.rules import WHOLE_POOLS_SINCE, Rules
 
 
 class PoolID(NamedTuple):
@@ -42,11 +43,13 @@ class Candidate:
         id: Which one.
         device: What it is.
         slice: The slice that announces it.
+        shared: Several claims can have it at once.
     """
 
     id: DeviceID
     device: Device
     slice: ResourceSlice
+    shared: bool
 
     @cached_property
     def scope(self) -> DeviceScope:
@@ -65,11 +68,6 @@ class Candidate:
             for taken in self.device.consumes_counters
             for name, counter in taken.counters.items()
         }
-
-    @property
-    def shared(self) -> bool:
-        """Whether several claims can have it at once."""
-        return bool(self.device.allow_multiple_allocations)
 
 
 @dataclass(frozen=True)
@@ -110,19 +108,35 @@ class Inventory:
     of_pool: dict[PoolID, list[Slice]] = field(default_factory=dict)
 
 
-def take_stock(slices: Iterable[ResourceSlice]) -> Inventory:
-    """The inventory of ``slices``, in the order of their names."""
+def take_stock(slices: Iterable[ResourceSlice], rules: Rules) -> Inventory:
+    """The inventory of ``slices`` that ``rules`` know, in the order of their names."""
     inventory = Inventory()
     for announced in sorted(slices, key=lambda one: one.metadata.name):
         spec = announced.spec
         pool = PoolID(spec.driver, spec.pool.name)
         candidates = tuple(
-            Candidate(DeviceID(*pool, device.name), device, announced) for device in spec.devices
+            Candidate(
+                id=DeviceID(*pool, device.name),
+                device=device,
+                slice=announced,
+                shared=rules.shares and bool(device.allow_multiple_allocations),
+            )
+            for device in spec.devices
         )
         ready = Slice(announced, candidates)
         inventory.of_pool.setdefault(pool, []).append(ready)
+        if not _is_known(spec, rules):
+            continue
         if spec.node_name and not spec.shared_counters:
             inventory.of_node.setdefault(spec.node_name, []).append(ready)
         else:
             inventory.others.append(ready)
     return inventory
+
+
+def _is_known(spec: ResourceSliceSpec, rules: Rules) -> bool:
+    """Whether ``rules`` have what the slice needs; if not, it only counts as a part of its pool."""
+    if rules.partitions:
+        return True
+    has_counters = bool(spec.shared_counters) and rules.version >= WHOLE_POOLS_SINCE
+    return spec.per_device_node_selection is None and not has_counters

@@ -16,6 +16,7 @@ from mooring.plugins.dynamic_resources import capacity
 from mooring.plugins.dynamic_resources.inventory import Candidate, CounterID, DeviceID
 from mooring.plugins.dynamic_resources.pools import Pool
 from mooring.plugins.dynamic_resources.requests import Choice
+from mooring.plugins.dynamic_resources.rules import Rules
 
 _NOTHING: Counter[str] = Counter()
 
@@ -35,7 +36,7 @@ class Allocated:
     used: dict[DeviceID, Counter[str]] = field(default_factory=dict)
 
 
-def allocated_by(claims: Iterable[ResourceClaim]) -> Allocated:
+def allocated_by(claims: Iterable[ResourceClaim], rules: Rules) -> Allocated:
     """What ``claims`` hold; devices for administration count for nobody."""
     held = Allocated()
     for claim in claims:
@@ -45,7 +46,7 @@ def allocated_by(claims: Iterable[ResourceClaim]) -> Allocated:
             device = DeviceID(result.driver, result.pool, result.device)
             if result.admin_access:
                 continue
-            if result.share_id is None:
+            if result.share_id is None or not rules.shares:
                 held.dedicated.add(device)
                 continue
             held.shared.add(device)
@@ -83,6 +84,7 @@ class Ledger:
 
     allocated: Allocated
     board: CounterBoard
+    rules: Rules
     _holders: dict[DeviceID, Counter[int]] = field(default_factory=dict)
     _shares: Counter[DeviceID] = field(default_factory=Counter)
     _used: dict[DeviceID, Counter[str]] = field(default_factory=dict)
@@ -103,6 +105,8 @@ class Ledger:
     def has_room(self, candidate: Candidate, choice: Choice) -> bool:
         """Whether the device has the capacity that ``choice`` asks for."""
         device = candidate.id
+        if not self.rules.shares:
+            return True
         if not candidate.device.capacity:
             return not choice.amounts
         used = self.allocated.used.get(device, _NOTHING)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from mooring.framework import Status
 from mooring.framework.objects.claims import ResourceClaim
-from mooring.plugins.dynamic_resources.allocator import ClaimToAllocate, InvalidPoolsError, Search
+from mooring.plugins.dynamic_resources.allocator import InvalidPoolsError, Search
 from mooring.plugins.dynamic_resources.extended import ExtendedResources
 from mooring.plugins.dynamic_resources.inventory import Candidate, Inventory
 from mooring.plugins.dynamic_resources.ledger import CounterBoard, Ledger
 from mooring.plugins.dynamic_resources.pools import gather_pools
 from mooring.plugins.dynamic_resources.reach import Reach
-from mooring.plugins.dynamic_resources.requests import Choice
+from mooring.plugins.dynamic_resources.requests import Choice, ClaimToAllocate
+from mooring.plugins.dynamic_resources.rules import Rules
 
 NOT_ALL = Status.unresolvable("cannot allocate all claims")
 INVALID_POOLS = Status.unresolvable("invalid resource pools were encountered")
@@ -26,6 +27,7 @@ class Note:
     """The notes of one decision.
 
     Attributes:
+        rules: What is on.
         claims: All claims of the pod.
         stuck: Indices of allocated claims whose devices don't become ready.
         to_allocate: Those without devices.
@@ -37,6 +39,7 @@ class Note:
         extended: The extended resources that devices may stand for; None = the pod asks for none.
     """
 
+    rules: Rules = field(default_factory=Rules)
     claims: tuple[ResourceClaim, ...] = ()
     stuck: frozenset[int] = frozenset()
     to_allocate: tuple[ClaimToAllocate, ...] = ()
@@ -95,9 +98,10 @@ class Note:
             device = candidate.device
             return reach.matches(position, device.node_name, device.all_nodes, device.node_selector)
 
-        pools = gather_pools(self.inventory, reach, position, node_name)
-        ledger = Ledger(self.board.allocated, self.board)
-        search = Search(pools, (*self.to_allocate, *extended), ledger, reaches, check_time)
+        pools = gather_pools(self.inventory, reach, position, node_name, self.rules)
+        ledger = Ledger(self.board.allocated, self.board, self.rules)
+        claims = (*self.to_allocate, *extended)
+        search = Search(pools, claims, ledger, reaches, check_time, self.rules)
         try:
             found = search.run()
         except InvalidPoolsError:

@@ -5,7 +5,7 @@ Mirrors ``plugins/dynamicresources/dynamicresources.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -38,11 +38,13 @@ from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, ResourceSlice
 from mooring.framework.preemption import RefusedNodes
+from mooring.framework.releases import NEWEST
 from mooring.framework.view import one_node
 from mooring.plugins.dynamic_resources.allocation import allocation_of
-from mooring.plugins.dynamic_resources.allocator import AllocationError, ClaimToAllocate
+from mooring.plugins.dynamic_resources.allocator import AllocationError
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import EvaluationError
+from mooring.plugins.dynamic_resources.deadline import TimedOutError, deadline
 from mooring.plugins.dynamic_resources.deallocating import deallocation_for
 from mooring.plugins.dynamic_resources.extended import ExtendedResources, extended_resources_of
 from mooring.plugins.dynamic_resources.hints import events
@@ -56,6 +58,7 @@ from mooring.plugins.dynamic_resources.pod_claims import (
     to_be_allocated,
 )
 from mooring.plugins.dynamic_resources.reach import Reach, SelectorError, parsed
+from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.reserving import (
     ClaimBindingError,
     ReservedClaims,
@@ -65,10 +68,8 @@ from mooring.plugins.dynamic_resources.reserving import (
     wait_until_ready,
     write,
 )
-from mooring.plugins.dynamic_resources.support import (
-    unsupported_claims,
-    unsupported_setting,
-)
+from mooring.plugins.dynamic_resources.rules import Rules
+from mooring.plugins.dynamic_resources.support import unsupported_claims, unsupported_setting
 from mooring.plugins.extended_resources import GATE as EXTENDED_GATE
 
 REASON_UNAVAILABLE = Status.unresolvable("resourceclaim not available on the node")
@@ -96,6 +97,7 @@ class DynamicResources(
     def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._unsupported = unsupported_setting(handle)
+        self._rules = Rules.of(handle.gates)
         # Made anew when the kind's version moves; each is replaced in one step, so threads may share them.
         self._inventory: tuple[int, Inventory] = (-1, Inventory())
         self._allocated: tuple[int, Allocated] = (-1, Allocated())
@@ -114,13 +116,13 @@ class DynamicResources(
         if not pod.spec.resource_claims or self._unsupported is not None:
             return SUCCESS
         try:
-            claims_of(pod, self.handle.snapshot().objects)
+            claims_of(pod, self.handle.snapshot().objects, self._rules)
         except ClaimError as error:
             return Status.unresolvable(str(error))
         return SUCCESS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
-        note = Note()
+        note = Note(self._rules)
         state.write(self.name, note)
         objects = nodes.snapshot.objects
         note.extended = self._extended(pod, objects)
@@ -129,7 +131,7 @@ class DynamicResources(
         if self._unsupported is not None:
             return _not_supported(self._unsupported)
         try:
-            note.claims = tuple(claims_of(pod, objects))
+            note.claims = tuple(claims_of(pod, objects, self._rules))
             if not note.claims and note.extended is None:
                 return Status.skip()
             return self._prepare(note, pod, objects)
@@ -148,10 +150,10 @@ class DynamicResources(
                 name = f"{claim.metadata.namespace}/{claim.metadata.name}"
                 return Status.unschedulable(f"resource claim {name} is in the process of being allocated")
             if claim.status.allocation is None:
-                to_allocate.append(to_be_allocated(claim, objects))
+                to_allocate.append(to_be_allocated(claim, objects, self._rules))
             elif claim.status.allocation.node_selector is not None:
                 parsed(claim.status.allocation.node_selector, "status.allocation.nodeSelector")
-        refusal = unsupported_claims(to_allocate, note.extended, objects)
+        refusal = unsupported_claims(to_allocate, note.extended, objects, self._rules)
         if refusal is not None:
             return _not_supported(refusal)
         now, timeout = self.handle.clock.now(), self.args.binding_timeout
@@ -187,7 +189,13 @@ class DynamicResources(
         if not note.claims and not extended:
             return SUCCESS
         unavailable = note.unusable(reach, position)
-        refused = note.allocate(reach, position, name, self._deadline(), extended)
+        check_time = deadline(self.args.filter_timeout, self.handle.clock)
+        try:
+            refused = note.allocate(reach, position, name, check_time, extended)
+        except TimedOutError as error:
+            if self._rules.version >= NEWEST:
+                raise
+            return Status.unresolvable(str(error))
         if refused is not None:
             return refused
         note.unavailable |= unavailable
@@ -211,6 +219,8 @@ class DynamicResources(
         scores = np.zeros(len(nodes), np.int64)
         if not note.to_allocate:
             return scores
+        if self._rules.version < NEWEST and len(note.to_allocate) < len(note.claims):
+            raise AllocationError("before 1.36, pods of which some claims are allocated get no scores")
         reach = Reach(nodes)
         for position, name in enumerate(nodes.names):
             if name not in note.scores:
@@ -265,24 +275,11 @@ class DynamicResources(
             return Status.error(str(error))
         return SUCCESS
 
-    def _deadline(self) -> Callable[[], None]:
-        """A check that raises once filtering one node, from now on, has taken too long."""
-        timeout, clock = self.args.filter_timeout, self.handle.clock
-        if not timeout:
-            return lambda: None
-        end = clock.monotonic() + timeout.total_seconds()
-
-        def check() -> None:
-            if clock.monotonic() > end:
-                raise AllocationError(f"no devices found within {timeout.total_seconds():g} s")
-
-        return check
-
     def _stock(self, objects: ObjectTable) -> Inventory:
         version = objects.version(ResourceSlice)
         known, inventory = self._inventory
         if known != version:
-            inventory = take_stock(objects.all(ResourceSlice))
+            inventory = take_stock(objects.all(ResourceSlice), self._rules)
             self._inventory = version, inventory
         return inventory
 
@@ -290,7 +287,7 @@ class DynamicResources(
         version = objects.version(ResourceClaim)
         known, allocated = self._allocated
         if known != version:
-            allocated = allocated_by(objects.all(ResourceClaim))
+            allocated = allocated_by(objects.all(ResourceClaim), self._rules)
             self._allocated = version, allocated
         return allocated
 

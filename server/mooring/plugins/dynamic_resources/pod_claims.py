@@ -13,15 +13,16 @@ from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects.claims import DeviceRequestAllocationResult, ResourceClaim
 from mooring.framework.objects.devices import DeviceClass
 from mooring.framework.objects.pod import PodResourceClaim
-from mooring.plugins.dynamic_resources.allocator import ClaimToAllocate
-from mooring.plugins.dynamic_resources.requests import class_names, requests_of
+from mooring.framework.releases import NEWEST
+from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, class_names, requests_of
+from mooring.plugins.dynamic_resources.rules import Rules
 
 
 class ClaimError(Exception):
     """A claim of the pod can't be used now; the pod has to wait. The message is kube-scheduler's."""
 
 
-def claims_of(pod: Pod, objects: ObjectTable) -> list[ResourceClaim]:
+def claims_of(pod: Pod, objects: ObjectTable, rules: Rules) -> list[ResourceClaim]:
     """The claims of ``pod``, in its order; an entry for which no claim is needed is left out.
 
     Raises:
@@ -39,8 +40,9 @@ def claims_of(pod: Pod, objects: ObjectTable) -> list[ResourceClaim]:
         if claim.metadata.deletion_timestamp:
             raise ClaimError(f'resourceclaim "{name}" is being deleted')
         if entry.resource_claim_name is None and not _is_controlled(claim, pod):
+            kind = "Pod" if rules.version >= NEWEST else "pod"
             raise ClaimError(
-                f"ResourceClaim {namespace}/{name} was not created for Pod {pod.key} (Pod is not owner)"
+                f"ResourceClaim {namespace}/{name} was not created for {kind} {pod.key} ({kind} is not owner)"
             )
         claims.append(claim)
     return claims
@@ -65,7 +67,7 @@ def _is_controlled(claim: ResourceClaim, pod: Pod) -> bool:
     return controller is not None and controller.uid == pod.metadata.uid
 
 
-def to_be_allocated(claim: ResourceClaim, objects: ObjectTable) -> ClaimToAllocate:
+def to_be_allocated(claim: ResourceClaim, objects: ObjectTable, rules: Rules) -> ClaimToAllocate:
     """``claim``, which has no devices, with the device classes that it names.
 
     Raises:
@@ -77,6 +79,11 @@ def to_be_allocated(claim: ResourceClaim, objects: ObjectTable) -> ClaimToAlloca
         choices = class_names(asked)
         if not choices:
             raise ClaimError(f"resource claim {key}, request {asked.name}: unknown request type")
+        if asked.exactly is None and not rules.alternatives:
+            raise ClaimError(
+                f"resource claim {key}, request {asked.name}: has subrequests, "
+                "but the DRAPrioritizedList feature is disabled"
+            )
         for name, class_name in choices:
             found = objects.get(DeviceClass, class_name)
             if found is None:

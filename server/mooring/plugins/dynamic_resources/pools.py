@@ -6,11 +6,12 @@ Mirrors ``GatherPools`` of ``k8s.io/dynamic-resource-allocation/structured`` (po
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mooring.framework.quantity import parse_quantity
 from mooring.plugins.dynamic_resources.inventory import Candidate, CounterID, Inventory, PoolID, Slice
 from mooring.plugins.dynamic_resources.reach import Reach
+from mooring.plugins.dynamic_resources.rules import WHOLE_POOLS_SINCE, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +45,32 @@ class Pool:
         return any(candidate.device.binding_conditions for candidate in self.candidates)
 
 
-def gather_pools(inventory: Inventory, reach: Reach, position: int, node_name: str) -> list[Pool]:
+def gather_pools(
+    inventory: Inventory, reach: Reach, position: int, node_name: str, rules: Rules
+) -> list[Pool]:
     """The pools that the node at ``position`` reaches, in the order in which they are tried.
+
+    Before 1.36 kube-scheduler tries them in any order; so that it matters least, here it is always the same.
 
     Raises:
         SelectorError: A slice's or device's node selector can't be used.
     """
     reached: dict[PoolID, list[Slice]] = {}
     for one in (*inventory.of_node.get(node_name, ()), *inventory.others):
-        if _reaches(one, reach, position):
+        if _reaches(one, reach, position, rules):
             spec = one.object.spec
             _keep_newest(reached.setdefault(PoolID(spec.driver, spec.pool.name), []), one)
     pools = [
         pool
         for pool_id, slices in reached.items()
-        if (pool := _pool(pool_id, slices, inventory.of_pool[pool_id])) is not None
+        if (pool := _pool(pool_id, slices, inventory.of_pool[pool_id], rules)) is not None
     ]
     return sorted(pools, key=lambda pool: (pool.binds_late, pool.id))
 
 
-def _reaches(one: Slice, reach: Reach, position: int) -> bool:
+def _reaches(one: Slice, reach: Reach, position: int, rules: Rules) -> bool:
     spec = one.object.spec
-    if spec.shared_counters:
+    if spec.shared_counters and rules.partitions:
         return True
     if spec.node_name or spec.all_nodes or spec.node_selector is not None:
         return reach.matches(position, spec.node_name, spec.all_nodes, spec.node_selector)
@@ -82,10 +87,12 @@ def _keep_newest(slices: list[Slice], one: Slice) -> None:
         slices.append(one)
 
 
-def _pool(pool_id: PoolID, reached: list[Slice], published: list[Slice]) -> Pool | None:
+def _pool(pool_id: PoolID, reached: list[Slice], published: list[Slice], rules: Rules) -> Pool | None:
     """The pool; None when the node reaches only slices of a generation that has been replaced."""
     generation, size = reached[0].generation, reached[0].pool_size
     everything = reached
+    if rules.version < WHOLE_POOLS_SINCE:
+        return replace(_complete_pool(pool_id, reached, [], rules), incomplete=len(reached) != size)
     if len(reached) != size:
         if any(one.generation > generation for one in published):
             return None
@@ -93,11 +100,14 @@ def _pool(pool_id: PoolID, reached: list[Slice], published: list[Slice]) -> Pool
         if len(everything) != size:
             return Pool(pool_id, incomplete=True)
     names = {one.name for one in reached}
-    return _complete_pool(pool_id, reached, [one for one in everything if one.name not in names])
+    return _complete_pool(pool_id, reached, [one for one in everything if one.name not in names], rules)
 
 
-def _complete_pool(pool_id: PoolID, reached: list[Slice], others: list[Slice]) -> Pool:
+def _complete_pool(pool_id: PoolID, reached: list[Slice], others: list[Slice], rules: Rules) -> Pool:
     reached = sorted(reached, key=lambda one: one.name)
+    if not rules.partitions:
+        candidates = _candidates(reached)
+        return Pool(pool_id, invalid=_has_duplicates(candidates), candidates=candidates)
     counters: dict[CounterID, int] = {}
     seen: set[str] = set()
     for counter_set in (found for one in reached for found in one.object.spec.shared_counters):
@@ -108,16 +118,19 @@ def _complete_pool(pool_id: PoolID, reached: list[Slice], others: list[Slice]) -
             counters[counter_set.name, name] = parse_quantity(counter.value)
     candidates = _candidates(one for one in reached if not one.object.spec.shared_counters)
     out_of_reach = _candidates(others)
-    duplicates = len({candidate.id for candidate in candidates}) < len(candidates)
     unknown = any(
         taken.counter_set not in seen
         or any((taken.counter_set, name) not in counters for name in taken.counters)
         for candidate in (*candidates, *out_of_reach)
         for taken in candidate.device.consumes_counters
     )
-    if duplicates or unknown:
+    if unknown or _has_duplicates(candidates):
         return Pool(pool_id, invalid=True)
     return Pool(pool_id, candidates=candidates, out_of_reach=out_of_reach, counters=counters)
+
+
+def _has_duplicates(candidates: tuple[Candidate, ...]) -> bool:
+    return len({candidate.id for candidate in candidates}) < len(candidates)
 
 
 def _candidates(slices: Iterable[Slice]) -> tuple[Candidate, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mooring.framework.objects.claims import (
     CapacityRequirements,
+    DeviceConstraint,
     DeviceRequest,
     DeviceSubRequest,
     DeviceToleration,
@@ -15,6 +16,7 @@ from mooring.framework.objects.claims import (
 )
 from mooring.framework.objects.devices import DeviceClass, DeviceSelector
 from mooring.framework.quantity import parse_quantity
+from mooring.plugins.dynamic_resources.rules import Rules
 
 ALL = "All"
 """The allocation mode that takes every device that fits."""
@@ -55,6 +57,26 @@ class Request:
 
     choices: tuple[Choice, ...]
     listed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimToAllocate:
+    """A claim without devices."""
+
+    key: str
+    requests: tuple[Request, ...]
+    constraints: tuple[DeviceConstraint, ...]
+
+
+def asked_though_off(claim: ClaimToAllocate, rules: Rules) -> str | None:
+    """What ``claim`` asks for although ``rules`` don't have it; None when they have all."""
+    choices = [choice for request in claim.requests for choice in request.choices]
+    if not rules.administration and any(choice.admin for choice in choices):
+        return "admin access"
+    if rules.newest_search:
+        asks_for_share = any(choice.amounts is not None for choice in choices)
+        return "capacity" if asks_for_share and not rules.shares else None
+    return "distinct attributes" if any(each.match_attribute is None for each in claim.constraints) else None
 
 
 def class_names(request: DeviceRequest) -> Sequence[tuple[str, str]]:

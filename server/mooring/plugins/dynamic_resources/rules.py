@@ -1,0 +1,55 @@
+"""Which parts of device allocation are on, under a release and its feature gates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mooring.framework import KubeVersion
+from mooring.framework.releases import NEWEST, Gates
+
+WHOLE_POOLS_SINCE = KubeVersion(1, 35)
+"""Before, a pool is what the node reaches of it: it may be incomplete and be used, and fails when invalid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The parts that are on; a device or request that needs one that is off can't be had.
+
+    Attributes:
+        version: The release; some details of the search have changed between releases.
+        alternatives: Requests may list alternatives.
+        administration: Requests may ask for devices in use, to look after them.
+        partitions: Devices may take from counters, and slices may say per device which nodes reach it.
+        taints: Device taints keep requests away.
+        readiness: Devices may have to be made ready after they were chosen.
+        shares: Several claims may have a share of one device.
+        newest_search: The search is the newest of the release's: it has distinct attributes, and fails when
+            a share is asked for while there are none.
+    """
+
+    version: KubeVersion = NEWEST
+    alternatives: bool = True
+    administration: bool = True
+    partitions: bool = True
+    taints: bool = True
+    readiness: bool = True
+    shares: bool = True
+    newest_search: bool = True
+
+    @classmethod
+    def of(cls, gates: Gates) -> Rules:
+        """As a release with these gates allocates."""
+        reports = gates.enabled("DRAResourceClaimDeviceStatus")
+        readiness = reports and gates.enabled("DRADeviceBindingConditions")
+        shares = gates.enabled("DRAConsumableCapacity")
+        earliest = gates.version < WHOLE_POOLS_SINCE
+        return cls(
+            version=gates.version,
+            alternatives=gates.enabled("DRAPrioritizedList"),
+            administration=gates.enabled("DRAAdminAccess"),
+            partitions=gates.enabled("DRAPartitionableDevices"),
+            taints=gates.enabled("DRADeviceTaints"),
+            readiness=readiness,
+            shares=shares,
+            newest_search=shares or readiness or (earliest and reports),
+        )
