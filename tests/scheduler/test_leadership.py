@@ -71,6 +71,18 @@ def test_a_leader_that_hears_nothing_stops_before_the_others_begin() -> None:
     assert led == TIMES.renew_deadline
 
 
+def test_a_leader_that_was_replaced_waits_like_everybody_else() -> None:
+    clock, store = FakeClock(), FakeStore()
+    first, second = election(store, "first", clock), election(store, "second", clock)
+    first.step()
+    second.step()
+    clock.advance(60)
+    assert second.step()
+    clock.advance(1)
+    assert (first.step(), first.step()) == (False, False)
+    assert second.is_leader()
+
+
 def test_a_renewal_whose_answer_was_lost_is_read_again() -> None:
     clock, store = FakeClock(), FakeStore()
     leader = election(store, "leader", clock)

@@ -145,7 +145,7 @@ class LeaderElection:
             self._stopping.wait(self._times.retry_period * (1 + spread))
 
     def _try(self) -> bool:
-        if self._has_led and self._lease is not None:
+        if self._lease is not None and _holder(self._lease) == self.identity:
             try:
                 self._see(self._store.replace({**self._lease, "spec": self._spec(self._lease)}))
             except (AbortedError, NotFoundError):
