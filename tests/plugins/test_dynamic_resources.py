@@ -408,6 +408,25 @@ def test_before_1_36_alternatives_after_all_devices_go_on_with_the_first() -> No
     assert verdicts(make(DynamicResources, kube="1.35"), pod_with("c"), nodes)["a"] == NOT_ALL
 
 
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        pytest.param(100, Status(), id="a hundred"),
+        pytest.param(
+            101,
+            Status.unresolvable(
+                REFUSED.format("claims of one pod that need a search more than 600 calls deep")
+            ),
+            id="too many",
+        ),
+    ],
+)
+def test_claims_of_one_pod(number: int, expected: Status) -> None:
+    names = [f"c{at}" for at in range(number)]
+    nodes = view(GPU, slice_of("a", *[{}] * number), *map(claim, names))
+    assert verdicts(make(DynamicResources), pod_with(*names), nodes)["a"] == expected
+
+
 def test_a_pod_without_claims_is_nothing_to_it() -> None:
     plugin, state, nodes = make(DynamicResources), CycleState(), view(GPU)
     assert plugin.pre_filter(state, make_pod(), nodes) == Status.skip()
@@ -482,6 +501,8 @@ MEMORY = f'device.capacity["{DRIVER}"].memory'
     [
         pytest.param(f'device.driver == "{DRIVER}"', True, id="driver"),
         pytest.param("device.allowMultipleAllocations", False, id="shared"),
+        pytest.param("'aZÄ[1'.lowerAscii() == 'azÄ[1'", True, id="lower case"),
+        pytest.param("'Azä{1'.upperAscii() == 'AZä{1'", True, id="upper case"),
         pytest.param(f"{OWN}.on", True, id="an attribute alone"),
         pytest.param(f"has({OWN}.gone)", False, id="has"),
         pytest.param('has(device.attributes["gone"].gone)', False, id="has in a domain that is missing"),

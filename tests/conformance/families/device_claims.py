@@ -37,6 +37,25 @@ def claims(draft: Draft, **odds: float) -> None:
         draft.objects.append(other)
 
 
+def many_claims(draft: Draft) -> None:
+    """Claims on one device each, of which there are enough: kube-scheduler would search for very long."""
+    names = [f"claim-{i}" for i in range(draft.rng.randint(9, 30))]
+    pool = {"name": "many", "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": f"d{i}"} for i in range(len(names))]
+    spec = {"driver": DRIVERS[0], "pool": pool, "devices": devices, "allNodes": True}
+    draft.objects.append(device_object("ResourceSlice", "many", spec))
+    for name in names:
+        asked = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1}
+        requests = [{"name": "r0", "exactly": asked}]
+        if draft.chance(0.1):
+            requests = [{"name": "r0", "firstAvailable": [{"name": "s0", **asked}]}]
+        namespace = draft.pod["metadata"]["namespace"]
+        draft.objects.append(
+            device_object("ResourceClaim", name, {"devices": {"requests": requests}}, namespace)
+        )
+    draft.pod["spec"]["resourceClaims"] = [{"name": name, "resourceClaimName": name} for name in names]
+
+
 def _entry(draft: Draft, name: str, odds: dict[str, float]) -> tuple[Manifest, Manifest]:
     claim = _claim(draft, name, draft.pod["metadata"]["namespace"], odds)
     if draft.chance(odds.get("allocated", 0.0)):

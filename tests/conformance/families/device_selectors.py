@@ -88,6 +88,8 @@ def _test(draft: Draft, value: str) -> str:
             f'{value} < "{text}"',
             f"size({value}) > 2",
             f'{value} + "!" == "{text}!"',
+            f'{value}.lowerAscii() in ["t4", "{text}"]',
+            f'{value}.upperAscii().startsWith("{text[0].upper()}")',
         ]
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.families.device_claims import claims
+from tests.conformance.families.device_claims import claims, many_claims
 from tests.conformance.families.device_pools import cluster
 from tests.conformance.families.draft import Draft, Manifest
 
@@ -26,9 +26,9 @@ SINCE_1_36 = [
 
 
 def exact(draft: Draft) -> None:
-    """Counts, whole classes, attributes of single devices."""
+    """Counts, whole classes, attributes of single devices; many claims."""
     cluster(draft)
-    claims(draft)
+    many_claims(draft) if draft.chance(0.1) else claims(draft)
 
 
 def alternatives(draft: Draft) -> None:

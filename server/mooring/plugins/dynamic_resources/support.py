@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from mooring.framework import Handle, KubeVersion
 from mooring.framework.object_table import ObjectTable
+from mooring.plugins.dynamic_resources.allocator import MAX_DEVICES
 from mooring.plugins.dynamic_resources.cel import UnsupportedExpressionError, compile_selector
 from mooring.plugins.dynamic_resources.extended import ExtendedResources
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.rules import Rules
 
-MAX_CLAIMS = 8
-"""So many claims can be allocated at once; the search goes as deep as they have devices."""
+MAX_DEPTH = 600
+"""The search may be so many calls deep; Python ends at 1,000, of which others have some."""
 
 _SHARED = "allowMultipleAllocations"
 _OLDEST = KubeVersion(1, 34)
@@ -46,12 +47,12 @@ def unsupported_claims(
     claims: Sequence[ClaimToAllocate], extended: ExtendedResources | None, objects: ObjectTable, rules: Rules
 ) -> str | None:
     """What of the claims that need devices can't be decided; None when they can be allocated."""
-    if len(claims) > MAX_CLAIMS:
-        return f"allocating more than {MAX_CLAIMS} claims of one pod"
+    whole = () if extended is None else (extended.claim(extended.classes),)
+    if sum(map(_depth, (*claims, *whole))) > MAX_DEPTH:
+        return f"claims of one pod that need a search more than {MAX_DEPTH} calls deep"
     if extended is not None and extended.has_claim(objects):
         return "a claim for extended resources that was made before"
-    whole = () if extended is None else extended.claim(extended.classes).requests
-    for request in (*(request for claim in claims for request in claim.requests), *whole):
+    for request in (request for claim in (*claims, *whole) for request in claim.requests):
         for choice in request.choices:
             for text in choice.expressions:
                 if _SHARED in text and not rules.shares:
@@ -61,3 +62,12 @@ def unsupported_claims(
                 except UnsupportedExpressionError as error:
                     return f"the selector {text!r} of request {choice.name} ({error})"
     return None
+
+
+def _depth(claim: ClaimToAllocate) -> int:
+    """How many calls of the search ``claim`` may need at once: two for itself, each request, each device."""
+    most = [
+        max(MAX_DEVICES if choice.everything else choice.count for choice in request.choices)
+        for request in claim.requests
+    ]
+    return 2 * (1 + len(most) + min(sum(most), MAX_DEVICES))

@@ -58,6 +58,8 @@ def _overloads(result: str, apply: Callable[..., Any], *signatures: str) -> tupl
     return tuple(Overload(tuple(signature.split()), result, apply) for signature in signatures)
 
 
+_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+_UPPER = {lower: upper for upper, lower in _LOWER.items()}
 _ORDERED = ("int int", "string string", "bool bool")
 _COMPARED = ("quantity quantity", "semver semver")
 
@@ -97,6 +99,8 @@ METHODS: Mapping[str, tuple[Overload, ...]] = {
     "patch": _overloads("int", lambda version: _in_range(version.patch), "semver"),
     "startsWith": _overloads("bool", lambda text, start: text.startswith(start), "string string"),
     "endsWith": _overloads("bool", lambda text, end: text.endswith(end), "string string"),
+    "lowerAscii": _overloads("string", lambda text: text.translate(_LOWER), "string"),
+    "upperAscii": _overloads("string", lambda text: text.translate(_UPPER), "string"),
     "contains": _overloads("bool", lambda text, part: part in text, "string string"),
     "size": _overloads("int", len, "string", "list"),
 }
