@@ -501,6 +501,8 @@ MEMORY = f'device.capacity["{DRIVER}"].memory'
     [
         pytest.param(f'device.driver == "{DRIVER}"', True, id="driver"),
         pytest.param("device.allowMultipleAllocations", False, id="shared"),
+        pytest.param("[0, 1].exists(n, 1 / n == 1)", True, id="exists hides an error"),
+        pytest.param("[0, 1].all(n, 1 / n == 2)", False, id="all hides an error"),
         pytest.param("'aZÄ[1'.lowerAscii() == 'azÄ[1'", True, id="lower case"),
         pytest.param("'Azä{1'.upperAscii() == 'AZä{1'", True, id="upper case"),
         pytest.param(f"{OWN}.on", True, id="an attribute alone"),

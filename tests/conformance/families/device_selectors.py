@@ -74,6 +74,7 @@ def _test(draft: Draft, value: str) -> str:
                 f"{value} % 2 == {number}",
                 f"{value} * 2 - 1 {sign} {number}",
                 f"-{value} / 2 {sign} {number}",
+                f"[0, 2, 5].{rng.choice(['exists', 'all'])}(n, {value} / n {sign} {number})",
                 f"{value} + {value} {sign} {number}",
             ]
         )
@@ -89,6 +90,8 @@ def _test(draft: Draft, value: str) -> str:
             f"size({value}) > 2",
             f'{value} + "!" == "{text}!"',
             f'{value}.lowerAscii() in ["t4", "{text}"]',
+            f'["{text}", "T4"].{rng.choice(["exists", "all"])}(m, {value} != m)',
+            f'["{text}"].exists(m, {value}.startsWith(m) || m == "T4")',
             f'{value}.upperAscii().startsWith("{text[0].upper()}")',
         ]
     )

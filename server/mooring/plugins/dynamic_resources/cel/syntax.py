@@ -25,6 +25,8 @@ _LEVELS = ({"||"}, {"&&"}, _RELATIONS, {"+", "-"}, {"*", "/", "%"})
 _RESERVED = {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop"}
 _RESERVED |= {"namespace", "null", "package", "return", "var", "void", "while"}
 _MAX_DEPTH = 40
+_QUANTIFIERS = {"exists": ("_||_", False), "all": ("_&&_", True)}
+_MAX_ITEMS = 16
 
 
 class UnsupportedExpressionError(ValueError):
@@ -154,7 +156,8 @@ class _Parser:
             if self._take("."):
                 name = self.expect("name")
                 if self._take("("):
-                    operand = Call(name, (operand, *self._arguments(")")), method=True)
+                    call = Call(name, (operand, *self._arguments(")")), method=True)
+                    operand = _quantified(call) if name in _QUANTIFIERS else call
                 else:
                     operand = Entry(operand, Literal(name), selected=True, optional=False)
             elif self._take(".?"):
@@ -211,6 +214,25 @@ class _Parser:
     def _next(self) -> str:
         self._at += 1
         return self._tokens[self._at - 1][1]
+
+
+def _quantified(call: Call) -> Node:
+    """``[a, b].exists(name, condition)`` as the condition of a or that of b; ``all`` with "and"."""
+    items, *rest = call.arguments
+    values = (
+        [item.value for item in items.items if isinstance(item, Literal)] if isinstance(items, Items) else []
+    )
+    if len(set(map(type, values))) != 1 or not isinstance(items, Items) or len(values) < len(items.items):
+        raise UnsupportedExpressionError(f"{call.function}() of other than a constant list of one type")
+    if len(rest) != 2 or not isinstance(rest[0], Name) or len(values) > _MAX_ITEMS:
+        raise UnsupportedExpressionError(
+            f"{call.function}() of more than {_MAX_ITEMS} items or without a name"
+        )
+    sign, start = _QUANTIFIERS[call.function]
+    joined: Node = Literal(start)
+    for item in items.items:
+        joined = Call(sign, (joined, Call("bind", (Name("cel"), rest[0], item, rest[1]), method=True)))
+    return joined
 
 
 def _integer(value: int) -> Literal:
