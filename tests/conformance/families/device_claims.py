@@ -46,7 +46,7 @@ def many_claims(draft: Draft) -> None:
     draft.objects.append(device_object("ResourceSlice", "many", spec))
     for name in names:
         asked = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1}
-        requests = [{"name": "r0", "exactly": asked}]
+        requests: list[Manifest] = [{"name": "r0", "exactly": asked}]
         if draft.chance(0.1):
             requests = [{"name": "r0", "firstAvailable": [{"name": "s0", **asked}]}]
         namespace = draft.pod["metadata"]["namespace"]
