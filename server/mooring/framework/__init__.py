@@ -54,7 +54,7 @@ from mooring.framework.state import ClusterState
 from mooring.framework.status import SUCCESS, Code, Status
 from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView, Snapshot
-from mooring.framework.waiting import PodsToActivate, WaitingPod, WaitingPods
+from mooring.framework.waiting import Caller, PodsToActivate, WaitingPod, WaitingPods
 
 __all__ = [
     "EVERY_EVENT",
@@ -67,6 +67,7 @@ __all__ = [
     "BindPlugin",
     "Binder",
     "Bools",
+    "Caller",
     "Candidate",
     "Clock",
     "ClusterApi",

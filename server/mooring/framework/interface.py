@@ -25,7 +25,7 @@ from mooring.framework.node_info import NodeInfo
 from mooring.framework.normalize import Normalizer
 from mooring.framework.objects import Object, Pod
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
-from mooring.framework.status import Status
+from mooring.framework.status import SUCCESS, Status
 from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView
 
@@ -240,6 +240,14 @@ class PermitPlugin(Plugin[ArgsT]):
 
 class PreBindPlugin(Plugin[ArgsT]):
     """Does what must be done before the binding."""
+
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Success when ``pre_bind`` has something to do for this pod; Skip when not: it isn't called then.
+
+        Asked before the pod waits for Permit. While there is something to do, others are told for which node
+        the pod is meant. Anything else than the two is an error.
+        """
+        return SUCCESS
 
     @abstractmethod
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:

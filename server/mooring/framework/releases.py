@@ -72,6 +72,7 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     "DRAPartitionableDevices": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 36)),
     "DRAPrioritizedList": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 34)),
     "SchedulerAsyncPreemption": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
+    "NominatedNodeNameForExpectation": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 35)),
     "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
     "GenericWorkload": FeatureGate(KubeVersion(1, 35)),
     "GangScheduling": FeatureGate(

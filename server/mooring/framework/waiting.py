@@ -1,14 +1,15 @@
-"""Pods that wait for a Permit plugin's word, as plugins see them.
+"""Who waits: pods for a Permit plugin's word, as plugins see them, and the caller for the pod's binding.
 
 Mirrors ``WaitingPod`` of ``k8s.io/kube-scheduler/framework`` (interface.go) and ``waiting_pods_map.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mooring.framework.cycle_state import CycleState
 from mooring.framework.objects import Pod
 
 
@@ -71,3 +72,26 @@ class PodsToActivate:
     """
 
     pods: tuple[Pod, ...] = ()
+
+
+def _goes_on() -> None:
+    """Somebody waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who waits for a pod to be bound, in the CycleState under this class from Permit on.
+
+    A PreBind plugin that waits for something calls ``check`` from time to time: it keeps a thread, and the
+    pod's place, for nobody once the caller has gone.
+
+    Attributes:
+        check: Raises DeadlineExceededError when nobody waits any more; a plugin lets that pass.
+    """
+
+    check: Callable[[], None] = _goes_on
+
+    @staticmethod
+    def of(state: CycleState) -> Caller:
+        """The one of this decision; without one, somebody who waits for as long as it takes."""
+        return state.get(Caller, Caller) or Caller()

@@ -7,10 +7,10 @@ outcome nobody knows keeps its place until the pod itself was read.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from mooring.framework import SUCCESS, Clock, Leadership, ObjectChange, Pod, Status
+from mooring.framework import SUCCESS, Caller, Clock, Leadership, ObjectChange, Pod, Status
 from mooring.framework.cluster_api import ClusterApi
 from mooring.framework.errors import (
     DeadlineExceededError,
@@ -30,6 +30,9 @@ from mooring.runtime.reservations import Reservation, Reservations, Stage
 from mooring.runtime.resolver import Resolver
 
 log = logging.getLogger(__name__)
+
+Expect = Callable[[Pod, str], object]
+"""Called with a pod and the node that it is about to be bound to."""
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
@@ -116,8 +119,12 @@ class BindingCycle:
             self._waiting.leave(reservation.uid)
         return status
 
-    def finish(self, reservation: Reservation, progress: Progress | None) -> Committed:
+    def finish(
+        self, reservation: Reservation, progress: Progress | None, expect: Expect | None = None
+    ) -> Committed:
         """Wait for Permit, then PreBind, Bind and PostBind.
+
+        ``expect`` is told of the pod and its node first if either of the first two takes its time.
 
         Raises:
             MooringError: A plugin or the binding failed; the reservation is released, or, when nobody knows
@@ -125,10 +132,14 @@ class BindingCycle:
         """
         commit = reservation.commit
         calls = self.engine.calls(commit.profile, progress)
+        commit.notes.write(Caller, Caller(calls.check))
         with self._released_on_error(reservation):
+            plugins = commit.pre_flight(calls)
+            if expect is not None and (plugins or self._waiting.waits(reservation.uid)):
+                expect(commit.pod, commit.node_name)
             status = self._waiting.wait(reservation.uid, progress or Unhurried())
             if status.ok:
-                status = commit.pre_bind(calls)
+                status = commit.pre_bind(plugins, calls)
             if status.ok:
                 self._check_again(reservation)
                 calls.check()

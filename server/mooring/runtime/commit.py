@@ -6,10 +6,12 @@ Mirrors ``framework/runtime/framework.go`` and ``bindingCycle`` in ``schedule_on
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, Pod, Status
-from mooring.runtime.profile import Profile
+from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, Pod, PreBindPlugin, Status
+from mooring.runtime.profile import Enabled, Profile
 from mooring.runtime.progress import PluginCalls, plugin_failure
 
 log = logging.getLogger(__name__)
@@ -67,9 +69,27 @@ class Commit:
                 return status, {}
         return SUCCESS, waits
 
-    def pre_bind(self, calls: PluginCalls) -> Status:
-        """Success, or the first refusal."""
+    def pre_flight(self, calls: PluginCalls) -> Sequence[Enabled[PreBindPlugin[Any]]]:
+        """The plugins whose PreBind has something to do.
+
+        Raises:
+            PluginFailureError: One says neither that it has nor that it hasn't.
+        """
+        busy = []
         for enabled in self.profile.pre_bind:
+            asked = enabled.plugin.pre_bind_pre_flight
+            answer = calls.call(enabled.name, "PreBindPreFlight", asked, *self._arguments)
+            status = _said(enabled.name, "PreBindPreFlight", answer)
+            if status.ok:
+                busy.append(enabled)
+            elif status.code is not Code.SKIP:
+                said = f"said {status.code.label} ({status.message}), neither Success nor Skip"
+                raise plugin_failure(enabled.name, "PreBindPreFlight", said)
+        return busy
+
+    def pre_bind(self, plugins: Sequence[Enabled[PreBindPlugin[Any]]], calls: PluginCalls) -> Status:
+        """Success, or the first refusal of those that have something to do."""
+        for enabled in plugins:
             answer = calls.call(enabled.name, "PreBind", enabled.plugin.pre_bind, *self._arguments)
             if not (status := _said(enabled.name, "PreBind", answer)).ok:
                 return status

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mooring.framework import BindOutcome, CycleState, Pod, Status
 from mooring.framework.errors import InvalidArgumentError, PermissionDeniedError, UnavailableError
-from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.binding_cycle import BindingCycle, Expect
 from mooring.runtime.choice import Choice
 from mooring.runtime.commit import Commit, Committed
 from mooring.runtime.engine import Rows
@@ -99,15 +99,17 @@ class Committer:
         """
         return self._decide(pod, profile, rows, seed, progress, keep=False)
 
-    def finish(self, reservation: Reservation, progress: Progress | None = None) -> Committed:
-        """The binding cycle: wait for Permit, PreBind, Bind, PostBind.
+    def finish(
+        self, reservation: Reservation, progress: Progress | None = None, expect: Expect | None = None
+    ) -> Committed:
+        """The binding cycle: wait for Permit, PreBind, Bind, PostBind; ``expect`` as there.
 
         Raises:
             MooringError: A plugin or the binding failed; what was reserved is released, or kept for as long
                 as nobody knows whether the pod is bound.
         """
         try:
-            return self._cycle.finish(reservation, progress)
+            return self._cycle.finish(reservation, progress, expect)
         finally:
             self.reservations.end_turn(reservation.uid)
 
@@ -246,9 +248,7 @@ class Committer:
             elif status.ok:
                 status = self._cycle.permit(reservation, progress)
                 handed_on = status.ok
-            if not status.ok:
-                return Placement(choice, committed=Committed(status))
-            return Placement(choice, reservation)
+            return Placement(choice, reservation) if status.ok else Placement(choice, None, Committed(status))
         finally:
             if not handed_on:
                 self.reservations.end_turn(uid)

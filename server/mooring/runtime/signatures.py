@@ -26,7 +26,10 @@ _CALLS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("unreserve", ("state", "pod", "node_name")),
     ),
     "permit": (("permit", ("state", "pod", "node_name")),),
-    "preBind": (("pre_bind", ("state", "pod", "node_name")),),
+    "preBind": (
+        ("pre_bind_pre_flight", ("state", "pod", "node_name")),
+        ("pre_bind", ("state", "pod", "node_name")),
+    ),
     "bind": (("bind", ("state", "pod", "node_name")),),
     "postBind": (("post_bind", ("state", "pod", "node_name")),),
 }

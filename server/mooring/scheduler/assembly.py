@@ -21,6 +21,9 @@ from mooring.scheduler.queue import BackoffTimes, Gate, QueuedPod, SchedulingQue
 from mooring.scheduler.recorder import EventRecorder
 from mooring.scheduler.scheduler import Parts, Scheduler, Wake
 
+EXPECTATION_GATE = "NominatedNodeNameForExpectation"
+"""The feature gate, on by default since 1.35, with which pods that aren't bound at once name their node."""
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -84,6 +87,7 @@ def build_scheduler(around: Surroundings, times: BackoffTimes, binders: int) -> 
         failures=failures,
         preemptions=preemptions,
         cluster=cluster,
+        expect=statuses.expect if around.gates.enabled(EXPECTATION_GATE) else None,
         recorder=recorder,
         leadership=around.leadership,
         observer=observer,

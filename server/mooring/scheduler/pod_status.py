@@ -6,7 +6,7 @@ Mirrors ``updatePod`` in ``schedule_one.go``.
 from __future__ import annotations
 
 import logging
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
@@ -60,6 +60,14 @@ class PodStatusWriter:
             patch["nominatedNodeName"] = nominated or None
         self.patch(pod, patch)
 
+    def expect(self, pod: Pod, node_name: str) -> None:
+        """Say that the pod is about to be bound to the node.
+
+        Returns once that is written: the binding, which ends it, has to come later.
+        """
+        if pod.status.nominated_node_name != node_name:
+            self._submit(pod, {"nominatedNodeName": node_name}).result()
+
     def clear_nomination(self, pod: Pod) -> None:
         """Say that no node is being cleared for the pod any more."""
         self.patch(pod, {"nominatedNodeName": None})
@@ -67,7 +75,10 @@ class PodStatusWriter:
     def patch(self, pod: Pod, patch: dict[str, Any]) -> None:
         """Merge ``patch`` into the status, after what was asked for this pod before."""
         if patch:
-            self._writers[hash(pod.metadata.uid) % WRITERS].submit(self._write, pod, patch)
+            self._submit(pod, patch)
+
+    def _submit(self, pod: Pod, patch: dict[str, Any]) -> Future[None]:
+        return self._writers[hash(pod.metadata.uid) % WRITERS].submit(self._write, pod, patch)
 
     def _write(self, pod: Pod, patch: dict[str, Any]) -> None:
         try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mooring.framework import Clock, ClusterApi, Leadership, Pod, PodsToActivate
 from mooring.framework.interface import PreemptingPlugin
+from mooring.runtime.binding_cycle import Expect
 from mooring.runtime.choice import Choice
 from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.placing import Committer
@@ -51,6 +52,7 @@ class Parts:
         failures: What happens to pods that got no node.
         preemptions: Makes room.
         cluster: Where proposed changes are made.
+        expect: Told of pods that have a node and are not bound at once; None = nobody is.
         recorder: Where people read of it.
         leadership: Whether anything may be committed.
         observer: Takes measurements.
@@ -64,6 +66,7 @@ class Parts:
     failures: FailureHandler
     preemptions: Preemptions
     cluster: ClusterApi
+    expect: Expect | None
     recorder: EventRecorder
     leadership: Leadership
     observer: SchedulerObserver
@@ -218,7 +221,7 @@ class Scheduler:
         """The binding cycle."""
         parts, pod = self._parts, attempt.pod
         try:
-            status = parts.committer.finish(reservation).status
+            status = parts.committer.finish(reservation, expect=parts.expect).status
         except Exception as error:
             log.exception("binding pod %s to node %s", pod.key, reservation.commit.node_name)
             self._binding_failed(attempt, failed(error))

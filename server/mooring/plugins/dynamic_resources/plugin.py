@@ -11,6 +11,7 @@ import numpy as np
 
 from mooring.framework import (
     SUCCESS,
+    Caller,
     Code,
     CycleState,
     FilterPlugin,
@@ -33,7 +34,6 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.errors import MooringError
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, ResourceSlice
@@ -60,13 +60,11 @@ from mooring.plugins.dynamic_resources.pod_claims import (
 from mooring.plugins.dynamic_resources.reach import Reach, SelectorError, parsed
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.reserving import (
-    ClaimBindingError,
     ReservedClaims,
     assume,
+    bind,
     give_back,
     in_flight_for,
-    wait_until_ready,
-    write,
 )
 from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.dynamic_resources.support import unsupported_claims, unsupported_setting
@@ -261,19 +259,15 @@ class DynamicResources(
         if reserved is not None:
             give_back(reserved, pod, self.handle)
 
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Without an API server what is assumed is all there is."""
+        claims = state.get(_RESERVED, ReservedClaims)
+        return SUCCESS if claims is not None and self.handle.cluster is not None else Status.skip()
+
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Writes the claims and waits for their devices. Without an API server what is assumed is all."""
-        reserved = state.get(_RESERVED, ReservedClaims)
-        cluster, timeout = self.handle.cluster, self.args.binding_timeout
-        if reserved is None or cluster is None:
-            return SUCCESS
-        try:
-            write(reserved, pod, self.handle, cluster, timed=timeout is not None)
-            if timeout is not None:
-                wait_until_ready(reserved, self.handle, cluster, timeout)
-        except (ClaimBindingError, MooringError) as error:
-            return Status.error(str(error))
-        return SUCCESS
+        """Writes the claims and waits for their devices."""
+        reserved = state.read(_RESERVED, ReservedClaims)
+        return bind(reserved, pod, self.handle, self.args.binding_timeout, Caller.of(state))
 
     def _stock(self, objects: ObjectTable) -> Inventory:
         version = objects.version(ResourceSlice)

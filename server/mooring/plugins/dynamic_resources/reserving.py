@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mooring.framework import ClusterApi, Handle, Pod
+from mooring.framework import SUCCESS, Caller, ClusterApi, Handle, Pod, Status
 from mooring.framework.cluster_api import ObjectReference
-from mooring.framework.errors import AbortedError, MooringError
+from mooring.framework.errors import AbortedError, DeadlineExceededError, MooringError
 from mooring.framework.objects.claims import AllocationResult, ResourceClaim
 from mooring.plugins.dynamic_resources.allocation import Document, allocation_document
 from mooring.plugins.dynamic_resources.pod_claims import is_late, is_ready
@@ -77,6 +77,28 @@ def assume(reserved: ReservedClaims, pod: Pod, handle: Handle) -> None:
             metadata = replace(claim.metadata, annotations=annotations, resource_version="")
             status = replace(claim.status, allocation=allocation)
             handle.assumptions.assume_object(replace(claim, metadata=metadata, status=status))
+
+
+def bind(
+    reserved: ReservedClaims, pod: Pod, handle: Handle, timeout: timedelta | None, caller: Caller
+) -> Status:
+    """Write the claims, and wait for their devices for as long as that may take.
+
+    Raises:
+        DeadlineExceededError: The caller no longer waits.
+    """
+    cluster = handle.cluster
+    if cluster is None:
+        return SUCCESS
+    try:
+        write(reserved, pod, handle, cluster, timed=timeout is not None)
+        if timeout is not None:
+            wait_until_ready(reserved, handle, cluster, timeout, caller)
+    except DeadlineExceededError:
+        raise
+    except (ClaimBindingError, MooringError) as error:
+        return Status.error(str(error))
+    return SUCCESS
 
 
 def write(reserved: ReservedClaims, pod: Pod, handle: Handle, cluster: ClusterApi, *, timed: bool) -> None:
@@ -157,11 +179,12 @@ def _classes(claim: ResourceClaim, cluster: ClusterApi) -> dict[str, Document]:
 
 
 def wait_until_ready(
-    reserved: ReservedClaims, handle: Handle, cluster: ClusterApi, timeout: timedelta
+    reserved: ReservedClaims, handle: Handle, cluster: ClusterApi, timeout: timedelta, caller: Caller
 ) -> None:
     """Until the drivers say that the devices can be used on the node.
 
     Raises:
+        DeadlineExceededError: The caller no longer waits.
         ClaimBindingError: They say that they can't, or nothing for too long.
         MooringError: The API server does not answer.
     """
@@ -175,6 +198,7 @@ def wait_until_ready(
             raise ClaimBindingError("device binding failed")
         if None not in states:
             return
+        caller.check()
         late = any(is_late(claim, handle.clock.now(), timeout) for claim in claims)
         if late or handle.clock.monotonic() >= end:
             raise ClaimBindingError(f"device binding timeout after {timeout.total_seconds():g} s")

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mooring.framework import ClusterApi, Handle, NodeView, Pod
+from mooring.framework import Caller, ClusterApi, Handle, NodeView, Pod
 from mooring.framework.cluster_api import ObjectReference as Target
 from mooring.framework.objects import ObjectReference, PersistentVolume, PersistentVolumeClaim
 from mooring.framework.view import one_node
@@ -133,17 +133,25 @@ def write(volumes: PodVolumes, handle: Handle, cluster: ClusterApi) -> None:
 
 
 def wait(
-    volumes: PodVolumes, pod: Pod, node_name: str, handle: Handle, cluster: ClusterApi, seconds: float
+    volumes: PodVolumes,
+    pod: Pod,
+    node_name: str,
+    handle: Handle,
+    cluster: ClusterApi,
+    seconds: float,
+    caller: Caller,
 ) -> None:
     """Until every claim is bound.
 
     Raises:
+        DeadlineExceededError: The caller no longer waits.
         VolumeBindingError: It takes too long, or one of them can't be bound on this node any more.
         MooringError: The API server does not answer.
     """
     end = handle.clock.monotonic() + seconds
     pause = FIRST_PAUSE
     while not _is_bound(volumes, pod, node_name, handle, cluster):
+        caller.check()
         if handle.clock.monotonic() >= end:
             raise VolumeBindingError(f"binding volumes: not done within {seconds:g} s")
         time.sleep(pause)

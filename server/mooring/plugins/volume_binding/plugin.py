@@ -11,6 +11,7 @@ import numpy as np
 
 from mooring.framework import (
     SUCCESS,
+    Caller,
     CycleState,
     FilterPlugin,
     HintedEvent,
@@ -26,7 +27,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.errors import MooringError
+from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.framework.objects import (
     CSIDriver,
     CSINode,
@@ -154,16 +155,23 @@ class VolumeBinding(
         if volumes is not None:
             binding.forget(volumes, self.handle)
 
-    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Has the volumes bound, and waits for it. Without an API server what is assumed is all there is."""
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Without an API server what is assumed is all there is."""
         volumes = state.get(_RESERVED, binding.PodVolumes)
-        cluster = self.handle.cluster
-        if cluster is None or volumes is None or not (volumes.bindings or volumes.provisionings):
+        unbound = volumes is not None and (volumes.bindings or volumes.provisionings)
+        return SUCCESS if unbound and self.handle.cluster is not None else Status.skip()
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Has the volumes bound, and waits for it."""
+        volumes, cluster = state.read(_RESERVED, binding.PodVolumes), self.handle.cluster
+        if cluster is None:
             return SUCCESS
         try:
             binding.write(volumes, self.handle, cluster)
             seconds = float(self.args.bind_timeout_seconds)
-            binding.wait(volumes, pod, node_name, self.handle, cluster, seconds)
+            binding.wait(volumes, pod, node_name, self.handle, cluster, seconds, Caller.of(state))
+        except DeadlineExceededError:
+            raise
         except (binding.VolumeBindingError, MooringError) as error:
             return Status.error(str(error))
         return SUCCESS
