@@ -21,7 +21,7 @@ from mooring.framework.objects import Pod
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.registry import new_in_tree_registry
-from mooring.testing.builders import Manifest, make_node, make_pod
+from mooring.testing.builders import Manifest, make_node, make_pod, pod_manifest
 from mooring.testing.explaining import NoBinder
 
 NODES, SPARE, FEW, MANY = 60, 5, 300, 4800
@@ -158,4 +158,32 @@ def test_more_pods_of_the_same_kinds_cost_nothing(
     pod = make_pod("pending", labels={"app": "a"}, spec=spec)
     few, many, first = (_cluster(count, placed, objects) for count in (FEW, MANY, FEW))
     _instructions(first, pod)  # What a process does once doesn't count.
+    assert _instructions(many, pod) <= MOST * _instructions(few, pod)
+
+
+def _with_attached(pods: int) -> Engine:
+    """A cluster in which each pod has a volume of its own, of a driver that nodes have a limit for."""
+    placed = [
+        pod_manifest(f"p{at}", node=f"n{at % (NODES - SPARE)}", spec=_claiming(f"c{at}"))
+        for at in range(pods)
+    ]
+    claims = [item for at in range(pods) for item in _claim(f"c{at}", "ReadWriteOnce")]
+    return _cluster(0, {}, [*CLAIMS, *claims, *placed, *(_csi_node(f"n{at}") for at in range(NODES))])
+
+
+def _csi_node(name: str) -> Manifest:
+    driver = {"name": "disk.example", "nodeID": name, "allocatable": {"count": 10_000}}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSINode",
+        "metadata": {"name": name},
+        "spec": {"drivers": [driver]},
+    }
+
+
+def test_volumes_that_were_counted_once_cost_nothing() -> None:
+    pod = make_pod("pending", spec=_claiming("shared"))
+    few, many = map(_with_attached, (FEW, MANY))
+    for engine in (few, many):
+        _instructions(engine, pod)
     assert _instructions(many, pod) <= MOST * _instructions(few, pod)

@@ -1,8 +1,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from mooring.framework import Code
+from mooring.cluster.decoding import from_manifest
+from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.state import State
+from mooring.framework import Code, NodeView, Status
 from mooring.plugins.node_volume_limits.plugin import REASON, SCALING_GATE, NodeVolumeLimits
 from mooring.testing.builders import node_manifest
 from tests.plugins.harness import make, pre_filter, verdicts
@@ -21,14 +26,15 @@ from tests.plugins.storage import (
 LIMIT_ONE = csi_node("n", csi_example_com=1)
 TWO = [claim("c", volume="pv"), volume("pv"), claim("d", volume="pw"), volume("pw")]
 GCE: dict[str, Any] = {"gcePersistentDisk": {"pdName": "disk"}}
+EPHEMERAL: dict[str, Any] = {"ephemeral": {}}
 
 
-def attachment(held: str, attacher: str = DRIVER) -> dict[str, Any]:
+def attachment(held: str, attacher: str = DRIVER, node: str = "n") -> dict[str, Any]:
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "VolumeAttachment",
         "metadata": {"name": f"attachment-{held}"},
-        "spec": {"attacher": attacher, "nodeName": "n", "source": {"persistentVolumeName": held}},
+        "spec": {"attacher": attacher, "nodeName": node, "source": {"persistentVolumeName": held}},
     }
 
 
@@ -110,3 +116,111 @@ def test_with_the_gate_a_driver_may_demand_to_be_there(driver: Any, there: bool,
     said = verdicts(make(NodeVolumeLimits, gates={SCALING_GATE: True}), pod_using("c"), nodes)["n"]
     assert said.reasons == (f"{DRIVER} CSI driver is not installed on the node",) * reasons
     assert verdicts(make(NodeVolumeLimits), pod_using("c"), nodes)["n"].ok
+
+
+OWNED: dict[str, Any] = {"ownerReferences": [{"kind": "Pod", "name": "p", "uid": "p", "controller": True}]}
+HELD: tuple[tuple[Any, ...], ...] = (("c",), ("d", GCE), (EPHEMERAL,))
+CHANGES = [
+    *(Remove("Node", "", name) for name in "nm"),
+    *(
+        Put(from_manifest(manifest))
+        for manifest in (
+            node_manifest("n"),
+            node_manifest("m"),
+            csi_node("n", csi_example_com=1),
+            csi_node("n", csi_example_com=2, pd_csi_storage_gke_io=1),
+            csi_node("n", csi_example_com=None),
+            csi_node("m", csi_example_com=1),
+            *(
+                placed_pod(name, node, *held, metadata={"uid": name})
+                for name, node in (("p", "n"), ("p", "m"), ("q", "n"))
+                for held in HELD
+            ),
+            claim("c", volume="pv"),
+            claim("c", volume="pw"),
+            claim("c"),
+            claim("d", volume="pv"),
+            claim("d"),
+            claim("p-v0", volume="pw", metadata=OWNED),
+            claim("p-v0"),
+            volume("pv"),
+            volume("pv", csi=None, **GCE),
+            volume("pw"),
+            volume("px", csi=None, **GCE),
+            storage_class(),
+            storage_class(provisioner="pd.csi.storage.gke.io"),
+            attachment("pv"),
+            attachment("pw"),
+        )
+    ),
+    *(Remove("CSINode", "", name) for name in "nm"),
+    *(Remove("Pod", "default", name) for name in "pq"),
+    *(Remove("PersistentVolumeClaim", "default", name) for name in ("c", "d", "p-v0")),
+    *(Remove("PersistentVolume", "", name) for name in ("pv", "pw")),
+    Remove("StorageClass", "", "wait"),
+    *(Remove("VolumeAttachment", "", f"attachment-{name}") for name in ("pv", "pw")),
+]
+ASKING = [pod_using(*wanted, name="x") for wanted in (("c",), ("e",), ("e", "f"), ("e", "f", "g"), (GCE,))]
+BEFORE = [
+    node_manifest("n"),
+    node_manifest("m"),
+    csi_node("n", csi_example_com=3, pd_csi_storage_gke_io=1),
+    csi_node("m", csi_example_com=1, pd_csi_storage_gke_io=1),
+    *(claim(name, volume=held) for name, held in (("c", "pv"), ("d", "pw"), ("e", ""), ("f", ""), ("g", ""))),
+    claim("p-v0", metadata=OWNED),
+    *(volume(name) for name in ("pv", "pw", "px")),
+    storage_class(),
+    placed_pod("p", "n", EPHEMERAL, "c", metadata={"uid": "p"}),
+    placed_pod("q", "m", "d", metadata={"uid": "q"}),
+    attachment("px"),
+]
+
+
+def said_of_all(plugin: NodeVolumeLimits, state: State) -> list[dict[str, Status]]:
+    nodes = NodeView(state.snapshot, state.snapshot.nodes.rows())
+    return [verdicts(plugin, pod, nodes) for pod in ASKING]
+
+
+def rebuilt(state: State) -> State:
+    """A state that has had no other objects than those that are there now."""
+    nodes, pods, objects = state.snapshot.nodes, state.snapshot.pods, state.snapshot.objects
+    others = [item for kind in objects.kinds for item in objects.all(kind)]
+    fresh = State()
+    fresh.replace(
+        "test",
+        [
+            *(node for node in nodes.nodes if node is not None),
+            *(record.pod for record in pods.records.values()),
+            *others,  # type: ignore[list-item] # all that a state has
+        ],
+    )
+    return fresh
+
+
+def puts(*manifests: dict[str, Any]) -> list[tuple[bool, Put | Remove]]:
+    return [(False, Put(from_manifest(manifest))) for manifest in manifests]
+
+
+def removals(*named: str) -> list[tuple[bool, Put | Remove]]:
+    return [
+        (False, Remove(kind, "default" if kind == "Pod" else "", name))
+        for kind, name in map(str.split, named)
+    ]
+
+
+@example(puts(claim("p-v0"), claim("p-v0", metadata=OWNED)))
+@example(puts(attachment("px", node="m")))
+@example([*removals("Pod p", "Pod q", "Node n", "Node m"), *puts(node_manifest("n"))])
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from(CHANGES)), min_size=1, max_size=8))
+def test_what_was_counted_before_never_shows(history: list[tuple[bool, Put | Remove]]) -> None:
+    """A plugin that saw a state and its fork change says what one says that sees only what is there now."""
+    state = State()
+    state.replace("test", [from_manifest(manifest) for manifest in BEFORE])
+    plugin = make(NodeVolumeLimits)
+    said_of_all(plugin, state)
+    fork = state.fork()
+    fork.replace("test", [from_manifest(manifest) for manifest in BEFORE])
+    for on_fork, change in history:
+        one = fork if on_fork else state
+        one.apply("test", [change])
+        assert said_of_all(plugin, one) == said_of_all(make(NodeVolumeLimits), rebuilt(one))

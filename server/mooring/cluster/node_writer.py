@@ -52,6 +52,7 @@ class NodeWriter:
                 unschedulable=old.unschedulable.copy(),
                 taint_set=old.taint_set.copy(),
                 taint_sets=old.taint_sets.copy(),
+                volumes_version=old.volumes_version.copy(),
                 ports=old.ports.copy(),
                 images=old.images.copy(),
                 label_columns={key: column.copy() for key, column in old.label_columns.items()},
@@ -170,6 +171,7 @@ class NodeWriter:
         self._view()
         table.unschedulable = grown(table.unschedulable, capacity)
         table.taint_set = grown(table.taint_set, capacity)
+        table.volumes_version = grown(table.volumes_version, capacity)
         for column in table.label_columns.values():
             column.grow(capacity)
         table.alive = grown(table.alive, capacity)

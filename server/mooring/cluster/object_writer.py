@@ -22,8 +22,8 @@ class ObjectWriter:
         self._kinds: SharedValues[type[Object], KindObjects] = SharedValues(table.kinds, _copied)
         self._delivered: dict[tuple[type[Object], ObjectKey], TabledObject | None] = {}
 
-    def put(self, item: TabledObject) -> bool:
-        """Adds or replaces an object; False when it was there just like this.
+    def put(self, item: TabledObject) -> None:
+        """Adds or replaces an object.
 
         What is assumed of the object stays in the table until ``item`` is known to be newer.
         """
@@ -31,9 +31,9 @@ class ObjectWriter:
         if (kind, key) in self._delivered:
             if not _has_caught_up(item, self.find(kind, key)):
                 self._delivered[kind, key] = item
-                return False
+                return
             del self._delivered[kind, key]
-        return self._show(kind, key, item)
+        self._show(kind, key, item)
 
     def assume(self, item: TabledObject) -> None:
         """Show ``item`` in the table in place of what was delivered of it."""
@@ -51,16 +51,15 @@ class ObjectWriter:
         else:
             self._show(kind, key, delivered)
 
-    def _show(self, kind: type[Object], key: ObjectKey, item: TabledObject) -> bool:
+    def _show(self, kind: type[Object], key: ObjectKey, item: TabledObject) -> None:
         if self.find(kind, key) == item:
-            return False
+            return
         objects = self._kinds.writable(kind)
         if objects is None:
             objects = KindObjects()
             self._kinds.put(kind, objects)
         objects.by_key[key] = item
         objects.version = next_version()
-        return True
 
     def remove(self, kind: type[Object], key: ObjectKey) -> None:
         """Removes an object that is there, and what is assumed of it."""
@@ -82,7 +81,7 @@ class ObjectWriter:
 
     def fork(self) -> ObjectWriter:
         """The writer of a copy, which shares each kind with the original until one of the two changes it."""
-        twin = ObjectWriter(ObjectTable(self.table.kinds.copy()))
+        twin = ObjectWriter(ObjectTable(self.table.kinds.copy(), self.table.attachments.copy()))
         twin._kinds = self._kinds.fork(twin.table.kinds)
         twin._delivered = self._delivered.copy()
         return twin

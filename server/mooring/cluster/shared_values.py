@@ -46,3 +46,21 @@ class SharedValues(Generic[K, V]):
         """The guard of ``values``, a shallow copy; from now on both sides copy before they write."""
         self._private = set()
         return SharedValues(values, self._copy)
+
+
+def add_to(sets: SharedValues[K, dict[str, None]], key: K, member: str) -> None:
+    """Adds ``member`` to the set of ``key``."""
+    members = sets.writable(key)
+    if members is None:
+        sets.put(key, {member: None})
+    else:
+        members[member] = None
+
+
+def discard_from(sets: SharedValues[K, dict[str, None]], key: K, member: str) -> None:
+    """Removes ``member``, if it is there; an empty set goes."""
+    members = sets.writable(key)
+    if members is not None:
+        members.pop(member, None)
+        if not members:
+            sets.drop(key)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -10,7 +11,8 @@ from mooring.cluster.class_counts import copy_of_class, count, discount
 from mooring.cluster.kinds import TabledObject
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
-from mooring.cluster.shared_values import SharedValues
+from mooring.cluster.shared_values import SharedValues, add_to, discard_from
+from mooring.cluster.volume_writer import VolumeWriter
 from mooring.framework.object_table import ObjectKey
 from mooring.framework.objects import Node, Object, Pod
 from mooring.framework.pod_affinity import AffinityKey, affinity_key, affinity_terms
@@ -26,8 +28,6 @@ from mooring.framework.pod_table import (
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import RowChange
 from mooring.framework.view import Snapshot
-
-K = TypeVar("K")
 
 
 class TableWriter:
@@ -47,12 +47,11 @@ class TableWriter:
         self.changes: list[RowChange] = []
         self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
         self._by_row = SharedValues(self.pods.by_row, dict)
-        self._with_storage = SharedValues(self.pods.with_storage, dict)
-        self._claim_users = SharedValues(self.pods.claim_users, dict)
         self._classes = SharedValues(self.pods.classes, copy_of_class)
         self._affinities = SharedValues(self.pods.affinities, copy_of_class)
         self._nominated = SharedValues(self.pods.nominated, dict)
         self._groups = SharedValues(self.pods.groups, dict)
+        self._volumes = VolumeWriter(self.snapshot)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -67,6 +66,8 @@ class TableWriter:
             old.by_row.copy(),
             old.with_storage.copy(),
             old.claim_users.copy(),
+            old.ephemeral_users.copy(),
+            old.priorities.copy(),
             old.classes.copy(),
             old.affinities.copy(),
             old.nominated.copy(),
@@ -75,12 +76,11 @@ class TableWriter:
         twin = TableWriter(self.nodes.fork(), pods, self.objects.fork())
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
         twin._by_row = self._by_row.fork(pods.by_row)
-        twin._with_storage = self._with_storage.fork(pods.with_storage)
-        twin._claim_users = self._claim_users.fork(pods.claim_users)
         twin._classes = self._classes.fork(pods.classes)
         twin._affinities = self._affinities.fork(pods.affinities)
         twin._nominated = self._nominated.fork(pods.nominated)
         twin._groups = self._groups.fork(pods.groups)
+        twin._volumes = self._volumes.fork(twin.snapshot)
         return twin
 
     def put_node(self, node: Node, amounts: dict[str, int]) -> None:
@@ -89,6 +89,8 @@ class TableWriter:
         heartbeat = known is not None and _is_heartbeat(self.nodes.table.nodes[known], node)
         row = self.nodes.put(node, amounts)
         self.changes.append((row, None, int(heartbeat)))
+        if known is None:
+            self._volumes.mark((row,))
         waiting = self._waiting.values.get(node.metadata.name, {})
         self._waiting.drop(node.metadata.name)
         for uid in waiting:
@@ -148,42 +150,52 @@ class TableWriter:
 
     def put_object(self, item: TabledObject) -> None:
         """Adds or replaces an object that is neither node nor pod."""
-        if self.objects.put(item):
-            self.changes.append((UNPLACED, None, 0))
+        with self._following(type(item), (item.metadata.namespace, item.metadata.name)):
+            self.objects.put(item)
 
     def assume_object(self, item: TabledObject) -> None:
         """Shows an object as it was decided to be."""
-        self.objects.assume(item)
-        self.changes.append((UNPLACED, None, 0))
+        with self._following(type(item), (item.metadata.namespace, item.metadata.name)):
+            self.objects.assume(item)
 
     def forget_object(self, kind: type[Object], key: ObjectKey) -> None:
         """Shows it as it was delivered."""
-        self.objects.forget(kind, key)
-        self.changes.append((UNPLACED, None, 0))
+        with self._following(kind, key):
+            self.objects.forget(kind, key)
 
     def remove_object(self, kind: type[Object], key: ObjectKey) -> None:
         """Removes an object that is neither node nor pod."""
-        self.objects.remove(kind, key)
-        self.changes.append((UNPLACED, None, 0))
+        with self._following(kind, key):
+            self.objects.remove(kind, key)
+
+    @contextmanager
+    def _following(self, kind: type[Object], key: ObjectKey) -> Iterator[None]:
+        """Takes in what becomes of the object."""
+        before = self.objects.find(kind, key)
+        yield
+        after = self.objects.find(kind, key)
+        if after is not before:
+            self._volumes.follow(before, after)
+            self.changes.append((UNPLACED, None, 0))
 
     def _attach(self, record: PodRecord) -> None:
         pod, row, kind = record.pod, record.row, record.kind
         uid = pod.metadata.uid
         self.changes.append((row, record, 1))
         if (group := pod.group) is not None:
-            _add(self._groups, group, uid)
+            add_to(self._groups, group, uid)
         if row == UNPLACED:
             if pod.spec.node_name:
-                _add(self._waiting, pod.spec.node_name, uid)
+                add_to(self._waiting, pod.spec.node_name, uid)
             elif pod.status.nominated_node_name:
-                _add(self._nominated, pod.status.nominated_node_name, uid)
+                add_to(self._nominated, pod.status.nominated_node_name, uid)
             return
         self.nodes.take(row, kind.usage)
-        _add(self._by_row, row, uid)
+        add_to(self._by_row, row, uid)
+        priorities = self.pods.priorities
+        priorities[pod.priority] = priorities.get(pod.priority, 0) + 1
         if kind.has_storage:
-            _add(self._with_storage, row, uid)
-            for name in pod.claim_names:
-                _add(self._claim_users, (pod.metadata.namespace, name), uid)
+            self._volumes.attach(record)
         pod_class = self._classes.writable(kind.class_key)
         if pod_class is None:
             namespace, _, terminating = kind.class_key
@@ -198,19 +210,21 @@ class TableWriter:
         uid = pod.metadata.uid
         self.changes.append((row, record, -1))
         if (group := pod.group) is not None:
-            _discard(self._groups, group, uid)
+            discard_from(self._groups, group, uid)
         if row == UNPLACED:
             if pod.spec.node_name:
-                _discard(self._waiting, pod.spec.node_name, uid)
+                discard_from(self._waiting, pod.spec.node_name, uid)
             elif pod.status.nominated_node_name:
-                _discard(self._nominated, pod.status.nominated_node_name, uid)
+                discard_from(self._nominated, pod.status.nominated_node_name, uid)
             return
         self.nodes.give_back(row, kind.usage)
-        _discard(self._by_row, row, uid)
+        discard_from(self._by_row, row, uid)
+        priorities = self.pods.priorities
+        priorities[pod.priority] -= 1
+        if not priorities[pod.priority]:
+            del priorities[pod.priority]
         if kind.has_storage:
-            _discard(self._with_storage, row, uid)
-            for name in pod.claim_names:
-                _discard(self._claim_users, (pod.metadata.namespace, name), uid)
+            self._volumes.detach(record)
         discount(self._classes, kind.class_key, row, self.nodes.table.capacity)
         if kind.affinity_key is not None:
             discount(self._affinities, kind.affinity_key, row, self.nodes.table.capacity)
@@ -231,22 +245,6 @@ def _is_heartbeat(old: Node | None, new: Node) -> bool:
     return msgspec.structs.replace(old, metadata=metadata) == new
 
 
-def _add(sets: SharedValues[K, dict[str, None]], key: K, uid: str) -> None:
-    members = sets.writable(key)
-    if members is None:
-        sets.put(key, {uid: None})
-    else:
-        members[uid] = None
-
-
-def _discard(sets: SharedValues[K, dict[str, None]], key: K, uid: str) -> None:
-    members = sets.writable(key)
-    if members is not None:
-        members.pop(uid, None)
-        if not members:
-            sets.drop(key)
-
-
 def _class_key(pod: Pod) -> ClassKey:
     meta = pod.metadata
     return (meta.namespace, frozenset(meta.labels.items()), meta.deletion_timestamp is not None)
@@ -263,5 +261,7 @@ def _same_place(old: PodRecord, new: PodRecord) -> bool:
         and old.pod.spec.node_name == new.pod.spec.node_name
         and old.pod.status.nominated_node_name == new.pod.status.nominated_node_name
         and old.pod.spec.scheduling_group == new.pod.spec.scheduling_group
+        and old.pod.spec.volumes == new.pod.spec.volumes
+        and old.pod.priority == new.pod.priority
         and old.kind == new.kind
     )

@@ -57,6 +57,9 @@ class NodeTable:
         unschedulable: bool[capacity], ``spec.unschedulable``.
         taint_set: int32[capacity], index into ``taint_sets``.
         taint_sets: The distinct lists of taints; number 0 is the empty one.
+        volumes_version: int64[capacity], changes with everything that says what is attached to a node: its
+            pods that have storage, their claims, the volumes and classes of those, VolumeAttachments and the
+            CSINode. Equal versions mean an equal past, in forks as well.
         ports: For (protocol, port): for each row that uses it, how many pods use it by host IP.
         images: By image name.
     """
@@ -83,6 +86,7 @@ class NodeTable:
     unschedulable: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     taint_set: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
     taint_sets: list[tuple[Taint, ...]] = field(default_factory=lambda: [()])
+    volumes_version: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
     ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(default_factory=dict)
     images: dict[str, ImageUse] = field(default_factory=dict)
     label_columns: dict[str, LabelColumn] = field(default_factory=dict)

@@ -39,9 +39,11 @@ class ObjectTable:
 
     Attributes:
         kinds: By struct type; a kind that no source ever delivered is missing.
+        attachments: By the name of the node, the VolumeAttachments there that name a volume.
     """
 
     kinds: dict[type[Object], KindObjects] = field(default_factory=dict)
+    attachments: dict[str, tuple[ObjectKey, ...]] = field(default_factory=dict)
 
     def get(self, kind: type[ObjectT], name: str, namespace: str = "") -> ObjectT | None:
         """The object of that name, or None.

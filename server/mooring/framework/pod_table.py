@@ -99,6 +99,8 @@ class PodTable:
         by_row: UIDs of the pods on each node row, in the order in which they came.
         with_storage: The same for the pods that have a claim or a disk.
         claim_users: UIDs of the placed pods that name each claim, by its namespace and name.
+        ephemeral_users: The same for the claims that are made for ephemeral volumes.
+        priorities: How many placed pods have each priority.
         classes: The distinct kinds of placed pods.
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
         nominated: UIDs of the pods without a node, by the name of the node that preemption made room on.
@@ -109,6 +111,8 @@ class PodTable:
     by_row: dict[int, dict[str, None]] = field(default_factory=dict)
     with_storage: dict[int, dict[str, None]] = field(default_factory=dict)
     claim_users: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
+    ephemeral_users: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
+    priorities: dict[int, int] = field(default_factory=dict)
     classes: dict[ClassKey, PodClass] = field(default_factory=dict)
     affinities: dict[AffinityKey, AffinityClass] = field(default_factory=dict)
     nominated: dict[str, dict[str, None]] = field(default_factory=dict)

@@ -236,6 +236,11 @@ class Pod(Object, frozen=True):
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     @property
+    def priority(self) -> int:
+        """Its priority; 0 when it has none."""
+        return self.spec.priority or 0
+
+    @property
     def group(self) -> tuple[str, str] | None:
         """Namespace and name of its pod group; None when it has none."""
         group = self.spec.scheduling_group
@@ -248,6 +253,14 @@ class Pod(Object, frozen=True):
         """The claims that its volumes name, those of ephemeral volumes aside."""
         claims = (volume.persistent_volume_claim for volume in self.spec.volumes)
         return tuple(claim.claim_name for claim in claims if claim is not None)
+
+    @property
+    def ephemeral_claim_names(self) -> tuple[str, ...]:
+        """The claims that are made for its ephemeral volumes."""
+        volumes = self.spec.volumes
+        return tuple(
+            f"{self.metadata.name}-{volume.name}" for volume in volumes if volume.ephemeral is not None
+        )
 
     @property
     def finished(self) -> bool:

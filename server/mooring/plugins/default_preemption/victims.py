@@ -154,9 +154,8 @@ def lower_pods(pod: Pod, nodes: RefusedNodes, node_name: str) -> list[Pod]:
 
 
 def has_lower_pods(pod: Pod, nodes: RefusedNodes) -> bool:
-    """Whether any pod at all is less important than ``pod``; often none is, and no node need be looked at."""
-    own = priority_of(pod)
-    return any(priority_of(record.pod) < own for record in list(nodes.snapshot.pods.records.values()))
+    """Whether any placed pod is less important than ``pod``; often none is, and no node need be looked at."""
+    return min(nodes.snapshot.pods.priorities.copy(), default=pod.priority) < pod.priority
 
 
 def is_leaving_for(pod: Pod) -> bool:

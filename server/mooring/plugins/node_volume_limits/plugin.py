@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable, Sequence
+
+import numpy as np
 
 from mooring.framework import (
     SUCCESS,
+    Bools,
     CycleState,
     FilterPlugin,
     Handle,
@@ -17,7 +21,6 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import (
     CSIDriver,
     CSINode,
@@ -32,9 +35,8 @@ from mooring.plugins.node_volume_limits.attachable import (
     Attachable,
     VolumeError,
     Volumes,
-    migrated_plugins,
 )
-from mooring.plugins.node_volume_limits.attached import AttachedVolumes, Attachments, attachments_of
+from mooring.plugins.node_volume_limits.attached import AttachedVolumes
 from mooring.plugins.node_volume_limits.hints import EVENTS
 
 REASON = "node(s) exceed max volume count"
@@ -55,7 +57,8 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._asks_for_driver = handle.gates.enabled(SCALING_GATE)
-        self._known_attachments: tuple[tuple[int, int], Attachments] = ((0, 0), {})
+        self._lock = threading.Lock()
+        self._attached = AttachedVolumes(handle.kube_version)
 
     def sign(self, pod: Pod) -> Hashable | None:
         return None if has_storage(pod) else ()
@@ -75,52 +78,53 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         if not pod.spec.volumes:
             return Verdicts.passed(len(nodes))
+        answer = _Answer(len(nodes))
         objects = nodes.snapshot.objects
-        told = _Told(pod, objects)
-        attached = AttachedVolumes(nodes, self._attachments(objects))
+        # The state's lock comes first everywhere; under it what is read is one state.
+        with nodes.table.lock, self._lock:
+            attached = self._attached
+            attached.follow(nodes.snapshot, nodes.rows)
+            sorts = attached.sorts[nodes.rows]
+            for number in np.unique(sorts).tolist():
+                there = sorts == number
+                wanted = _volumes_of(pod, Attachable(objects, attached.migrated[number]))
+                if isinstance(wanted, Status):
+                    answer.refuse(there, wanted)
+                elif wanted:
+                    if self._asks_for_driver:
+                        self._ask_for_drivers(wanted, there, nodes, answer)
+                    for row, status in attached.failures.items():
+                        answer.refuse(there & (nodes.rows == row), status)
+                    answer.refuse(there & attached.exceed(wanted, nodes.rows), Status.unschedulable(REASON))
+        return answer.verdicts()
 
-        def status(row: int, name: str) -> Status:
-            csi_node = objects.get(CSINode, name)
-            attachable, new = told.on(migrated_plugins(csi_node, self.handle.kube_version))
-            if isinstance(new, Status):
-                return new
-            if self._asks_for_driver and (missing := _missing_driver(new, csi_node, objects)):
-                return Status.unschedulable(f"{missing} CSI driver is not installed on the node")
-            limits = _limits(csi_node)
-            if not new or not limits:
-                return SUCCESS
-            try:
-                full = attached.exceed(new, limits, row, name, attachable)
-            except VolumeError as failure:
-                return failure.status
-            return Status.unschedulable(REASON) if full else SUCCESS
-
-        return Verdicts.of(map(status, nodes.rows.tolist(), nodes.names))
-
-    def _attachments(self, objects: ObjectTable) -> Attachments:
-        """Worked out again only when an attachment or a volume has changed."""
-        versions = objects.version(VolumeAttachment), objects.version(PersistentVolume)
-        known, attachments = self._known_attachments
-        if known != versions:
-            attachments = attachments_of(objects)
-            self._known_attachments = versions, attachments
-        return attachments
+    def _ask_for_drivers(self, wanted: Volumes, there: Bools, nodes: NodeView, answer: _Answer) -> None:
+        """Refuse the nodes ``there`` (bool[K]) that lack a driver that must be on the node."""
+        objects = nodes.snapshot.objects
+        for driver in sorted(set(wanted.values())):
+            known = objects.get(CSIDriver, driver)
+            if known is not None and known.spec.prevent_pod_scheduling_if_missing:
+                missing = [not _has_driver(objects.get(CSINode, name), driver) for name in nodes.names]
+                status = Status.unschedulable(f"{driver} CSI driver is not installed on the node")
+                answer.refuse(there & np.array(missing, np.bool_), status)
 
 
-class _Told:
-    """The volumes of one pod, told once for each sort of nodes."""
+class _Answer:
+    """What is said of each node; what was said first stays."""
 
-    def __init__(self, pod: Pod, objects: ObjectTable) -> None:
-        self._pod = pod
-        self._objects = objects
-        self._known: dict[frozenset[str], tuple[Attachable, Volumes | Status]] = {}
+    def __init__(self, count: int) -> None:
+        self._codes = np.zeros(count, np.int32)
+        self._statuses: dict[Status, int] = {SUCCESS: 0}
 
-    def on(self, migrated: frozenset[str]) -> tuple[Attachable, Volumes | Status]:
-        """For nodes on which the volumes of these plugins of old are the CSI drivers'; or why not."""
-        if migrated not in self._known:
-            attachable = Attachable(self._objects, migrated)
-            self._known[migrated] = attachable, _volumes_of(self._pod, attachable)
-        return self._known[migrated]
+    def refuse(self, refused: Bools, status: Status) -> None:
+        """``status`` where ``refused`` (bool[K]) is true and nothing else was said."""
+        fresh = refused & (self._codes == 0)
+        if fresh.any():
+            self._codes[fresh] = self._statuses.setdefault(status, len(self._statuses))
+
+    def verdicts(self) -> Verdicts:
+        """All of it."""
+        return Verdicts(self._codes, tuple(self._statuses))
 
 
 def _volumes_of(pod: Pod, attachable: Attachable) -> Volumes | Status:
@@ -130,21 +134,5 @@ def _volumes_of(pod: Pod, attachable: Attachable) -> Volumes | Status:
         return failure.status
 
 
-def _missing_driver(wanted: Volumes, csi_node: CSINode | None, objects: ObjectTable) -> str | None:
-    """The first driver, by name, that must be on the node and isn't."""
-    there = {driver.name for driver in csi_node.spec.drivers} if csi_node is not None else set()
-    for name in sorted(set(wanted.values()) - there):
-        driver = objects.get(CSIDriver, name)
-        if driver is not None and driver.spec.prevent_pod_scheduling_if_missing:
-            return name
-    return None
-
-
-def _limits(csi_node: CSINode | None) -> dict[str, int]:
-    """How many volumes each driver may have on the node; a driver without a limit is missing."""
-    drivers = csi_node.spec.drivers if csi_node is not None else ()
-    return {
-        driver.name: driver.allocatable.count
-        for driver in drivers
-        if driver.allocatable is not None and driver.allocatable.count is not None
-    }
+def _has_driver(csi_node: CSINode | None, name: str) -> bool:
+    return csi_node is not None and any(driver.name == name for driver in csi_node.spec.drivers)
