@@ -40,6 +40,12 @@ def reasons(api: Api) -> set[str]:
     return {event["reason"] for event in api.items("/api/v1/namespaces/default/events")}
 
 
+def expected(api: Api) -> list[str]:
+    """The nodes that pods name in their status, until they are bound there."""
+    pods = api.items("/api/v1/namespaces/default/pods")
+    return sorted(filter(None, (pod["status"].get("nominatedNodeName") for pod in pods)))
+
+
 def test_a_gang_is_bound_when_all_are_there_and_all_have_room(
     with_groups: ControlPlane, tmp_path: Path
 ) -> None:
@@ -57,7 +63,9 @@ def test_a_gang_is_bound_when_all_are_there_and_all_have_room(
         api.create(objects.pod("three", **member))
         wait_until(lambda: "FailedScheduling" in reasons(api), "one of them to find no room")
         assert [name for _, name in with_groups.bindings()] == ["alone"], "two of three have room"
+        wait_until(lambda: expected(api) == ["a", "b"], "two of them to name the nodes that they wait for")
         api.create(objects.node("c"))
         for name in ("one", "two", "three"):
             api.wait_bound(name)
+    assert expected(api) == [], "the binding ends it"
     assert sorted(name for _, name in with_groups.bindings()) == ["alone", "one", "three", "two"]
