@@ -14,9 +14,10 @@ VERSION ?= 1.36
 NODES ?= 500
 PODS ?= 1000
 RUNS ?= 5
+MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e conformance bench bench-cluster format stubs lock build clean
+.PHONY: help run test check e2e conformance bench bench-cluster soak format stubs lock build clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -55,6 +56,9 @@ bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and m
 bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside kube-scheduler, on NODES nodes with PODS pods, RUNS times (needs Go)
 	$(BIN)/python tests/e2e/build.py
 	$(BIN)/python -m tests.bench.live --nodes $(NODES) --pods $(PODS) --runs $(RUNS)
+
+soak: $(VENV)/dev.stamp ## Break bindings, watches, leases and reservations for MINUTES with fresh seeds, going on from a ledger
+	$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)
 
 format: $(VENV)/dev.stamp ## Format the code and repair what can be repaired
 	$(BIN)/ruff check --fix-only

@@ -53,3 +53,12 @@ def lease(fake: FakeApiServer) -> dict[str, Any]:
 
 def ended(started: Started) -> int:
     return started.process.wait(LONGEST_SECONDS)
+
+
+def take_lease(fake: FakeApiServer, identity: str) -> None:
+    """Another replica has the lease from now on."""
+    path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/mooring"
+    taken = fake.get("Lease", "mooring", "kube-system")
+    assert taken is not None
+    taken["spec"]["holderIdentity"] = identity
+    assert fake.client().request("PUT", path, body=taken).ok

@@ -15,7 +15,7 @@ import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import call, write_config
-from tests.cli.schedulers import MINE, QUICK, ended, lease, node_of, pending, scheduler, wait_for
+from tests.cli.schedulers import MINE, QUICK, ended, lease, node_of, pending, scheduler, take_lease, wait_for
 from tests.fake_api_server import FakeApiServer
 
 
@@ -54,12 +54,7 @@ def test_two_leaders(fake: FakeApiServer, tmp_path: Path) -> None:
         stopped_at = time.monotonic()
         time.sleep(1.2)
         fake.add(pending("meanwhile"))
-        api = fake.client()
-        path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/mooring"
-        taken = fake.get("Lease", "mooring", "kube-system")
-        assert taken is not None
-        taken["spec"]["holderIdentity"] = "another"
-        assert api.request("PUT", path, body=taken).ok
+        take_lease(fake, "another")
         started.process.send_signal(signal.SIGCONT)
         assert ended(started) == 1
     assert [entry for entry in fake.history.bindings() if entry.call.at > stopped_at] == []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.cluster.following import Following, pod, until
+import threading
+from typing import Any
+
+from tests.cluster.following import Following, pod
 from tests.fake_api_server import Answer, event_line
 
 
@@ -20,11 +23,16 @@ def gone_as_a_status(live: Following) -> None:
 
 
 def gone_midway(live: Following) -> None:
-    status = {"kind": "Status", "code": 410, "message": "too old"}
-    live.fake.faults.edit = lambda *_: [event_line("ERROR", status)]
+    told = threading.Event()
+
+    def edit(type_: str, item: dict[str, Any]) -> list[bytes]:
+        if told.is_set():
+            return [event_line(type_, item)]
+        told.set()
+        return [event_line("ERROR", {"kind": "Status", "code": 410, "message": "too old"})]
+
+    live.fake.faults.edit = edit
     live.fake.add(pod("later"))
-    until(lambda: live.reflector("Pod").lists > 1, "the second list")
-    live.fake.faults.clear()
 
 
 def gone_while_paging(live: Following) -> None:

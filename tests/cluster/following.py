@@ -75,9 +75,9 @@ class Following:
         records = self.state.snapshot.pods.records.copy()
         return {record.pod.metadata.name for record in records.values()} == set(names)
 
-    def wait_equal(self) -> None:
+    def wait_equal(self, seconds: float = 30.0) -> None:
         """Waits until the state is what a fresh list is."""
-        until(lambda: held(self.state) == listed(self.fake), "the state to be what the server has")
+        until(lambda: held(self.state) == listed(self.fake), "the state to be what the server has", seconds)
 
 
 def held(state: State) -> Content:

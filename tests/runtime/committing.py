@@ -34,7 +34,7 @@ from mooring.framework.handle import Unchallenged
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.engine import Engine
+from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.placing import Committer
 from mooring.runtime.registry import new_in_tree_registry
 from mooring.testing import make_node
@@ -64,7 +64,7 @@ class World:
     """A committer, what it decides on, and the API server that it binds at.
 
     Attributes:
-        outcomes: By UID and node, how each bind ended: the outcome, or the reason of the error.
+        outcomes: By UID and node, how each bind or placement ended: the outcome, or the reason of the error.
     """
 
     fake: FakeApiServer
@@ -106,6 +106,20 @@ class World:
         self.outcomes.append((pod.metadata.uid, node, ended))
         return ended
 
+    def place(self, pod: Pod, **how: Any) -> BindOutcome | str:
+        """Choose a node and bind, and keep how it ended; an error names no node."""
+        node = ""
+        ended: BindOutcome | str
+        try:
+            placement = self.committer.place(pod, self.engine.profile(), all_rows, **how)
+            node = placement.choice.node_name or ""
+            outcome = placement.committed.outcome if placement.committed else None
+            ended = outcome or placement.status.message
+        except MooringError as error:
+            ended = error.reason
+        self.outcomes.append((pod.metadata.uid, node, ended))
+        return ended
+
     def settle(self, seconds: float = 20.0) -> None:
         """Wait until no reservation is open, then let the state hear of everything."""
         until(lambda: not len(self.committer.reservations), seconds)
@@ -124,7 +138,8 @@ class World:
             if isinstance(ended, BindOutcome):
                 assert where.get(uid) == node, f"I3: {uid} was said to be on {node}"
             elif ended not in UNKNOWN:
-                assert where.get(uid) != node or self._bound_otherwise(uid, node), f"I3: {uid}, {ended}"
+                wrong = where.get(uid) == node if node else uid in where
+                assert not wrong or self._bound_otherwise(uid, node), f"I3: {uid}, {ended}"
         assert most_at_once(self.fake) <= room, "I2: more than there is room"
         assert len(self.committer.reservations) == 0, "I4: reservations left"
         records = self.state.snapshot.pods.records
@@ -133,7 +148,9 @@ class World:
     def _bound_otherwise(self, uid: str, node: str) -> bool:
         """Whether another call of the same bind succeeded, or may have."""
         return any(
-            (other, at) == (uid, node) and (isinstance(ended, BindOutcome) or ended in UNKNOWN)
+            other == uid
+            and (at == node or not at or not node)
+            and (isinstance(ended, BindOutcome) or ended in UNKNOWN)
             for other, at, ended in self.outcomes
         )
 
