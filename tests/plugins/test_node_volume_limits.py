@@ -118,6 +118,13 @@ def test_with_the_gate_a_driver_may_demand_to_be_there(driver: Any, there: bool,
     assert verdicts(make(NodeVolumeLimits), pod_using("c"), nodes)["n"].ok
 
 
+@pytest.mark.parametrize(("kube", "passes"), [("1.35", False), ("1.36", True)])
+def test_before_1_36_all_drivers_demanded_to_be_there(kube: str, passes: bool) -> None:
+    plugin = make(NodeVolumeLimits, kube=kube, gates={SCALING_GATE: True})
+    nodes = view(node_manifest("n"), *TWO, csi_driver(), csi_node("n"))
+    assert verdicts(plugin, pod_using("c"), nodes)["n"].ok is passes
+
+
 OWNED: dict[str, Any] = {"ownerReferences": [{"kind": "Pod", "name": "p", "uid": "p", "controller": True}]}
 HELD: tuple[tuple[Any, ...], ...] = (("c",), ("d", GCE), (EPHEMERAL,))
 CHANGES = [

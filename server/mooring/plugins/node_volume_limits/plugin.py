@@ -14,6 +14,7 @@ from mooring.framework import (
     FilterPlugin,
     Handle,
     HintedEvent,
+    KubeVersion,
     NodeView,
     Part,
     Pod,
@@ -44,6 +45,9 @@ REASON = "node(s) exceed max volume count"
 SCALING_GATE = "VolumeLimitScaling"
 """The feature gate, off by default, with which a driver that demands it must be on the node."""
 
+_DEMANDED_SINCE = KubeVersion(1, 36)
+"""Before, every driver that has a ``CSIDriver`` had to be on the node."""
+
 
 class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     """Refuses nodes where a CSI driver would have more volumes than the node's CSINode allows.
@@ -57,6 +61,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._asks_for_driver = handle.gates.enabled(SCALING_GATE)
+        self._all_demand = handle.kube_version < _DEMANDED_SINCE
         self._lock = threading.Lock()
         self._attached = AttachedVolumes(handle.kube_version)
 
@@ -103,7 +108,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         objects = nodes.snapshot.objects
         for driver in sorted(set(wanted.values())):
             known = objects.get(CSIDriver, driver)
-            if known is not None and known.spec.prevent_pod_scheduling_if_missing:
+            if known is not None and (self._all_demand or known.spec.prevent_pod_scheduling_if_missing):
                 missing = [not _has_driver(objects.get(CSINode, name), driver) for name in nodes.names]
                 status = Status.unschedulable(f"{driver} CSI driver is not installed on the node")
                 answer.refuse(there & np.array(missing, np.bool_), status)
