@@ -16,7 +16,7 @@ from .api import Api, ApiError, Manifest
 from .control_plane import ControlPlane
 from .mooring_client import MooringClient
 from .process import wait_until
-from .processes import MooringServer
+from .processes import MooringScheduler, MooringServer
 
 pytestmark = pytest.mark.e2e
 
@@ -112,6 +112,40 @@ def test_a_claim_on_devices_is_allocated_and_reserved(
     answer = client.schedule(second, scheduling.COMMIT_MODE_BIND)
     assert list(answer.statuses[answer.pod_statuses[0]].reasons) == ["cannot allocate all claims"]
     assert "allocation" not in api.call("GET", f"{CLAIMS}/second").get("status", {})
+
+
+@pytest.mark.usefixtures("client")
+def test_a_claim_that_nobody_uses_gets_devices_where_its_pod_fits(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    api = control_plane.api
+    resource = {"apiVersion": "resource.k8s.io/v1"}
+    api.call("POST", CLASSES, {**resource, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}})
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "nodeName": "n1", "pool": pool, "devices": [{"name": "d0"}]}
+    api.call("POST", SLICES, {**resource, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec})
+    asked = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+    metadata = {"name": "idle", "namespace": "default"}
+    body = {**resource, "kind": "ResourceClaim", "metadata": metadata, "spec": asked}
+    claim = api.call("POST", CLAIMS, body)
+    gone = {"key": "metadata.name", "operator": "In", "values": ["gone"]}
+    claim["status"] = {
+        "allocation": {
+            "devices": {"results": [{"request": "r", "driver": DRIVER, "pool": "gone", "device": "d0"}]},
+            "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [gone]}]},
+        }
+    }
+    api.call("PUT", f"{CLAIMS}/idle/status", claim)
+    uses = [{"name": "gpu", "resourceClaimName": "idle"}]
+    api.create(objects.pod("p", schedulerName="mooring", resourceClaims=uses))
+    config = {"profiles": [{"schedulerName": "mooring"}], "leaderElection": {"leaderElect": False}}
+    folder = tmp_path / "scheduler"
+    folder.mkdir()
+    with MooringScheduler(folder, control_plane.kubeconfig("mooring"), config):
+        assert api.wait_bound("p") == "n1"
+        api.wait_failed_scheduling("p", "deallocation of ResourceClaim completed")
+    allocation = api.call("GET", f"{CLAIMS}/idle")["status"]["allocation"]
+    assert [result["pool"] for result in allocation["devices"]["results"]] == ["n1"]
 
 
 def test_a_volume_is_kept_for_the_claim_and_waited_for(
