@@ -60,7 +60,8 @@ POINTS = (
 )
 """Where a child kills itself; the test adds what only the API server can see."""
 
-NODES, EACH = 4, 10
+NODES = 4
+"""Between them they take just the pods that there are."""
 
 
 class Dying:
@@ -156,7 +157,7 @@ def work(url: str, point: str) -> None:
         api.request("GET", RESOURCES["Pod"].collection()).body, type=dict[str, msgspec.Raw]
     )
     pods = [decode_pod(bytes(item)) for item in msgspec.json.decode(listed["items"], type=list[msgspec.Raw])]
-    nodes = [make_node(f"n{at}", allocatable={ROOM: EACH}) for at in range(NODES)]
+    nodes = [make_node(f"n{at}", allocatable={ROOM: len(pods) // NODES}) for at in range(NODES)]
     state.replace("test", [*nodes, *pods])
     plugins = [plugin_of(name, dying) for name in ("First", "Last")]
     registry = registry_of(plugins)

@@ -11,19 +11,24 @@ from pathlib import Path
 from tests.fake_api_server import Answer, Call, FakeApiServer
 
 from .committing import manifest
-from .killed import EACH, NODES
+from .killed import NODES
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def kill_at(points: Sequence[str], timeout: float = 120.0) -> int:
+def kill_at(points: Sequence[str], each: int = 10, timeout: float = 120.0) -> int:
     """Bind, dying at each of the points in turn; every pod is bound once, no node has more than it takes.
+
+    Args:
+        points: Of ``killed.POINTS``.
+        each: How many pods a node takes; there are so many that no point is left without any.
+        timeout: Seconds for all of it.
 
     Returns:
         How many pods were bound.
     """
     with FakeApiServer() as fake:
-        fake.add(*(manifest(f"p{at}") for at in range(NODES * EACH)))
+        fake.add(*(manifest(f"p{at}") for at in range(NODES * each)))
         # Answers are lost and the first look at the pod fails: outcomes stay unknown for a while.
         looked: set[str] = set()
 
@@ -44,6 +49,6 @@ def kill_at(points: Sequence[str], timeout: float = 120.0) -> int:
         )
         assert ended.returncode == 0, ended.stdout + ended.stderr
         accepted = list(fake.history.accepted_bindings())
-        assert len(accepted) == len({uid for uid, _, _ in accepted}) == NODES * EACH
-        assert set(Counter(node for _, node, _ in accepted).values()) == {EACH}
+        assert len(accepted) == len({uid for uid, _, _ in accepted}) == NODES * each
+        assert set(Counter(node for _, node, _ in accepted).values()) == {each}
         return len(accepted)

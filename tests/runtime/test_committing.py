@@ -229,13 +229,14 @@ def test_bind_caller_cancel() -> None:
     plugin = hooked("pre_bind", lambda _: time.sleep(dice.random() * 0.003))
     with committing(plugin, nodes=("a", "b", "c"), room=200) as world:
         pods = world.add(*(manifest(f"p{at}") for at in range(300)))
-        orders = [(pod, dice.choice("abc"), Late(dice.random() * 0.03)) for pod in pods]
+        orders = [(pod, dice.choice("abc"), dice.random() * 0.03) for pod in pods]
         with ThreadPoolExecutor(6) as callers:
-            list(callers.map(lambda order: world.bind(order[0], order[1], progress=order[2]), orders))
+            list(callers.map(lambda order: world.bind(order[0], order[1], progress=Late(order[2])), orders))
         world.settle()
         world.check(room=200)
         ended = [ended for _, _, ended in world.outcomes]
         assert "DEADLINE_EXCEEDED" in ended
+        assert BindOutcome.BOUND in ended
 
 
 def test_last_ip_race() -> None:

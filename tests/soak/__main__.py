@@ -25,33 +25,36 @@ ROOT = Path(__file__).parents[2]
 LEDGER = ROOT / ".cache" / "soak" / "ledger.jsonl"
 """Git ignores it."""
 
-LONGEST_ROUND = 240.0
-"""Seconds after which a round counts as hanging."""
+LONGEST = 240.0
+"""Seconds after which a process counts as hanging."""
+
+SEEDS = 1000
+"""More than a process plays in its time."""
 
 
-def play(row: Row, seed: int, size: float, folder: Path) -> Played:
-    """One round in a process of its own; its log stays in ``folder`` if something did not hold."""
-    log = folder / f"{row.id}-{seed}.log"
-    command = [sys.executable, "-m", "tests.soak.play", row.id, str(seed), str(size)]
+def play(row: Row, seeds: Sequence[int], size: float, folder: Path) -> list[Played]:
+    """Rounds in a process of their own; their log stays in ``folder`` if something did not hold."""
+    log = folder / f"{row.id}-{seeds[0]}.log"
+    command = [sys.executable, "-m", "tests.soak.play", row.id, str(size), *map(str, seeds)]
     began = time.monotonic()
     with log.open("w") as errors:
         process = subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
         )
         try:
-            said, _ = process.communicate(timeout=LONGEST_ROUND)
-            played = msgspec.json.decode(said, type=Played)
-        except (subprocess.TimeoutExpired, msgspec.DecodeError) as error:
-            seconds = round(time.monotonic() - began, 3)
-            played = Played(row.id, seed, size, 0, 0, 0, seconds, f"the round ended with {error}")
-        finally:
+            said, _ = process.communicate(timeout=LONGEST)
+        except subprocess.TimeoutExpired:
             # The schedulers that it started are of its session.
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
-    if not played.violation:
+            os.killpg(process.pid, signal.SIGKILL)
+            said, _ = process.communicate()
+    rounds = [msgspec.json.decode(line, type=Played) for line in said.splitlines()]
+    if process.returncode:
+        why = f"the process ended with {process.returncode}, see {log}"
+        seconds = round(time.monotonic() - began, 3)
+        rounds.append(Played(row.id, seeds[len(rounds)], size, 0, 0, 0, seconds, why))
+    if not any(played.violation for played in rounds):
         log.unlink()
-    return played
+    return rounds
 
 
 def next_row(rows: Sequence[Row], now: Sequence[Played], ever: Sequence[Played]) -> Row:
@@ -70,10 +73,10 @@ def soak(rows: Sequence[Row], minutes: float, size: float, file: Path, console: 
         while time.monotonic() - began < minutes * 60 or len({played.row for played in now}) < len(rows):
             row = next_row(rows, now, ever)
             progress.update(task, description=f"{row.id} {row.title}", completed=time.monotonic() - began)
-            played = play(row, secrets.randbits(32), size, file.parent)
-            ledger.append(file, played)
-            now.append(played)
-            ever.append(played)
+            for played in play(row, [secrets.randbits(32) for _ in range(SEEDS)], size, file.parent):
+                ledger.append(file, played)
+                now.append(played)
+                ever.append(played)
     return now
 
 
@@ -99,7 +102,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         now = soak(rows, args.minutes, args.size, args.ledger, console)
         ever = ledger.read(args.ledger)
     else:
-        now = ever = [play(row, args.seed, args.size, args.ledger.parent) for row in rows]
+        now = ever = [
+            played for row in rows for played in play(row, [args.seed], args.size, args.ledger.parent)
+        ]
     report.show(console, {row.id: row for row in rows}, now, ever)
     return int(any(played.violation for played in now))
 

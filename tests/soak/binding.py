@@ -273,7 +273,7 @@ def bind_kill9(round_: Round) -> None:
     points = list(POINTS) * 2
     round_.dice.shuffle(points)
     chosen = points[: round_.some(14, 20)]
-    round_.binds += kill_at(chosen)
+    round_.binds += kill_at(chosen, each=60)
     round_.faults += len(chosen)
     round_.inputs += len(chosen)
 
@@ -287,8 +287,8 @@ def bind_caller_cancel(round_: Round) -> None:
         for _ in range(round_.some(10, 40)):
             world.fake.faults.on("POST", rf"/p{dice.randrange(count)}{BINDING}", some_fault(dice), times=1)
         longest = dice.choice((0.01, 0.03, 0.1))
-        orders = [(pod, f"n{dice.randrange(3)}", Late(dice.random() * longest)) for pod in pods]
-        at_once(6, lambda order: world.bind(order[0], order[1], progress=order[2]), orders)
+        orders = [(pod, f"n{dice.randrange(3)}", dice.random() * longest) for pod in pods]
+        at_once(6, lambda order: world.bind(order[0], order[1], progress=Late(order[2])), orders)
         round_.faults += sum(ended == "DEADLINE_EXCEEDED" for _, _, ended in world.outcomes)
 
 

@@ -1,23 +1,31 @@
-"""One round in a process of its own: ``python -m tests.soak.play ROW SEED SIZE`` prints what it came to."""
+"""Rounds of one row in a process of their own: ``python -m tests.soak.play ROW SIZE SEED...``."""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
 import sys
+import time
 
 import msgspec
 
 from tests.soak.rounds import Round, play
 from tests.soak.rows import ROWS
 
+SECONDS = 20.0
+"""After these no further seed is played: starting a process costs as much as a short round."""
+
 
 def main() -> None:
-    """Play, then say so in one line of JSON; what is logged goes to standard error."""
-    row, seed, size = sys.argv[1:]
+    """Play each seed, and say what came of it in a line of JSON; what is logged goes to standard error."""
+    row, size, *seeds = sys.argv[1:]
     logging.basicConfig(format="%(asctime)s %(threadName)s %(name)s %(levelname)s %(message)s")
-    played = play(ROWS[row], Round(int(seed), float(size)))
-    print(msgspec.json.encode(dataclasses.asdict(played)).decode(), flush=True)
+    began = time.monotonic()
+    for seed in seeds:
+        played = play(ROWS[row], Round(int(seed), float(size)))
+        print(msgspec.json.encode(dataclasses.asdict(played)).decode(), flush=True)
+        if played.violation or time.monotonic() - began > SECONDS:
+            return
 
 
 if __name__ == "__main__":

@@ -33,7 +33,10 @@ def test_every_row_of_the_table_is_played() -> None:
     assert set(table) <= set(ROWS)
 
 
-def test_it_goes_on_from_its_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_goes_on_from_its_ledger(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "SEEDS", 1)
     file = tmp_path / "ledger.jsonl"
     for runs in (1, 2):
         assert command.main(["--row=C2", "--minutes=0", "--size=0.05", f"--ledger={file}"]) == 0
@@ -52,7 +55,7 @@ def test_a_violation_fails_it_and_says_how_to_see_it_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        command, "play", lambda row, seed, size, _: Played(row.id, seed, size, 0, 0, 0, 1.0, "I1")
+        command, "play", lambda row, seeds, size, _: [Played(row.id, seeds[0], size, 0, 0, 0, 1.0, "I1")]
     )
     arguments = ["--row=A2", "--seed=7", f"--ledger={tmp_path / 'ledger.jsonl'}"]
     assert command.main(arguments) == 1
