@@ -44,6 +44,8 @@ def many_claims(draft: Draft) -> None:
     devices = [{"name": f"d{i}"} for i in range(len(names))]
     spec = {"driver": DRIVERS[0], "pool": pool, "devices": devices, "allNodes": True}
     draft.objects.append(device_object("ResourceSlice", "many", spec))
+    # Without selectors, so that every device of the pool will do.
+    draft.objects.append(device_object("DeviceClass", "many", {}))
     for name in names:
         asked = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1}
         requests: list[Manifest] = [{"name": "r0", "exactly": asked}]
