@@ -47,7 +47,7 @@ def many_claims(draft: Draft) -> None:
     # Without selectors, so that every device of the pool will do.
     draft.objects.append(device_object("DeviceClass", "many", {}))
     for name in names:
-        asked = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1}
+        asked = {"deviceClassName": "many", "allocationMode": "ExactCount", "count": 1}
         requests: list[Manifest] = [{"name": "r0", "exactly": asked}]
         if draft.chance(0.1):
             requests = [{"name": "r0", "firstAvailable": [{"name": "s0", **asked}]}]
