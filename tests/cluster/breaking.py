@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from tests.cluster.following import Following, pod
@@ -23,12 +22,12 @@ def gone_as_a_status(live: Following) -> None:
 
 
 def gone_midway(live: Following) -> None:
-    told = threading.Event()
+    lists = live.reflector("Pod").lists
 
     def edit(type_: str, item: dict[str, Any]) -> list[bytes]:
-        if told.is_set():
+        # A watch that nobody reads any more may be told first.
+        if live.reflector("Pod").lists > lists:
             return [event_line(type_, item)]
-        told.set()
         return [event_line("ERROR", {"kind": "Status", "code": 410, "message": "too old"})]
 
     live.fake.faults.edit = edit
