@@ -63,6 +63,8 @@ def silent_drop(round_: Round, live: Following) -> None:
 def gone(round_: Round, live: Following) -> None:
     """Both forms of 410, at any time: one fresh list, and no loop."""
     happen = round_.dice.choice((gone_at_the_start, gone_as_a_status, gone_midway, gone_while_paging))
+    # A 410 that goes down with a connection that is cut is heard by nobody.
+    until(lambda: live.reflector("Pod").disconnected_at is None, "an open watch")
     before = live.reflector("Pod").lists
     change(round_, live)
     happen(live)
