@@ -13,7 +13,6 @@ prints the line that makes one scenario a named case. `scenarios` only writes th
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import sys
 import time
@@ -28,6 +27,7 @@ from tests.conformance.compare import differences, shrink
 from tests.conformance.families.draft import Manifest
 from tests.conformance.preempting import preempted
 from tests.conformance.program import NEWEST, VERSIONS, Oracle, answers, build
+from tests.conformance.recordings import recording, write
 
 Answered = tuple[Manifest, Manifest]
 # Without a terminal there is no bar, and the log would be empty for as long as the run takes.
@@ -74,16 +74,13 @@ def main() -> int:
 
 def vectors_of(version: str) -> Path:
     """The file of a release's vectors."""
-    return Path(__file__).parent / "testdata" / f"vectors-{version}.jsonl.gz"
+    return recording("vectors", version)
 
 
 def make_vectors(answered: Iterable[Answered], out: Path) -> int:
     """Write what the oracle accepts, a JSON object of scenario and document a line; always the same bytes."""
     lines = [_vector(scenario, answer) for scenario, answer in answered if "error" not in answer]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), compresslevel=9, mtime=0))
-    print(f"{len(lines)} vectors, {out.stat().st_size} bytes: {out}")
-    return 0
+    return write(lines, out, "vectors")
 
 
 def make_case(program: Path, scenario: Manifest) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from functools import cache
 
@@ -14,6 +12,7 @@ from tests.conformance.hints.generator import SUBJECTS
 from tests.conformance.hints.replay import differences
 from tests.conformance.hints.run import vectors_of
 from tests.conformance.program import NEWEST, VERSIONS
+from tests.conformance.recordings import read
 
 SAME_FOR_ALL = """
 DefaultPreemption Pod Delete
@@ -47,7 +46,7 @@ VolumeZone PersistentVolume Add
 
 @cache
 def vectors(version: str) -> tuple[Manifest, ...]:
-    return tuple(map(json.loads, gzip.decompress(vectors_of(version).read_bytes()).splitlines()))
+    return tuple(read(vectors_of(version)))
 
 
 def wrong(version: str, subject: str = "") -> dict[str, list[str]]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-
 from tests.conformance.queue.replay import differences
 from tests.conformance.queue.run import VECTORS
+from tests.conformance.recordings import read
 
 
 def test_recorded_histories() -> None:
-    lines = gzip.decompress(VECTORS.read_bytes()).splitlines()
-    assert len(lines) >= 300
+    vectors = read(VECTORS)
+    assert len(vectors) >= 300
     wrong = {
         vector["history"]["id"]: found
-        for vector in map(json.loads, lines)
+        for vector in vectors
         if (found := differences(vector["history"], vector["seen"]))
     }
     assert not wrong

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import pytest
 
 from tests.conformance.program import VERSIONS
+from tests.conformance.recordings import read_lines
 from tests.conformance.sequences.replay import differences
 from tests.conformance.sequences.run import vectors_of
 
@@ -20,7 +20,7 @@ COUNTS = {"1.36": 1000}
 @pytest.mark.parametrize("version", [pytest.param(version, id=version) for version in VERSIONS])
 @pytest.mark.parametrize("part", range(PARTS))
 def test_recorded_sequences(version: str, part: int) -> None:
-    lines = gzip.decompress(vectors_of(version).read_bytes()).splitlines()
+    lines = read_lines(vectors_of(version))
     assert len(lines) >= COUNTS.get(version, 100)
     wrong = {
         vector["sequence"]["id"]: found

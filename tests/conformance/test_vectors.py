@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -13,16 +11,14 @@ from tests.conformance.compare import differences
 from tests.conformance.families.draft import Manifest
 from tests.conformance.generator import names_of
 from tests.conformance.program import NEWEST, VERSIONS
+from tests.conformance.recordings import TESTDATA, read
 from tests.conformance.run import explained, vectors_of
-
-TESTDATA = Path(__file__).parent / "testdata"
 
 
 @cache
 def by_family(version: str) -> dict[str, list[Manifest]]:
     families: dict[str, list[Manifest]] = {name: [] for name in names_of(version)}
-    for line in gzip.decompress(vectors_of(version).read_bytes()).splitlines():
-        vector = json.loads(line)
+    for vector in read(vectors_of(version)):
         families[vector["scenario"]["id"].split("/")[0]].append(vector)
     return families
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from typing import Any
 
 from mooring.runtime.registry import installed_registry
 from tests.conformance.compare import differences
 from tests.conformance.program import NEWEST
+from tests.conformance.recordings import read
 from tests.conformance.run import explained, vectors_of
 
 Manifest = dict[str, Any]
@@ -26,8 +25,7 @@ def vectors() -> list[Manifest]:
     """A few recorded decisions with objects of each kind."""
     seen: Counter[str] = Counter()
     chosen = []
-    for line in gzip.decompress(vectors_of(NEWEST).read_bytes()).splitlines():
-        vector = json.loads(line)
+    for vector in read(vectors_of(NEWEST)):
         kinds = {item["kind"] for item in vector["scenario"]["objects"]} - {"Node", "Pod"}
         if any(seen[kind] < OF_EACH_KIND for kind in kinds):
             seen.update(kinds)

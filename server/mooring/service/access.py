@@ -13,13 +13,11 @@ from typing import Any, Final
 import grpc
 
 from mooring.framework.errors import PermissionDeniedError
-from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.service.batch import asks_commit
 
 _SCHEDULING: Final = "/mooring.v1.SchedulingService/"
 _CLUSTER: Final = "/mooring.v1.ClusterService/"
 _PLUGINS: Final = "/mooring.v1.PluginService/"
-
-_DRY_RUNS: Final = (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
 
 
 def _always(_request: Any) -> bool:
@@ -36,7 +34,7 @@ CHANGES: Final[Mapping[str, Callable[[Any], bool]]] = {
     _SCHEDULING + "NormalizeScore": _never,
     _SCHEDULING + "Preempt": _never,
     _SCHEDULING + "Explain": _never,
-    _SCHEDULING + "Schedule": lambda request: request.commit_mode not in _DRY_RUNS,
+    _SCHEDULING + "Schedule": asks_commit,
     _SCHEDULING + "Reserve": _always,
     _SCHEDULING + "Unreserve": _always,
     _SCHEDULING + "Bind": _always,

@@ -22,6 +22,11 @@ COMMIT_MODES = (pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_B
 """What may be done with the chosen nodes."""
 
 
+def asks_commit(request: pb.ScheduleRequest) -> bool:
+    """Whether ``request`` wants more than to know the nodes: pods reserved or bound."""
+    return request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The pods of a request with their profiles, in order, and the nodes to choose from.
@@ -50,21 +55,23 @@ class Batch:
             raise UnimplementedError(f"commit mode {mode} is not offered by this server; see GetCapabilities")
         state = backend.engine.state
         selection = Selection(request.nodes, state, backend.decoder, backend.limits, Listing.NEVER)
-        commits = mode != pb.COMMIT_MODE_DRY_RUN
-        if commits and selection.hypothetical:
+        if asks_commit(request) and selection.hypothetical:
             raise InvalidArgumentError.at(
                 "commit_mode", "only a dry run is possible with inline nodes or assumed pods"
             )
         selection.candidates(selection.state or state)
         if not request.templates:
             raise InvalidArgumentError.at("templates", "is empty; send one or more")
-        read = find_pod if commits else subject
+        committed = asks_commit(request)
+        read = find_pod if committed else subject
         templates = [
             read(backend.decoder, state, template.pod, f"templates[{at}].pod")
             for at, template in enumerate(request.templates)
         ]
         indices = _template_indices(request, len(templates), backend.limits.max_batch_pods)
-        profile_of = partial(commit_profile, backend.engine) if commits else backend.engine.profile
+        profile_of = (
+            partial(commit_profile, backend.engine) if committed else backend.engine.profile
+        )
         profiles = [profile_of(request.profile, template) for template in templates]
         pods = _pods(request.pods, templates, indices)
         return cls(request, mode, pods, [profiles[at] for at in indices], selection)

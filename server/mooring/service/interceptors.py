@@ -1,4 +1,5 @@
-"""What every unary call passes on its way in and out: metrics, errors, the body, admission and the deadline.
+"""What every unary call passes on its way in and out: metrics, errors, the body,
+access, admission and the deadline.
 
 The layers are plain functions around the servicer's method, outermost first: `metered`, `mapped`, `received`,
 `permitted`, `admitted`. grpcio waits for a unary request's body inside a worker thread, for ever; so the

@@ -25,6 +25,7 @@ from mooring.runtime.profile import Profile
 from mooring.service import commits
 from mooring.service.answers import score_message, score_verdicts, selected_scores, selected_verdicts
 from mooring.service.backend import Backend
+from mooring.service.batch import asks_commit
 from mooring.service.columns import put
 from mooring.service.explanation import explain_response
 from mooring.service.interceptors import time_limit
@@ -86,7 +87,7 @@ class SchedulingServicer(SchedulingServiceServicer):
 
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
         call = Schedule(self._backend, request, commits.caller(context))
-        if request.commit_mode in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN):
+        if not asks_commit(request):
             return self._run(context, call.run)
         try:
             return self._commit(context, call.run)

@@ -9,7 +9,6 @@ Both need Go and build the oracle first; a question has 20 changes. `compare` ex
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import sys
 from collections import Counter
@@ -22,6 +21,7 @@ from tests.conformance.families.draft import Manifest
 from tests.conformance.hints.generator import questions
 from tests.conformance.hints.replay import differences
 from tests.conformance.program import NEWEST, VERSIONS, answers, build
+from tests.conformance.recordings import recording, write
 
 Answered = tuple[Manifest, Manifest]
 MOST_SHOWN = 10
@@ -45,7 +45,7 @@ def main() -> int:
 
 def vectors_of(version: str) -> Path:
     """The file of a release's recorded hints."""
-    return Path(__file__).parent.parent / "testdata" / f"hints-{version}.jsonl.gz"
+    return recording("hints", version)
 
 
 def record(answered: Iterable[Answered], out: Path) -> int:
@@ -55,9 +55,7 @@ def record(answered: Iterable[Answered], out: Path) -> int:
         for question, answer in answered
         if "error" not in answer
     ]
-    out.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), compresslevel=9, mtime=0))
-    print(f"{len(lines)} questions, {out.stat().st_size} bytes: {out}")
-    return 0
+    return write(lines, out, "questions")
 
 
 def compare(answered: Iterable[Answered], version: str) -> int:

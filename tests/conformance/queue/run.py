@@ -9,7 +9,6 @@ Both need Go and build the program first. `compare` exits 1 if the two sides dif
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import subprocess
 import sys
@@ -19,11 +18,12 @@ from pathlib import Path
 from rich.progress import track
 
 from tests.conformance.families.draft import Manifest
-from tests.conformance.program import PROGRAMS, SOURCE, answers
+from tests.conformance.program import NEWEST, PROGRAMS, SOURCE, answers
 from tests.conformance.queue.generator import histories
 from tests.conformance.queue.replay import differences
+from tests.conformance.recordings import recording, write
 
-VECTORS = Path(__file__).parent.parent / "testdata" / "queue-1.36.jsonl.gz"
+VECTORS = recording("queue", NEWEST)
 MOST_SHOWN = 5
 
 
@@ -55,9 +55,7 @@ def record(answered: Iterable[tuple[Manifest, Manifest]]) -> int:
         json.dumps({"history": history, "seen": answer["seen"]}, separators=(",", ":"))
         for history, answer in answered
     ]
-    VECTORS.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), compresslevel=9, mtime=0))
-    print(f"{len(lines)} histories, {VECTORS.stat().st_size} bytes: {VECTORS}")
-    return 0
+    return write(lines, VECTORS, "histories")
 
 
 def compare(answered: Iterable[tuple[Manifest, Manifest]]) -> int:

@@ -9,16 +9,16 @@ Both need Go and build the oracle first. `compare` exits 1 if the two sides diff
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.progress import track
 
 from tests.conformance.families.draft import Manifest
 from tests.conformance.program import NEWEST, VERSIONS, answers, build
+from tests.conformance.recordings import recording, write
 from tests.conformance.sequences.generator import sequences
 from tests.conformance.sequences.replay import differences
 
@@ -39,12 +39,12 @@ def main() -> int:
     answered = answers(build(version), sequences(arguments.seed, arguments.count, version))
     if arguments.mode == "vectors":
         return record(answered, vectors_of(version))
-    return compare(_with_progress(answered, arguments.count), version)
+    return compare(track(answered, "sequences", total=arguments.count), version)
 
 
 def vectors_of(version: str) -> Path:
     """The file of a release's recorded sequences."""
-    return Path(__file__).parent.parent / "testdata" / f"sequences-{version}.jsonl.gz"
+    return recording("sequences", version)
 
 
 def record(answered: Iterable[Answered], out: Path) -> int:
@@ -54,9 +54,7 @@ def record(answered: Iterable[Answered], out: Path) -> int:
         for sequence, answer in answered
         if "error" not in answer
     ]
-    out.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), compresslevel=9, mtime=0))
-    print(f"{len(lines)} sequences, {out.stat().st_size} bytes: {out}")
-    return 0
+    return write(lines, out, "sequences")
 
 
 def compare(answered: Iterable[Answered], version: str) -> int:
@@ -75,10 +73,6 @@ def compare(answered: Iterable[Answered], version: str) -> int:
         print("\n  ".join([identity, *found]))
     print(f"{agreed} agree ({decisions} decisions), {len(wrong)} differ, {refused} refused")
     return 1 if wrong else 0
-
-
-def _with_progress(answered: Iterator[Answered], count: int) -> Iterator[Answered]:
-    yield from track(answered, "sequences", total=count)
 
 
 if __name__ == "__main__":

@@ -39,11 +39,11 @@ def check_waiting(
         else:
             unmatched |= nodes.rows != nodes.table.index.get(selected, -1)
             lacking.append((claim, np.ones(len(nodes), np.bool_)))
+    without_room = np.zeros(len(nodes), np.bool_)
     if unmatched.all():
         # kube-scheduler asks no further there, so nothing that is wrong with another claim shows.
-        return unmatched, np.zeros(len(nodes), np.bool_)
+        return unmatched, without_room
     lacking += [(claim, ~found) for claim, found in Matching(nodes, with_attributes_classes).match(free)]
-    without_room = np.zeros(len(nodes), np.bool_)
     for claim, lacks in lacking:
         asked = lacks & ~unmatched & ~without_room
         if asked.any():
