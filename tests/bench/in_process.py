@@ -18,7 +18,7 @@ from mooring.runtime.choice import Choice
 from mooring.runtime.cycle import CycleOptions
 from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.registry import new_in_tree_registry
-from mooring.testing.explaining import NoBinder
+from mooring.testing.question import NoBinder
 from tests.bench.cluster import POD_ASKS, node_manifests, own_request, pending_pod
 from tests.bench.workload import Repeat, Sample, Size, Workload
 

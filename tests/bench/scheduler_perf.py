@@ -16,7 +16,7 @@ from mooring.runtime.cycle import evaluate_preemption
 from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.registry import new_in_tree_registry
 from mooring.runtime.tie_break import choose
-from mooring.testing.explaining import NoBinder
+from mooring.testing.question import NoBinder
 from tests.bench.families import FAMILIES, Family
 from tests.bench.workload import Repeat, Sample, Size, Workload, timed
 

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
-from mooring.cluster.manifests import objects_from, pod_from_manifest
-from mooring.cluster.state import State
-from mooring.config import default, from_document
-from mooring.framework import Gates, KubeVersion
 from mooring.framework.preemption import Preemption
-from mooring.framework.resources import ResourceRules
-from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle import CycleOptions, evaluate
 from mooring.runtime.engine import all_rows
 from mooring.runtime.preemption import preempt
-from mooring.runtime.registry import Registry, installed_registry
+from mooring.runtime.registry import Registry
 from mooring.runtime.tie_break import mix64
-from mooring.testing.explaining import NoBinder
-
-
-@cache
-def _installed() -> Registry:
-    return installed_registry()
+from mooring.testing.question import question
 
 
 def preemption_of(
@@ -38,21 +26,15 @@ def preemption_of(
     registry: Registry | None = None,
 ) -> Preemption:
     """Arguments are those of ``mooring.testing.explain``."""
-    registry = registry or _installed()
-    catalog = registry.catalog()
-    configuration = (
-        default(catalog, kube_version=version, feature_gates=feature_gates)
-        if config is None
-        else from_document(dict(config), catalog, kube_version=version, feature_gates=feature_gates)
+    asked = question(
+        objects,
+        pod,
+        config,
+        profile=profile,
+        version=version,
+        feature_gates=feature_gates,
+        registry=registry,
     )
-    state = State(rules=ResourceRules.of(Gates(KubeVersion.parse(version), feature_gates)))
-    manifests = objects_from(objects)
-    state.replace("manifests", manifests.objects)
-    engine = build_engine(
-        configuration, registry, state, NoBinder(), kube_version=version, feature_gates=feature_gates
-    )
-    subject = pod_from_manifest(pod, manifests.objects)
-    chosen = engine.profile(profile or "", subject)
-    calls = engine.calls(chosen)
-    evaluation = evaluate(chosen, state, subject, all_rows(state), calls, CycleOptions())
-    return preempt(evaluation, calls, None, mix64(seed, subject.metadata.uid))
+    calls = asked.engine.calls(asked.profile)
+    evaluation = evaluate(asked.profile, asked.state, asked.pod, all_rows(asked.state), calls, CycleOptions())
+    return preempt(evaluation, calls, None, mix64(seed, asked.pod.metadata.uid))

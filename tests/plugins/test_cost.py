@@ -22,7 +22,7 @@ from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.registry import new_in_tree_registry
 from mooring.testing.builders import Manifest, make_node, make_pod, pod_manifest
-from mooring.testing.explaining import NoBinder
+from mooring.testing.question import NoBinder
 
 NODES, SPARE, FEW, MANY = 60, 5, 300, 4800
 MOST = 1.5

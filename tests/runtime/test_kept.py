@@ -20,7 +20,7 @@ from mooring.runtime.kept.standing import Standing
 from mooring.runtime.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
-from mooring.testing.explaining import NoBinder
+from mooring.testing.question import NoBinder
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 APP_A: Manifest = {"matchLabels": {"app": "a"}}

@@ -27,7 +27,7 @@ from mooring.runtime.assembly import build_engine
 from mooring.runtime.cluster_events import as_scheduler_sees, concerns, events_of, nomination_ended
 from mooring.runtime.profile import Enabled, Profile
 from mooring.runtime.registry import Registry, new_in_tree_registry
-from mooring.testing.explaining import NoBinder
+from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Manifest
 
 HINTS = {QueueingHint.QUEUE: "Queue", QueueingHint.SKIP: "QueueSkip"}

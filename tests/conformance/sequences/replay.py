@@ -20,7 +20,7 @@ from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.evaluation import NOT_LOOKED_AT, Evaluation
 from mooring.runtime.failure import event_note
 from mooring.runtime.registry import new_in_tree_registry
-from mooring.testing.explaining import NoBinder
+from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Manifest
 
 SOURCE = "sequence"
