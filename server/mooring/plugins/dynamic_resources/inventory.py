@@ -138,5 +138,6 @@ def _is_known(spec: ResourceSliceSpec, rules: Rules) -> bool:
     """Whether ``rules`` have what the slice needs; if not, it only counts as a part of its pool."""
     if rules.partitions:
         return True
-    has_counters = bool(spec.shared_counters) and rules.version >= WHOLE_POOLS_SINCE
+    counted_apart = rules.version >= WHOLE_POOLS_SINCE and not rules.judges_parts
+    has_counters = bool(spec.shared_counters) and counted_apart
     return spec.per_device_node_selection is None and not has_counters

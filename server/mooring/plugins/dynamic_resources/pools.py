@@ -98,7 +98,8 @@ def _pool(pool_id: PoolID, reached: list[Slice], published: list[Slice], rules: 
             return None
         everything = [one for one in published if one.generation == generation]
         if len(everything) != size:
-            return Pool(pool_id, incomplete=True)
+            twice = rules.judges_parts and _has_duplicates(_candidates(reached))
+            return Pool(pool_id, incomplete=True, invalid=twice)
     names = {one.name for one in reached}
     return _complete_pool(pool_id, reached, [one for one in everything if one.name not in names], rules)
 

@@ -25,6 +25,8 @@ class Rules:
         shares: Several claims may have a share of one device.
         newest_search: The search is the newest of the release's: it has distinct attributes, and fails when
             a share is asked for while there are none.
+        judges_parts: An incomplete pool can be invalid too, and slices of counters are parts like others: so
+            1.35's oldest search has it, which is in use when all of these parts are off.
     """
 
     version: KubeVersion = NEWEST
@@ -35,6 +37,7 @@ class Rules:
     readiness: bool = True
     shares: bool = True
     newest_search: bool = True
+    judges_parts: bool = False
 
     @classmethod
     def of(cls, gates: Gates) -> Rules:
@@ -43,13 +46,19 @@ class Rules:
         readiness = reports and gates.enabled("DRADeviceBindingConditions")
         shares = gates.enabled("DRAConsumableCapacity")
         earliest = gates.version < WHOLE_POOLS_SINCE
+        alternatives = gates.enabled("DRAPrioritizedList")
+        administration = gates.enabled("DRAAdminAccess")
+        partitions = gates.enabled("DRAPartitionableDevices")
+        taints = gates.enabled("DRADeviceTaints")
+        newer = alternatives or administration or partitions or taints or readiness or shares
         return cls(
             version=gates.version,
-            alternatives=gates.enabled("DRAPrioritizedList"),
-            administration=gates.enabled("DRAAdminAccess"),
-            partitions=gates.enabled("DRAPartitionableDevices"),
-            taints=gates.enabled("DRADeviceTaints"),
+            alternatives=alternatives,
+            administration=administration,
+            partitions=partitions,
+            taints=taints,
             readiness=readiness,
             shares=shares,
             newest_search=shares or readiness or (earliest and reports),
+            judges_parts=gates.version == WHOLE_POOLS_SINCE and not newer,
         )
