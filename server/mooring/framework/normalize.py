@@ -53,9 +53,11 @@ def percentage(part: Int64s, whole: Int64s | int) -> Int64s:
     """int64[K]: ``100 * part / whole`` rounded down, exact for any ``0 <= part <= whole``."""
     highest = int(part.max(initial=0))
     if isinstance(whole, np.ndarray) and highest <= _MAX_EXACT:
-        # Turning what is not negative into whole numbers rounds down.
-        share = part * float(MAX_NODE_SCORE)
-        share /= whole
+        # Turning what is not negative into whole numbers rounds down. Mixed types would take several times as
+        # long.
+        share = part.astype(np.float64)
+        share *= MAX_NODE_SCORE
+        share /= whole.astype(np.float64)
         return share.astype(np.int64)
     if highest <= _MAX_FACTOR:
         return part * MAX_NODE_SCORE // whole

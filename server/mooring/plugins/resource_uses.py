@@ -68,13 +68,14 @@ def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Ite
             used: Int64s = nodes.take(nodes.table.non_zero_requested[_NON_ZERO_ROWS[name]])
         else:
             used = nodes.requested(name)
-        everywhere = bool((offered > 0).all())
+        everywhere = int(offered.min(initial=1)) > 0
+        most = MAX_INT64 - request
         yield ResourceUse(
             position=position,
             counts=None if everywhere else np.greater(offered, 0),
             capacity=offered if everywhere else np.maximum(offered, 1),
             used=used,
-            wanted=np.minimum(used, MAX_INT64 - request) + request,
+            wanted=(used if int(used.max(initial=0)) <= most else np.minimum(used, most)) + request,
         )
 
 

@@ -99,8 +99,9 @@ class NodeResourcesBalancedAllocation(
 
 def _share(amount: Int64s, capacity: _Shares) -> _Shares:
     """float64[K]: how much of its capacity is taken, at most 1."""
-    share = amount / capacity
-    return np.minimum(share, 1.0, out=share)
+    share = amount.astype(np.float64)
+    share /= capacity
+    return np.minimum(share, 1.0, out=share) if share.max(initial=0.0) > 1 else share
 
 
 def _balance(shares: Sequence[_Shares], found: Sequence[Bools | None], length: int) -> Int64s:
@@ -110,7 +111,10 @@ def _balance(shares: Sequence[_Shares], found: Sequence[Bools | None], length: i
     more, summed in the list's order.
     """
     if len(shares) == 2 and found[0] is found[1] is None:
-        return _score(np.abs(shares[0] - shares[1]) / 2)
+        difference = shares[0] - shares[1]
+        np.abs(difference, out=difference)
+        difference /= 2
+        return _score(difference)
     counts = [np.ones(length, np.bool_) if each is None else each for each in found]
     if len(shares) == 2:
         difference = np.where(counts[0] & counts[1], np.abs(shares[0] - shares[1]), 0.0)
@@ -132,4 +136,6 @@ def _balance(shares: Sequence[_Shares], found: Sequence[Bools | None], length: i
 
 
 def _score(deviation: _Shares) -> Int64s:
-    return ((1 - deviation) * MAX_NODE_SCORE).astype(np.int64)
+    np.subtract(1, deviation, out=deviation)
+    deviation *= MAX_NODE_SCORE
+    return deviation.astype(np.int64)
