@@ -1,0 +1,159 @@
+"""S1 as it is deployed: the second scheduler places pods by what a real Prometheus measures."""
+
+import re
+import ssl
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import objects
+from .api import Api, Manifest
+from .applying import apply, built, identity, scheduling, start, written
+from .guarded import GuardedControlPlane
+from .process import Process, wait_until
+from .prometheus import Exporter, Prometheus
+
+pytestmark = pytest.mark.e2e
+
+S1 = "examples/systems/s1-network-traffic"
+ADDRESSES = {f"k8s-000{number}": f"127.0.0.2{number}" for number in range(1, 6)}
+UNMEASURED = {"k8s-0006": "127.0.0.26", "k8s-0007": "127.0.0.27"}
+EXPORTER = "example.com/exporter"
+"""The label that tells nodes with an exporter from those without."""
+TIMERS = "refreshPeriod: 1s\n      maxAge: 6s\n      timeRangeInMinutes: 1"
+
+
+class Placing:
+    """The scheduler over seven nodes, of which all but two have an exporter."""
+
+    def __init__(
+        self,
+        api: Api,
+        scheduler: Process,
+        metrics: str,
+        prometheus: Prometheus,
+        exporters: dict[str, Exporter],
+    ) -> None:
+        self.scheduler = scheduler
+        self.prometheus = prometheus
+        self._api = api
+        self._metrics = metrics
+        self._exporters = exporters
+        self._placed = 0
+
+    def place(self, **spec: Any) -> str:
+        """The node of one more pod of the example's Deployment, with ``spec`` added to its own."""
+        (workload,) = written(f"{S1}/nginx.yaml")
+        self._placed += 1
+        name = f"nginx-{self._placed}"
+        template = workload["spec"]["template"]
+        metadata = {**template["metadata"], "name": name}
+        whole = {**template["spec"], **spec}
+        self._api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": whole})
+        return self._api.wait_bound(name)
+
+    def load(self, rate: float, quiet: str) -> None:
+        """From now on ``quiet`` receives nothing and the others ``rate``; returns when it is measured."""
+        for name, exporter in self._exporters.items():
+            exporter.move(0.0 if name == quiet else rate)
+        self.one_scrape_and_refresh()
+
+    def reset(self, name: str) -> None:
+        """The counter of the node begins at 0 again; returns when that is measured."""
+        self._exporters[name].reset()
+        self.one_scrape_and_refresh()
+
+    def one_scrape_and_refresh(self) -> None:
+        """As for decisions over gRPC: each exporter was scraped, and the scheduler asked after that."""
+        enough = {name: exporter.scrapes + 2 for name, exporter in self._exporters.items()}
+        for name, exporter in self._exporters.items():
+            wait_until(partial(exporter.scraped, enough[name]), f"scrapes of {name}")
+        self.wait_events("refreshed", 2)
+
+    def events(self, event: str) -> int:
+        """What the plugin counted, out of the scheduler's metrics."""
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+        )
+        with opener.open(self._metrics, timeout=10) as response:
+            text = response.read().decode()
+        pattern = rf'^mooring_plugin_events_total{{event="{event}",plugin="NetworkTraffic"}} (\S+)$'
+        found = re.search(pattern, text, re.MULTILINE)
+        return int(float(found[1])) if found else 0
+
+    def wait_events(self, event: str, more: int) -> None:
+        enough = self.events(event) + more
+        wait_until(lambda: self.events(event) >= enough, f"{more} more of {event}")
+
+
+def pointed_at(address: str) -> list[Manifest]:
+    """S1's manifests, with the Prometheus of this test and shorter times."""
+    found = [*built(S1)]
+    (at,) = [number for number, item in enumerate(found) if item["kind"] == "ConfigMap"]
+    text = found[at]["data"]["config.yaml"].replace("http://prometheus.monitoring:9090", address)
+    found[at] = {**found[at], "data": {"config.yaml": text.replace("timeRangeInMinutes: 5", TIMERS)}}
+    return found
+
+
+@pytest.fixture
+def placing(tmp_path: Path) -> Iterator[Placing]:
+    with ExitStack() as running:
+        exporters = {name: Exporter(host, 1000.0) for name, host in ADDRESSES.items()}
+        for exporter in exporters.values():
+            running.callback(exporter.stop)
+        targets = [exporter.target for exporter in exporters.values()]
+        prometheus = running.enter_context(Prometheus(tmp_path, targets))
+        guarded = running.enter_context(GuardedControlPlane(tmp_path))
+        for name, address in {**ADDRESSES, **UNMEASURED}.items():
+            node = objects.node(name, {EXPORTER: str(name in exporters).lower()})
+            node["status"]["addresses"] = [{"type": "InternalIP", "address": address}]
+            guarded.api.create(node)
+        manifests = pointed_at(prometheus.address)
+        apply(guarded.api, manifests)
+        flags = scheduling(identity(guarded, "mooring-system", "mooring"))
+        scheduler = running.enter_context(start("scheduler", manifests, tmp_path, flags))
+        metrics = f"https://127.0.0.1:{flags['--secure-port']}/metrics"
+        yield Placing(guarded.api, scheduler, metrics, prometheus, exporters)
+
+
+def test_pods_go_where_the_network_is_quiet(placing: Placing) -> None:
+    """Load moves, a counter begins again, Prometheus goes and comes back; each pod has the node of then."""
+    first, second, third, fourth, fifth = ADDRESSES
+    # The first choice is what has the scheduler ask at all; its pod should count on none of the five.
+    placing.place(nodeSelector={EXPORTER: "false"})
+    for rate, quiet in ((1e6, first), (1e8, second), (1e10, third)):
+        placing.load(rate, quiet)
+        assert placing.place() == quiet
+    placing.load(1e12, fourth)
+    placing.reset(fourth)
+    assert placing.place() == fourth
+    for name in UNMEASURED:
+        said = f"[NetworkTraffic] node '{name}' has no bandwidth measure, taken as the busiest"
+        assert said in placing.scheduler.output()
+
+    queries, refreshed = placing.prometheus.queries(), placing.events("refreshed")
+    placing.wait_events("refreshed", 5)
+    lower = placing.events("refreshed") - refreshed
+    asked = placing.prometheus.queries() - queries
+    # The counters of two processes are not read at one moment: one question may be between them.
+    assert lower - 1 <= asked <= placing.events("refreshed") - refreshed + 1
+
+    placing.load(1e14, fifth)
+    placing.prometheus.stop()
+    placing.wait_events("refresh_failed", 1)
+    assert placing.place() == fifth
+    equal = "[NetworkTraffic] no bandwidth measure, all nodes are equal"
+    wait_until(
+        lambda: placing.place() and equal in placing.scheduler.output(), "the last values to be too old"
+    )
+    assert placing.events("scored_without_measurement") > 0
+    placing.prometheus.start()
+    placing.load(1e16, first)
+    assert placing.place() == first
