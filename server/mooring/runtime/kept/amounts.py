@@ -27,13 +27,21 @@ _WORTH_SORTING_OUT = 4
 """At first all rows are asked about, in one piece, unless there are so many times fewer amounts."""
 
 
+def may_look_at_amounts_alone(plugin: Plugin[Any]) -> bool:
+    """Whether ``looks_at_amounts_alone`` can be true of any pod."""
+    if plugin.scope is not Scope.NODE or acts_later(plugin):
+        return False
+    if not isinstance(plugin, ScorePlugin):
+        return True
+    return plugin.normalizer is None and not normalizes_itself(plugin)
+
+
 def looks_at_amounts_alone(plugin: Plugin[Any], pod: Pod) -> bool:
-    """Whether nodes with the same amounts get the same answer from ``plugin``, whatever the others have."""
-    if plugin.scope is not Scope.NODE or plugin.depends_on(pod, idle=False) != Part.AMOUNTS:
-        return False
-    if isinstance(plugin, ScorePlugin) and (plugin.normalizer is not None or normalizes_itself(plugin)):
-        return False
-    return not acts_later(plugin)
+    """Whether nodes with the same amounts get the same answer from ``plugin``, whatever the others have.
+
+    ``may_look_at_amounts_alone`` says yes to it.
+    """
+    return plugin.depends_on(pod, idle=False) == Part.AMOUNTS
 
 
 class AmountValues:
@@ -89,9 +97,14 @@ class AmountValues:
             unknown, found = unknown[steady], found[steady]
         self.values[unknown] = found
 
-    def _ask(self, rows: Int32s, calls: PluginCalls) -> Int32s:
-        """int32[K]: the values of the amounts of ``rows``."""
-        evaluation = begin(self._profile, self._cluster, self._pod, rows)
+    def learn_number(self, number: int, scratch: ClusterState, row: int, calls: PluginCalls) -> None:
+        """Ask about the amounts with this number, which ``row`` of a scratch copy of the state has."""
+        self.make_room()
+        self.values[number] = self._ask(np.array([row], np.int32), calls, scratch)[0]
+
+    def _ask(self, rows: Int32s, calls: PluginCalls, cluster: ClusterState | None = None) -> Int32s:
+        """int32[K]: the values of the amounts of ``rows`` of the state, or of ``cluster``."""
+        evaluation = begin(self._profile, cluster or self._cluster, self._pod, rows)
         values = np.full(len(rows), OUT, np.int32)
         if run_pre_filter(evaluation, calls) is None:
             return values

@@ -10,7 +10,11 @@ from msgspec.structs import replace
 
 from mooring.framework import ClusterState, Plugin, Pod
 from mooring.framework.pod_table import PodKind
-from mooring.runtime.kept.amounts import AmountValues, looks_at_amounts_alone
+from mooring.runtime.kept.amounts import (
+    AmountValues,
+    looks_at_amounts_alone,
+    may_look_at_amounts_alone,
+)
 from mooring.runtime.kept.kept import Calls, Kept
 from mooring.runtime.kept.movements import Movements
 from mooring.runtime.kept.standing import Standing, narrowed, stand
@@ -39,17 +43,21 @@ class Template(msgspec.Struct, frozen=True):
 class Keeper:
     """The kept evaluations over one state. Safe from any thread.
 
-    Two threads that look for the same evaluation at the same time may both make it; one is dropped.
+    What is asked for once is dropped when something else is; it is kept when it is asked for again. Two
+    threads that look for the same evaluation at the same time may both make it; one is dropped.
     """
 
     def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
-        self._movements = Movements(cluster)
+        self.movements = Movements(cluster)
         self._templates: dict[tuple[str, bytes], Template | None] = {}
         self._kept: dict[Hashable, Kept] = {}
         self._standing: dict[Hashable, Standing] = {}
+        self._newest: tuple[Hashable, Kept] | None = None
+        self._asked_once: dict[Hashable, None] = {}
         self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[Profile, Profile]] = {}
         self._plugins: dict[str, tuple[Plugin[Any], ...]] = {}
+        self._of_amounts: dict[str, tuple[Plugin[Any], ...]] = {}
         self._uses = 0
 
     def find(self, pod: Pod, profile: Profile) -> Template | None:
@@ -72,15 +80,18 @@ class Keeper:
         try:
             template = self._templates[key]
         except KeyError:
-            if len(self._templates) >= _MOST_TEMPLATES:
-                self._templates.clear()
-            template = self._templates[key] = self._made(pod, profile)
+            template, again = self._made(pod, profile)
+            if again:
+                if len(self._templates) >= _MOST_TEMPLATES:
+                    self._templates.clear()
+                self._templates[key] = template
         if template is not None:
             self._uses += 1
             template.kept.used = self._uses
         return template
 
-    def _made(self, pod: Pod, profile: Profile) -> Template | None:
+    def _made(self, pod: Pod, profile: Profile) -> tuple[Template | None, bool]:
+        """What ``find`` returns, and whether to remember it."""
         bare = replace(
             pod,
             metadata=replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None),
@@ -88,19 +99,39 @@ class Keeper:
         plugins = self._plugins.get(profile.name)
         if plugins is None:
             plugins = self._plugins[profile.name] = _plugins(profile)
+            self._of_amounts[profile.name] = tuple(filter(may_look_at_amounts_alone, plugins))
         signs = {plugin: plugin.sign(bare) for plugin in plugins}
         if None in signs.values():
-            return None
+            return None, True
         key = (profile.name, *signs.values())
-        kept = self._kept.get(key)
+        kept, again = self._kept.get(key), True
         if kept is None:
+            kept, again = self._asked_again(key, bare, profile, signs)
+        return Template(self._cluster.kind_of(pod), kept), again
+
+    def _asked_again(
+        self, key: Hashable, pod: Pod, profile: Profile, signs: dict[Plugin[Any], Hashable]
+    ) -> tuple[Kept, bool]:
+        """A kept evaluation that is new, or was until now; and whether it is kept from now on."""
+        newest = self._newest
+        kept = newest[1] if newest and newest[0] == key else self._new(pod, profile, signs)
+        again = key in self._asked_once
+        if again:
             self._make_room()
-            kept = self._kept[key] = self._new(bare, profile, signs)
-        return Template(self._cluster.kind_of(pod), kept)
+            self._kept[key] = kept
+            self._newest = None
+        else:
+            if len(self._asked_once) >= _MOST_TEMPLATES:
+                self._asked_once.clear()
+            self._asked_once[key] = None
+            self._newest = key, kept
+        return kept, again
 
     def _new(self, pod: Pod, profile: Profile, signs: dict[Plugin[Any], Hashable]) -> Kept:
-        cluster, movements = self._cluster, self._movements
-        by_amounts = frozenset(plugin for plugin in signs if looks_at_amounts_alone(plugin, pod))
+        cluster, movements = self._cluster, self.movements
+        by_amounts = frozenset(
+            plugin for plugin in self._of_amounts[profile.name] if looks_at_amounts_alone(plugin, pod)
+        )
         halves = self._halves.get((profile.name, by_amounts))
         if halves is None:
             halves = self._halves[profile.name, by_amounts] = (
