@@ -7,7 +7,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mooring.framework import SUCCESS, ClusterState, Code, CycleState, Int32s, Int64s, Pod, Snapshot, Status
+from mooring.framework import (
+    SUCCESS,
+    ClusterState,
+    Code,
+    CycleState,
+    Int32s,
+    Int64s,
+    NodeView,
+    Pod,
+    Snapshot,
+    Status,
+)
 from mooring.framework.preemption import Preemption
 from mooring.runtime.profile import Profile
 
@@ -92,6 +103,15 @@ class Evaluation:
     post_filter: Status = SUCCESS
     scores: Scores | None = None
     preemption: Preemption | None = None
+    _candidates: NodeView | None = None
+
+    def view(self, rows: Int32s) -> NodeView:
+        """The view of ``rows``, all or some of the candidates in their order."""
+        if len(rows) != len(self.rows):
+            return NodeView(self.snapshot, rows)
+        if self._candidates is None or self._candidates.rows is not self.rows:
+            self._candidates = NodeView(self.snapshot, self.rows)
+        return self._candidates
 
     @property
     def feasible(self) -> Int32s:

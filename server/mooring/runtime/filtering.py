@@ -18,7 +18,8 @@ def run_filters(evaluation: Evaluation, positions: Int32s, calls: PluginCalls) -
     """Run the Filter plugins on the candidates at ``positions``; the first failure of a node stands."""
     numbers = {status: number for number, status in enumerate(evaluation.statuses)}
     remaining = positions
-    view = NodeView(evaluation.snapshot, evaluation.rows[remaining])
+    everyone = len(remaining) == len(evaluation.rows)
+    view = evaluation.view(evaluation.rows if everyone else evaluation.rows[remaining])
     for enabled in evaluation.profile.filter:
         if enabled.name in evaluation.skipped or not len(remaining):
             continue

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Bools, Code, NodeView, PreFilterResult, Status
+from mooring.framework import SUCCESS, Bools, Code, PreFilterResult, Status
 from mooring.runtime.evaluation import Evaluation, PreFilterOutcome
 from mooring.runtime.progress import PluginCalls, plugin_failure
 
@@ -25,7 +25,7 @@ def run_pre_filter(evaluation: Evaluation, calls: PluginCalls) -> Bools | None:
     Returns:
         bool[N], the candidates that they allow; None when the pod is refused.
     """
-    view = NodeView(evaluation.snapshot, evaluation.rows)
+    view = evaluation.view(evaluation.rows)
     names: frozenset[str] | None = None
     limiting: list[str] = []
     late = SUCCESS

@@ -37,7 +37,7 @@ def score(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> Scores:
 
 def raw_scores(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> dict[str, Int64s]:
     """int64[F] by plugin, in the profile's order; plugins that skip are absent."""
-    view = NodeView(evaluation.snapshot, rows)
+    view = evaluation.view(rows)
     return run_score(evaluation, view, run_pre_score(evaluation, view, calls), calls)
 
 
