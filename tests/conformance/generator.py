@@ -19,6 +19,7 @@ from tests.conformance.families import (
     resources,
     rough,
     spread,
+    stored,
     taints,
     volume_binding,
     volumes,
@@ -96,7 +97,8 @@ def scenario(seed: int, index: int, only: str | None = None, version: str = NEWE
     names = names_of(version)
     family = only or names[index % len(names)]
     rng = Random(f"{seed}/{family}/{index}")
-    draft = base(rng, version, most_nodes=rng.choice([3, 5, 5, 10]))
+    most_nodes = rng.choice([3, 5, 5, 10]) if rng.random() < 0.985 else rng.choice([40, 120])
+    draft = base(rng, version, most_nodes)
     if family == MIXED:
         mix(draft)
     else:
@@ -108,6 +110,10 @@ def scenario(seed: int, index: int, only: str | None = None, version: str = NEWE
         gates.switch(draft)
     if draft.chance(0.1):
         rough.roughen(draft)
+    if draft.chance(0.08):
+        stored.fill_in(draft)
+    if draft.chance(0.06):
+        stored.write_nulls(draft)
     others = [*draft.nodes, *draft.assigned, *draft.nominated, *draft.objects]
     rng.shuffle(others)
     config = configuration(draft)

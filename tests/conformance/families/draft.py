@@ -48,10 +48,11 @@ Family = Callable[[Draft], None]
 def base(rng: Random, version: str, most_nodes: int) -> Draft:
     """Roomy nodes with a few small pods on them: nothing is refused until a family says so."""
     draft = Draft(rng, version)
+    style = rng.choice(["node-{:02d}", "node-{:02d}", "n{}", "ip-10-0-{}-7.ec2.internal", "{}"])
     for i in range(rng.choice([1, most_nodes, rng.randint(2, most_nodes), rng.randint(2, most_nodes)])):
         cpu, memory = rng.choice([("4", "8Gi"), ("8", "16Gi"), ("16", "64Gi"), ("3920m", "15Gi")])
         room = {"cpu": cpu, "memory": memory, "pods": "110", "ephemeral-storage": "100Gi"}
-        name = f"node-{i:02d}"
+        name = style.format(i)
         draft.nodes.append(
             {
                 "apiVersion": "v1",

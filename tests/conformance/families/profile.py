@@ -14,7 +14,8 @@ SINCE = {"DynamicResources": "1.35", "NodeDeclaredFeatures": "1.36"}
 """Plugins that older releases do not have, or do not run by default."""
 COVERED = ["SchedulingGates", "PrioritySort", *dict.fromkeys([*FILTERING, *SCORING])]
 COVERED += ["DefaultPreemption", "DefaultBinder"]
-WEIGHTS = [1, 2, 3, 5, 17, 100]
+WEIGHTS = [0, 1, 2, 3, 5, 17, 100, 100000]
+"""0 and nothing mean the default."""
 
 
 def configuration(draft: Draft) -> Manifest | None:
@@ -53,7 +54,13 @@ def _names(names: list[str]) -> list[Manifest]:
 
 
 def _weighted(rng: Random, names: list[str]) -> list[Manifest]:
-    return [{"name": name, "weight": rng.choice(WEIGHTS)} for name in names]
+    entries = _names(names)
+    for entry in entries:
+        if weight := rng.choice(WEIGHTS):
+            entry["weight"] = weight
+        elif rng.random() < 0.5:
+            entry["weight"] = 0
+    return entries
 
 
 def _default_order(rng: Random) -> Manifest:

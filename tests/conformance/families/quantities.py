@@ -17,9 +17,14 @@ def cpu(rng: Random, milli: int) -> str:
         f"{milli}e-3",
         f"{milli / 1000:.3f}",
         f"{milli}E-3",
+        f"+{milli}m",
     ]
     if milli % 1000 == 0:
         spellings += [str(milli // 1000)] * 3
+    if milli % 1000 == 0 and milli:
+        spellings.append(f"{milli // 1000}.")
+    if milli < 1000:
+        spellings.append(f".{milli:03}")
     if milli % 100 == 0:
         spellings.append(f"{milli // 1000}.{milli % 1000 // 100}")
     return rng.choice(spellings)
@@ -36,6 +41,8 @@ def size(rng: Random, mib: int) -> str:
         f"{mib}e6",
         f"{mib * 1000}k",
         f"{mib}.5Mi",
+        f"{mib * 1024}.5Ki",
+        f"{mib * MIB / 1e9}G",
     ]
     if mib % 1024 == 0:
         spellings += [f"{mib // 1024}Gi"] * 3

@@ -6,7 +6,11 @@ from tests.conformance.families import quantities
 from tests.conformance.families.draft import Draft, Family, Manifest
 
 EXTENDED = ["example.com/gpu", "example.com/fpga", "other.example/license", "deep.other.example/fast"]
+EXTENDED.append("kubernetes.io/batch")
+"""The last is no extended resource, but counts as one in Fit."""
 HUGE = "hugepages-2Mi"
+BESIDES = {"attachable-volumes-aws-ebs": "39", "hugepages-1Gi": "0", "example.com/idle": "7", "foo": "3"}
+"""What nobody asks for."""
 
 
 def room(draft: Draft) -> None:
@@ -28,6 +32,8 @@ def room(draft: Draft) -> None:
             allocatable[name] = quantities.count(rng, rng.choice([0, 1, 2] if tight else [4, 8, 1000]))
         if draft.chance(0.3 if tight else 0.8):
             allocatable[HUGE] = quantities.size(rng, 2048)
+        if draft.chance(0.2):
+            allocatable |= BESIDES
         if draft.chance(0.03):
             del allocatable[rng.choice(["cpu", "memory", "pods", "ephemeral-storage"])]
         node["status"] = {"capacity": dict(allocatable), "allocatable": allocatable}
@@ -49,6 +55,8 @@ def requests(draft: Draft) -> None:
                 "cpu": quantities.cpu(draft.rng, 150),
                 "memory": quantities.size(draft.rng, 64),
             }
+            if draft.chance(0.3):
+                pod["spec"]["overhead"]["ephemeral-storage"] = quantities.size(draft.rng, 20)
     _finish_or_end_some(draft)
 
 
@@ -223,15 +231,17 @@ def _strategy(draft: Draft, strategy: Manifest) -> None:
     if draft.chance(0.8):
         listed = draft.some(["cpu", "memory", "ephemeral-storage", *EXTENDED, HUGE], 1, 4)
         strategy["resources"] = [{"name": name, "weight": rng.choice([1, 2, 3, 10, 100])} for name in listed]
+        if draft.chance(0.2):
+            strategy["resources"] = [{"name": name} for name in listed]
     args: Manifest = {"scoringStrategy": strategy}
     if draft.chance(0.3):
-        args["ignoredResources"] = draft.some(EXTENDED[:3], 1, 2)
+        args["ignoredResources"] = draft.some(["cpu", HUGE, *EXTENDED], 1, 3)
     if draft.chance(0.3):
-        args["ignoredResourceGroups"] = draft.some(["example.com", "other.example"], 1, 2)
+        args["ignoredResourceGroups"] = draft.some(["example.com", "other.example", "kubernetes.io"], 1, 2)
     draft.args["NodeResourcesFit"] = args
     if draft.chance(0.5):
         listed = draft.some(["cpu", "memory", "ephemeral-storage", "pods", *EXTENDED, HUGE], 1, 4)
-        weighted = [{"name": name, "weight": 1} for name in listed]
+        weighted = [{"name": name} | ({"weight": 1} if draft.chance(0.8) else {}) for name in listed]
         draft.args["NodeResourcesBalancedAllocation"] = {"resources": weighted}
 
 
