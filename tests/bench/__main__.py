@@ -6,14 +6,11 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from tests.bench import extender, first_list, in_process, machine, memory, remote, report, scheduler_perf
+from tests.bench import extender, first_list, in_process, memory, remote, report, scheduler_perf
+from tests.bench.steps import steps
 from tests.bench.workload import QUICK, Figure, Size, Workload, measure
 
-REPORT = Path(__file__).parents[2] / ".cache" / "bench"
-"""Where the figures go; git ignores it."""
+REPORT = report.FOLDER / "bench"
 
 
 def workloads(size: Size) -> list[Workload]:
@@ -24,18 +21,11 @@ def workloads(size: Size) -> list[Workload]:
 
 def run(chosen: Sequence[Workload], repeats: int) -> list[Figure]:
     """Measure ``chosen`` one after the other, showing how far it is."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
     figures: list[Figure] = []
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=repeats * len(chosen))
+    with steps(repeats * len(chosen)) as bar:
         for workload in chosen:
-            progress.update(task, description=workload.name)
-            figures += measure(workload, repeats, lambda: progress.advance(task))
+            bar.doing(workload.name)
+            figures += measure(workload, repeats, bar.done)
     return figures
 
 
@@ -56,11 +46,8 @@ def main(arguments: Sequence[str] | None = None, folder: Path = REPORT) -> int:
     if not chosen:
         names = "\n  ".join(workload.name for workload in known)
         parser.error(f"no workload has {' or '.join(args.only)} in its name; there are:\n  {names}")
-    about = machine.describe()
     figures = run(chosen, args.repeats if args.repeats > 0 else size.repeats)
-    report.show(about, figures)
-    report.write(folder, about, figures)
-    print(f"written to {folder}")
+    report.publish("mooring: what decisions, calls and memory cost", figures, folder)
     return 0
 
 

@@ -12,10 +12,11 @@ LIBRARIES = ("mooring", "grpcio", "protobuf", "numpy", "msgspec", "uvicorn", "ht
 
 
 def describe() -> dict[str, Any]:
-    """CPU, cores, load, system, Python and library versions."""
+    """CPU, cores, memory, load, system, Python and library versions."""
     return {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "load": round(os.getloadavg()[0], 2),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",

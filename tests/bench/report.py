@@ -1,42 +1,112 @@
-"""Figures as a table for people, as JSON lines for programs, and as Markdown for documents."""
+"""The report of every benchmark: a table on the terminal, and a folder with tables, pictures and JSON lines.
+
+``figures.jsonl`` has the machine first and then a figure a line, with every repeat; ``report.md`` has the
+tables and shows the pictures. Workloads of one group, which is their name's first part, that measure the same
+are one table: a cell is the median, with the lowest and the highest repeat.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from tests.bench import machine
+from tests.bench.numbers import number
 from tests.bench.workload import Figure
 
-PEER = "kube-scheduler elsewhere: all / sampled"
-COLUMNS = ("workload", "metric", "median", "spread", "target: least / aim", PEER)
+FOLDER = Path(__file__).parents[2] / ".cache" / "bench"
+"""Where reports go unless told otherwise; git ignores it."""
+
+WIDE = 160
+"""Columns of the table where no terminal limits it."""
 
 
-def write(folder: Path, machine: dict[str, Any], figures: Sequence[Figure]) -> None:
-    """Write ``figures.jsonl``, the machine first, and ``figures.md``."""
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table: its header, and rows as long as that."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def publish(title: str, figures: Sequence[Figure], folder: Path) -> None:
+    """Print the tables and write the report into ``folder``; what an earlier run left there is replaced."""
+    about = machine.describe()
+    _show(title, about, figures)
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [{"machine": machine}, *map(_document, figures)]
+    lines = [{"machine": about}, *map(_document, figures)]
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (folder / "figures.jsonl").write_text(text, encoding="utf-8")
-    (folder / "figures.md").write_text(_markdown(figures), encoding="utf-8")
+    pictures = _draw(figures, folder)
+    (folder / "report.md").write_text(_markdown(title, about, figures, pictures), encoding="utf-8")
+    print(f"written to {folder}")
 
 
-def show(machine: dict[str, Any], figures: Sequence[Figure]) -> None:
-    """Print the table, under a line that names the machine."""
-    console = Console(width=None if Console().is_terminal else 160)
-    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
-    console.print(f"{machine['cpu']}, {machine['cores']} cores, load {machine['load']}, {machine['system']}")
-    console.print(f"{machine['python']}, {versions}")
-    table = Table(box=None, pad_edge=False)
-    for title in COLUMNS:
-        table.add_column(title, justify="right" if title in ("median", "spread") else "left")
-    for figure in figures:
-        table.add_row(*_cells(figure))
-    console.print(table)
+def grids(figures: Sequence[Figure]) -> list[Grid]:
+    """The tables: a row per workload, columns per metric."""
+    workloads = [list(found) for _, found in itertools.groupby(figures, lambda figure: figure.workload)]
+    return [_grid(list(same)) for _, same in itertools.groupby(workloads, _measured)]
+
+
+def _measured(workload: Sequence[Figure]) -> tuple[str, ...]:
+    return (workload[0].group, *(figure.metric for figure in workload))
+
+
+def _grid(workloads: Sequence[Sequence[Figure]]) -> Grid:
+    columns = list(zip(*workloads, strict=True))
+    targeted = [any(figure.target for figure in column) for column in columns]
+    compared = [any(figure.peer for figure in column) for column in columns]
+
+    def spread_out(cells: Iterator[tuple[str, str, str]]) -> Iterator[str]:
+        for (value, target, peer), aimed, beside in zip(cells, targeted, compared, strict=True):
+            yield value
+            if aimed:
+                yield target
+            if beside:
+                yield peer
+
+    names = (
+        (column[0].metric, "least / aim", "kube-scheduler elsewhere: all / sampled") for column in columns
+    )
+    header = ("workload", *spread_out(iter(names)))
+    rows = []
+    for workload in workloads:
+        cells = ((_value(figure), figure.target, figure.peer) for figure in workload)
+        rows.append((workload[0].workload, *spread_out(iter(cells))))
+    return Grid(header, tuple(rows))
+
+
+def _value(figure: Figure) -> str:
+    if len(figure.values) == 1:
+        return number(figure.median)
+    return f"{number(figure.median)} ({number(min(figure.values))} - {number(max(figure.values))})"
+
+
+def _show(title: str, about: dict[str, Any], figures: Sequence[Figure]) -> None:
+    console = Console(width=None if Console().is_terminal else WIDE)
+    console.print(f"[bold]{title}[/bold], medians (lowest - highest)", highlight=False)
+    console.print(_machine(about), highlight=False, markup=False)
+    for grid in grids(figures):
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for at, name in enumerate(grid.header):
+            table.add_column(name, justify="right" if at else "left", overflow="fold")
+        for row in grid.rows:
+            table.add_row(*row)
+        console.print()
+        console.print(table)
+
+
+def _machine(about: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    hardware = f"{about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, load {about['load']}"
+    return f"{hardware}, {about['system']}, {about['python']}, {versions}"
 
 
 def _document(figure: Figure) -> dict[str, Any]:
@@ -47,22 +117,31 @@ def _document(figure: Figure) -> dict[str, Any]:
         "min": min(figure.values),
         "max": max(figure.values),
         "values": list(figure.values),
+        "target": figure.target,
         "peer": figure.peer,
     }
 
 
-def _cells(figure: Figure) -> tuple[str, ...]:
-    spread = f"{_number(min(figure.values))} - {_number(max(figure.values))}"
-    return figure.workload, figure.metric, _number(figure.median), spread, figure.target, figure.peer
+def _draw(figures: Sequence[Figure], folder: Path) -> list[Path]:
+    # Only who draws waits for the library.
+    from tests.bench.plots import draw
+
+    pictures = []
+    for group in dict.fromkeys(figure.group for figure in figures):
+        path = folder / f"{group}.svg"
+        draw(group, [figure for figure in figures if figure.group == group], path)
+        pictures.append(path)
+    return pictures
 
 
-def _markdown(figures: Sequence[Figure]) -> str:
-    rows = [COLUMNS, ("---", "---", "---:", "---:", "---", "---"), *map(_cells, figures)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def _number(value: float) -> str:
-    """Three digits that count, thousands apart."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+def _markdown(title: str, about: dict[str, Any], figures: Sequence[Figure], pictures: Sequence[Path]) -> str:
+    parts = [
+        f"# {title}\n",
+        f"{_machine(about)}\n",
+        "Medians, in brackets the lowest and the highest repeat.\n",
+    ]
+    for grid in grids(figures):
+        marks = ("---", *("---:" for _ in grid.header[1:]))
+        parts.append("".join(f"| {' | '.join(row)} |\n" for row in (grid.header, marks, *grid.rows)))
+    parts += [f"![{path.stem}]({path.name})\n" for path in pictures]
+    return "\n".join(parts)

@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.bench.__main__ import main, workloads
+from tests.bench.report import grids
 from tests.bench.workload import QUICK, Figure, Size, percentile
 
 
@@ -14,7 +16,7 @@ def test_the_quick_mode_reports_each_workload_with_all_repeats(
 ) -> None:
     assert main(["--quick", "--only", "core/"], tmp_path) == 0
     machine, *figures = map(json.loads, (tmp_path / "figures.jsonl").read_text("utf-8").splitlines())
-    assert machine["machine"].keys() == {"cpu", "cores", "load", "system", "python", "versions"}
+    assert machine["machine"].keys() == {"cpu", "cores", "memory_gib", "load", "system", "python", "versions"}
     core = [workload.name for workload in workloads(QUICK) if workload.name.startswith("core/")]
     assert [figure["workload"] for figure in figures] == core
     for figure in figures:
@@ -23,7 +25,10 @@ def test_the_quick_mode_reports_each_workload_with_all_repeats(
         assert 0 < figure["min"] <= figure["median"] <= figure["max"]
     printed = capsys.readouterr().out
     assert all(name in printed for name in core)
-    assert (tmp_path / "figures.md").read_text("utf-8").count("\n") == len(core) + 2
+    written = (tmp_path / "report.md").read_text("utf-8")
+    assert all(f"| {name} | " in written for name in core)
+    assert "](core.svg)" in written
+    assert ET.parse(tmp_path / "core.svg").getroot().tag.endswith("svg")
 
 
 def test_an_unknown_name_is_a_usage_error_that_lists_the_names(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,3 +56,21 @@ def test_percentile(percent: int, expected: float) -> None:
 
 def test_the_median_of_a_figure_is_robust() -> None:
     assert Figure("w", "m", (1.0, 100.0, 2.0)).median == 2.0
+
+
+def test_workloads_that_measure_the_same_share_a_table_and_targets_stand_beside_their_metric() -> None:
+    figures = [
+        Figure("a/x", "p50 ms", (3.0, 1.0, 2.0), target="2 / 1"),
+        Figure("a/x", "rps", (1234.5,)),
+        Figure("a/y", "p50 ms", (4.0,)),
+        Figure("a/y", "rps", (5.0, 7.0)),
+        Figure("b/x", "p50 ms", (1.0,)),
+        Figure("b/x", "rps", (1.0,), peer="9"),
+        Figure("b/z", "rps", (1.0,)),
+    ]
+    first, second, third = grids(figures)
+    assert first.header == ("workload", "p50 ms", "least / aim", "rps")
+    assert first.rows == (("a/x", "2 (1 - 3)", "2 / 1", "1,234"), ("a/y", "4", "", "6 (5 - 7)"))
+    assert second.header == ("workload", "p50 ms", "rps", "kube-scheduler elsewhere: all / sampled")
+    assert second.rows == (("b/x", "1", "1", "9"),)
+    assert third.rows == (("b/z", "1"),)

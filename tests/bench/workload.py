@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -71,6 +71,11 @@ class Figure:
     peer: str = ""
 
     @property
+    def group(self) -> str:
+        """The first part of the workload's name; a group shares a table and a picture."""
+        return self.workload.partition("/")[0]
+
+    @property
     def median(self) -> float:
         """The middle of the repeats."""
         return statistics.median(self.values)
@@ -84,13 +89,20 @@ def measure(workload: Workload, repeats: int, advance: Callable[[], None]) -> li
         for _ in range(repeats):
             samples.append(repeat())
             advance()
+    return figures(workload.name, samples, workload.targets, workload.peers)
+
+
+def figures(
+    name: str, samples: Sequence[Sample], targets: Mapping[str, str], peers: Mapping[str, str]
+) -> list[Figure]:
+    """What all repeats of the workload ``name`` measured, by metric."""
     return [
         Figure(
-            workload.name,
+            name,
             metric,
-            tuple(s[metric] for s in samples),
-            workload.targets.get(metric, ""),
-            workload.peers.get(metric, ""),
+            tuple(sample[metric] for sample in samples),
+            targets.get(metric, ""),
+            peers.get(metric, ""),
         )
         for metric in samples[0]
     ]

@@ -1,0 +1,33 @@
+"""How far a benchmark is, on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+
+class Steps:
+    """A bar that says what is being measured."""
+
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar = bar
+        self._task = task
+
+    def doing(self, what: str) -> None:
+        """Say what comes now."""
+        self._bar.update(self._task, description=what)
+
+    def done(self) -> None:
+        """One step more is behind."""
+        self._bar.advance(self._task)
+
+
+@contextmanager
+def steps(total: int) -> Iterator[Steps]:
+    """Show a bar of ``total`` steps, which disappears at the end."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield Steps(bar, bar.add_task("", total=total))
