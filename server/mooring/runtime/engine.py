@@ -14,13 +14,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mooring.framework import ClusterState, Int32s, Pod
 from mooring.framework.errors import NotFoundError, UnavailableError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import Choice, chosen
-from mooring.runtime.cycle import CycleOptions, evaluate
-from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.cycle import CycleOptions, evaluate, evaluate_filters, evaluate_scores
+from mooring.runtime.evaluation import Evaluation, Scores, begin
+from mooring.runtime.kept.answers import KeptAnswers, Totals
 from mooring.runtime.kept.decisions import KeptDecisions
+from mooring.runtime.kept.keeper import Keeper
+from mooring.runtime.kept.ranking import OUT
 from mooring.runtime.permit import PermitRoom
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import NullObserver, Observer, PluginCalls, Progress, Unhurried
@@ -65,7 +70,9 @@ class Engine:
         self.exclusive = exclusive
         self._observer = observer or NullObserver()
         self._start = 0
-        self._kept = KeptDecisions(state)
+        keeper = Keeper(state)
+        self._kept = KeptDecisions(state, keeper)
+        self._answers = KeptAnswers(state, keeper)
 
     def over(self, state: ClusterState) -> Engine:
         """An engine like this one over another state, such as a fork in which several pods are decided."""
@@ -125,6 +132,59 @@ class Engine:
                 return evaluation, version
         fork = read.fork()
         return run(profile, fork, pod, rows(fork), calls), fork.version
+
+    def look_filters(
+        self,
+        pod: Pod,
+        profile: Profile,
+        rows: Rows,
+        *,
+        state: ClusterState | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Evaluation, int]:
+        """``look`` with ``evaluate_filters``; where a kept answer does, only nodes that refuse are asked why.
+
+        Of such an answer codes and statuses are filled in, and what follows from them.
+        """
+        found = self._kept_totals(pod, profile, rows, progress) if state is None else None
+        if found is not None:
+            evaluation = begin(profile, self.state, pod, found.rows)
+            refused = found.totals == OUT
+            if not refused.any():
+                return evaluation, found.version
+            refusing = found.rows[refused]
+            why, version = self.look(
+                pod, profile, lambda _: refusing, progress=progress, run=evaluate_filters
+            )
+            if version == found.version and why.rejection.ok:
+                evaluation.codes[refused], evaluation.statuses = why.codes, why.statuses
+                return evaluation, version
+        return self.look(pod, profile, rows, state=state, progress=progress, run=evaluate_filters)
+
+    def look_totals(
+        self,
+        pod: Pod,
+        profile: Profile,
+        rows: Rows,
+        *,
+        state: ClusterState | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Evaluation, int]:
+        """``look`` with ``evaluate_scores``, for who needs the totals and not the plugins' scores."""
+        if state is None and profile.has_scoring:
+            found = self._kept_totals(pod, profile, rows, progress)
+            if found is not None and (found.totals != OUT).all():
+                evaluation = begin(profile, self.state, pod, found.rows)
+                evaluation.scores = Scores((), found.totals.astype(np.int64))
+                return evaluation, found.version
+        return self.look(pod, profile, rows, state=state, progress=progress, run=evaluate_scores)
+
+    def _kept_totals(
+        self, pod: Pod, profile: Profile, rows: Rows, progress: Progress | None
+    ) -> Totals | None:
+        """From a kept evaluation; None when there is none that will do, or no node in question."""
+        found = self._answers.totals(pod, profile, rows, partial(self.calls, profile, progress))
+        return found if found is not None and len(found.rows) else None
 
     def choose(self, evaluation: Evaluation, version: int, seed: int) -> Choice:
         """Pick one of the best nodes: the same evaluation, pod UID and seed give the same node."""

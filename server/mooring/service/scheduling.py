@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import grpc
@@ -17,8 +18,7 @@ from mooring.framework.errors import (
     NotFoundError,
     UnavailableError,
 )
-from mooring.runtime.cycle import CycleOptions, evaluate_filters, evaluate_scores
-from mooring.runtime.engine import Run
+from mooring.runtime.cycle import CycleOptions, evaluate_scores
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.normalizing import evaluate_normalized
 from mooring.runtime.profile import Profile
@@ -149,20 +149,22 @@ class SchedulingServicer(SchedulingServiceServicer):
         selection.leave_out(pod)
         return _Asked(pod, profile, selection)
 
-    def _look(self, asked: _Asked, progress: Progress, run: Run) -> tuple[Evaluation, objects_pb2.Provenance]:
-        evaluation, version = self._backend.engine.look(
+    def _look(
+        self, asked: _Asked, progress: Progress, look: Callable[..., tuple[Evaluation, int]]
+    ) -> tuple[Evaluation, objects_pb2.Provenance]:
+        """``look``, a method of the engine, at what was asked."""
+        evaluation, version = look(
             asked.pod,
             asked.profile,
             asked.selection.candidates,
             state=asked.selection.state,
             progress=progress,
-            run=run,
         )
         return evaluation, self._provenance(asked, version)
 
     def _filter(self, request: pb.FilterRequest, progress: Progress) -> pb.FilterResponse:
         asked = self._question(request)
-        evaluation, provenance = self._look(asked, progress, evaluate_filters)
+        evaluation, provenance = self._look(asked, progress, self._backend.engine.look_filters)
         codes, statuses = selected_verdicts(evaluation, asked.selection.rows)
         return pb.FilterResponse(
             provenance=provenance,
@@ -175,7 +177,9 @@ class SchedulingServicer(SchedulingServiceServicer):
 
     def _score(self, request: pb.ScoreRequest, progress: Progress) -> pb.ScoreResponse:
         asked = self._question(request)
-        evaluation, provenance = self._look(asked, progress, evaluate_scores)
+        engine = self._backend.engine
+        look = engine.look_totals if request.omit_plugins else partial(engine.look, run=evaluate_scores)
+        evaluation, provenance = self._look(asked, progress, look)
         codes, statuses = score_verdicts(asked.selection.rows)
         columns, totals = selected_scores(evaluation, asked.selection.rows)
         full = request.include_totals
@@ -198,7 +202,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         profile, selection = asked.profile, asked.selection
         raw = _raw_columns(request, profile)
         run = evaluate_normalized(lambda: _known_only(raw, selection))
-        evaluation, provenance = self._look(asked, progress, run)
+        evaluation, provenance = self._look(asked, progress, partial(self._backend.engine.look, run=run))
         codes, statuses = score_verdicts(selection.rows)
         columns, totals = selected_scores(evaluation, selection.rows)
         by_name = {column.plugin: column for column in columns}

@@ -27,9 +27,9 @@ EVERY_NODE = (None, 100)
 class KeptDecisions:
     """Decides the pods that others like them were decided before. Safe from any thread."""
 
-    def __init__(self, cluster: ClusterState) -> None:
+    def __init__(self, cluster: ClusterState, keeper: Keeper) -> None:
         self._cluster = cluster
-        self._keeper = Keeper(cluster)
+        self._keeper = keeper
 
     def decide(
         self, pod: Pod, profile: Profile, seed: int, calls: Callable[[], PluginCalls], *, assume: bool
@@ -61,9 +61,7 @@ class KeptDecisions:
         """Whether nothing asks for more than the choice of a node by all of the profile's rules."""
         if profile.percentage_of_nodes_to_score not in EVERY_NODE or not profile.has_scoring:
             return False
-        if pod.status.nominated_node_name or self._cluster.snapshot.pods.nominated:
-            return False
-        return not log.isEnabledFor(EVERY_SCORE)
+        return only_rules_matter(self._cluster, pod)
 
     def _decided(
         self, pod: Pod, template: Template, seed: int, calls: Callable[[], PluginCalls], *, assume: bool
@@ -91,3 +89,10 @@ class KeptDecisions:
                 standing,
             )
         return None
+
+
+def only_rules_matter(cluster: ClusterState, pod: Pod) -> bool:
+    """Whether nothing but the profile's rules has a part in what becomes of ``pod``, and nobody listens."""
+    if pod.status.nominated_node_name or cluster.snapshot.pods.nominated:
+        return False
+    return not log.isEnabledFor(EVERY_SCORE)

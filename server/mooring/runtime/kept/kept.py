@@ -54,8 +54,8 @@ class Kept:
         self._feasible = 0
         self._base: Int32s = np.zeros(0, np.int32)
 
-    def follow(self, calls: Calls) -> None:
-        """Take in what changed since the last time.
+    def follow(self, calls: Calls, *, passing: bool = True) -> None:
+        """Take in what changed since the last time; without ``passing`` only in what stands, and in amounts.
 
         Raises:
             NotKeptError: The pods have to be evaluated in full as things are.
@@ -67,7 +67,7 @@ class Kept:
                 self._begin(calls)
             elif changes:
                 self._take_in(changes, calls)
-            if self._passing is not None:
+            if passing and self._passing is not None:
                 self._passing.follow(self.version, self._ranking.totals, calls)
         except BaseException:
             # Half of it may be done.
@@ -83,6 +83,22 @@ class Kept:
         ranking = self._ranking
         row = ranking.leader(choose(seed, uid, ranking.ties))
         return Lead(row, ranking.top if self._feasible > 1 else 0, ranking.ties, self._feasible)
+
+    def totals(self, rows: Int32s) -> Int32s:
+        """int32[K]: the totals of ``rows`` as if there were no others; ``OUT`` where a node is refused.
+
+        True for pods of which no plugin has to be asked again, see ``Standing.passes``, and only if the state
+        still has ``version`` afterwards.
+        """
+        standing = self.standing
+        # Rows and numbers that are new by now are out of bounds.
+        values = self._amounts.values.take(self._movements.numbers.take(rows, mode="clip"), mode="clip")
+        base = standing.base.take(rows, mode="clip")
+        totals = np.where((values < 0) | (base < 0), OUT, base + values)
+        if standing.scaled:
+            fits = totals != OUT
+            totals[fits] += standing.scaled_scores(rows[fits])
+        return totals
 
     def _stands(self) -> bool:
         movements = self._movements

@@ -1,0 +1,92 @@
+"""Kept answers: after any history each of them is the one that an evaluation in full gives."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.framework import ClusterState, Int32s
+from mooring.runtime.cycle import evaluate_filters, evaluate_scores
+from mooring.runtime.engine import Engine
+from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.progress import NullObserver
+from mooring.testing import make_pod
+from tests.runtime.test_kept import EMPTY_NODES, NODES, TEMPLATES, History, Step, histories
+
+
+class Calls(NullObserver):
+    """Counts the calls of plugins."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+        self.count += 1
+
+
+class Questions(History):
+    """A history in which somebody asks about some nodes, in any order."""
+
+    def ask(self, template: str, names: list[str]) -> None:
+        pod = make_pod("asking", metadata={"uid": "asking"}, **TEMPLATES[template])
+        profile = self.engine.profile()
+        rows = partial(_rows, names=names)
+        full, version = self.engine.look(pod, profile, rows, run=evaluate_filters)
+        found, at = self.engine.look_filters(pod, profile, rows)
+        assert (at, _verdicts(found), found.message) == (version, _verdicts(full), full.message)
+        full, version = self.engine.look(pod, profile, rows, run=evaluate_scores)
+        found, at = self.engine.look_totals(pod, profile, rows)
+        assert (at, _totals(found)) == (version, _totals(full))
+
+
+def _rows(state: ClusterState, names: list[str]) -> Int32s:
+    index = state.snapshot.nodes.index
+    return np.array([index[name] for name in names if name in index], np.int32)
+
+
+def _verdicts(evaluation: Evaluation) -> list[object]:
+    return [
+        evaluation.rejection,
+        evaluation.rows.tolist(),
+        *(evaluation.statuses[at] for at in evaluation.codes),
+    ]
+
+
+def _totals(evaluation: Evaluation) -> list[int]:
+    assert evaluation.scores is not None
+    totals: list[int] = evaluation.scores.totals.tolist()
+    return totals
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> list[Step]:
+    """A history with questions in between."""
+    asked: list[Step] = []
+    some = draw(st.lists(st.sampled_from(sorted(TEMPLATES)), min_size=1, max_size=2))
+    for step in draw(histories())[:25]:
+        names = draw(st.lists(st.sampled_from(NODES), unique=True))
+        asked += [step, ("ask", draw(st.sampled_from(some)), names)]
+    return asked
+
+
+@settings(max_examples=100)
+@given(questions())
+def test_kept_answers_are_those_in_full(later: list[Step]) -> None:
+    Questions().run([*EMPTY_NODES, *later])
+
+
+def test_further_pods_of_a_kind_call_no_plugin() -> None:
+    history, calls = Questions().run(EMPTY_NODES), Calls()
+    engine = Engine(history.state, history.engine.profiles, calls)
+    profile, rows = engine.profile(), partial(_rows, names=["n1", "n0", "n3"])
+    counts = []
+    for number in range(3):
+        pod = make_pod(f"p{number}", metadata={"uid": f"u{number}"}, **TEMPLATES["small"])
+        engine.look_filters(pod, profile, rows)
+        engine.look_totals(pod, profile, rows)
+        counts.append(calls.count)
+    assert counts[0] > 0
+    assert counts == counts[:1] * 3
