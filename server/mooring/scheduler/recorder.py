@@ -22,10 +22,11 @@ from mooring.scheduler.observer import SchedulerObserver
 
 log = logging.getLogger(__name__)
 
-BACKLOG = 1000
-"""So many Events may wait to be written."""
+BACKLOG = 20_000
+"""So many Events may wait to be written: pods are bound faster than Events are written, and none should go
+unsaid because thousands came at once. A waiting one takes about 1 kB."""
 
-WRITERS = 2
+WRITERS = 4
 """Threads that write them."""
 
 SERIES_SECONDS = 360.0
