@@ -1,7 +1,7 @@
 """Builds the real programs that the end-to-end tests run, from Go modules alone.
 
-`python tests/e2e/build.py` puts etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kustomize and
-ghz into `.cache/e2e/bin`.
+`python tests/e2e/build.py [NAME...]` puts etcd, kube-apiserver, kube-scheduler, kube-controller-manager,
+kustomize and ghz, or those that are named, into `.cache/e2e/bin`.
 A binary is built again only when something it is made from has changed; the stamps lie beside the binaries.
 """
 
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,15 +79,16 @@ def build(program: Program, go_version: str) -> bool:
     return True
 
 
-def main() -> int:
+def main(names: Sequence[str] = ()) -> int:
     """Builds what is missing or out of date, one program after the other, and says how long each took."""
+    chosen = [program for program in PROGRAMS if not names or program.name in names]
     if shutil.which("go") is None:
         print("e2e build: the Go toolchain is needed and `go` is not on PATH", file=sys.stderr)
         return 1
     BIN.mkdir(parents=True, exist_ok=True)
     go_version = subprocess.run(["go", "version"], check=True, capture_output=True, text=True).stdout.strip()
-    for number, program in enumerate(PROGRAMS, start=1):
-        print(f"e2e build: [{number}/{len(PROGRAMS)}] {program.name} ...", flush=True)
+    for number, program in enumerate(chosen, start=1):
+        print(f"e2e build: [{number}/{len(chosen)}] {program.name} ...", flush=True)
         started = time.monotonic()
         try:
             built = build(program, go_version)
@@ -95,7 +97,7 @@ def main() -> int:
             return 1
         elapsed = time.monotonic() - started
         print(
-            f"e2e build: [{number}/{len(PROGRAMS)}] {program.name} "
+            f"e2e build: [{number}/{len(chosen)}] {program.name} "
             f"{f'built in {elapsed:.0f} s' if built else 'is up to date'}",
             flush=True,
         )
@@ -104,4 +106,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

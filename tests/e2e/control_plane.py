@@ -113,10 +113,15 @@ class ControlPlane:
         with opener.open(request, timeout=30):
             pass
 
-    def scheduler(self, config: dict[str, Any], name: str = "kube-scheduler") -> Process:
-        """Starts an unmodified kube-scheduler with `config`, connection and lease added; ready on return."""
+    def scheduler(
+        self, config: dict[str, Any], name: str = "kube-scheduler", port: int | None = None
+    ) -> Process:
+        """Starts an unmodified kube-scheduler with `config`, connection and lease added; ready on return.
+
+        Probes and metrics are on `port` of 127.0.0.1, or on a free one.
+        """
         config_file = self.write_scheduler_config(config, name)
-        port = free_port()
+        port = port or free_port()
         process = Process(
             name,
             [

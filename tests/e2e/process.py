@@ -83,6 +83,11 @@ class Process:
     ) -> None:
         self.stop()
 
+    @property
+    def pid(self) -> int:
+        """Its id."""
+        return self._child.pid
+
     def check_alive(self) -> None:
         """Raises RuntimeError with the end of the log when the process has ended."""
         if self._child.poll() is not None:

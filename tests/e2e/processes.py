@@ -43,6 +43,12 @@ class _Restartable:
     ) -> None:
         self.stop()
 
+    @property
+    def process(self) -> Process:
+        """The running process."""
+        assert self._process is not None
+        return self._process
+
     def start(self) -> None:
         """Starts the process and waits for its line of readiness."""
         self._starts += 1
@@ -137,8 +143,7 @@ class MooringScheduler(_Restartable):
 
     def signal(self, number: signal.Signals) -> None:
         """Sends it a signal."""
-        assert self._process is not None
-        self._process.signal(number)
+        self.process.signal(number)
 
     def wait_end(self) -> int:
         """Waits until it ends by itself; returns the exit code."""
@@ -149,5 +154,4 @@ class MooringScheduler(_Restartable):
 
     def output(self) -> str:
         """What the running process has written so far."""
-        assert self._process is not None
-        return self._process.output()
+        return self.process.output()
