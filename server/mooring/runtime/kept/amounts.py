@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mooring.framework import ClusterState, Int32s, Part, Plugin, Pod, Scope, ScorePlugin
+from mooring.framework import ClusterState, Int32s, Int64s, Part, Plugin, Pod, Scope, ScorePlugin
 from mooring.runtime.evaluation import begin
 from mooring.runtime.filtering import run_filters
 from mooring.runtime.kept.movements import Movements
@@ -24,7 +24,10 @@ _SPARE = 1 << 10
 """Room for so many more numbers at least, each time that more are needed."""
 
 _WORTH_SORTING_OUT = 4
-"""At first all rows are asked about, in one piece, unless there are so many times fewer amounts."""
+"""At first all rows are asked about, unless there are so many times fewer amounts."""
+
+_PIECE = 1 << 13
+"""So many rows are asked about at once: the columns of a piece stay in the processor's cache."""
 
 
 def may_look_at_amounts_alone(plugin: Plugin[Any]) -> bool:
@@ -45,71 +48,103 @@ def looks_at_amounts_alone(plugin: Plugin[Any], pod: Pod) -> bool:
 
 
 class AmountValues:
-    """What the plugins of ``profile`` say of each distinct amount, asked once.
-
-    Attributes:
-        values: int32[movements.count at least]: by number the weighted sum of the scores; ``OUT`` when nodes
-            with these amounts are refused, ``UNKNOWN`` when nobody was asked.
-    """
+    """What the plugins of ``profile`` say of each distinct amount, asked once."""
 
     def __init__(self, profile: Profile, cluster: ClusterState, pod: Pod, movements: Movements) -> None:
         self._profile = profile
         self._cluster = cluster
         self._pod = pod
         self._movements = movements
-        self.values: Int32s = np.zeros(0, np.int32)
+        self._values: Int32s = np.zeros(0, np.int32)
+        self._unfiled: tuple[Int32s, Int32s, int] | None = None
+
+    @property
+    def values(self) -> Int32s:
+        """int32[C]: by number the weighted sum of the scores.
+
+        It is ``OUT`` when nodes with these amounts are refused, ``UNKNOWN`` when nobody was asked.
+        """
+        if self._unfiled is not None:
+            unfiled, self._unfiled = self._unfiled, None
+            self._file(*unfiled)
+        return self._values
 
     def forget(self) -> None:
         """The numbers have a new meaning."""
-        self.values = np.zeros(0, np.int32)
+        self._values = np.zeros(0, np.int32)
+        self._unfiled = None
 
     def make_room(self) -> None:
         """Take in numbers that are new."""
-        if self._movements.count > len(self.values):
-            count = self._movements.count
+        values, count = self.values, self._movements.count
+        if count > len(values):
             larger = np.full(count + max(count // 4, _SPARE), UNKNOWN, np.int32)
-            larger[: len(self.values)] = self.values
-            self.values = larger
+            larger[: len(values)] = values
+            self._values = larger
+
+    def of(self, rows: Int32s, calls: PluginCalls) -> Int32s:
+        """int32[K]: the values of ``rows``; what changes meanwhile is to be looked at again.
+
+        Whether they are asked about again isn't known at first: until then they aren't filed by number.
+        """
+        movements = self._movements
+        if len(self.values) or movements.count * _WORTH_SORTING_OUT < len(rows):
+            self.learn(rows, calls)
+            return self.values.take(movements.numbers.take(rows))
+        version = movements.version
+        found = self._ask(rows, calls)
+        self._unfiled = rows, found, version
+        return found
 
     def learn(self, rows: Int32s, calls: PluginCalls) -> None:
         """Ask about the unknown amounts of ``rows`` (int32[K]); those that change meanwhile stay unknown."""
         version, numbers = self._movements.version, self._movements.numbers.take(rows)
-        fresh = not len(self.values)
         self.make_room()
         if numbers.max(initial=0) >= len(self.values):
             return
-        asked, unknown = rows, numbers
-        if not fresh or self._movements.count * _WORTH_SORTING_OUT < len(rows):
-            row_of = np.full(len(self.values), -1, np.int32)
-            row_of[numbers] = rows
-            row_of[self.values != UNKNOWN] = -1
-            unknown = np.flatnonzero(row_of >= 0).astype(np.int32)
-            asked = row_of[unknown]
-        if not len(asked):
-            return
-        found = self._ask(asked, calls)
-        with self._cluster.lock:
-            changes = self._cluster.changes_since(version)
-        if changes is None:
-            return
-        if changes:
-            steady = ~np.isin(asked, [row for row, _, _ in changes])
-            unknown, found = unknown[steady], found[steady]
-        self.values[unknown] = found
+        row_of = np.full(len(self.values), -1, np.int32)
+        row_of[numbers] = rows
+        row_of[self.values != UNKNOWN] = -1
+        asked = row_of[row_of >= 0]
+        if len(asked):
+            self._file(asked, self._ask(asked, calls), version)
 
     def learn_number(self, number: int, scratch: ClusterState, row: int, calls: PluginCalls) -> None:
         """Ask about the amounts with this number, which ``row`` of a scratch copy of the state has."""
         self.make_room()
         self.values[number] = self._ask(np.array([row], np.int32), calls, scratch)[0]
 
+    def _file(self, rows: Int32s, found: Int32s, version: int) -> None:
+        """Enter what was ``found`` (int32[K]) of ``rows``, but for those that changed after ``version``."""
+        with self._cluster.lock:
+            changes = self._cluster.changes_since(version)
+            if changes is None:
+                return
+            self.make_room()
+            if changes:
+                steady = ~np.isin(rows, [row for row, _, _ in changes])
+                rows, found = rows[steady], found[steady]
+            self._values[self._movements.numbers.take(rows)] = found
+
     def _ask(self, rows: Int32s, calls: PluginCalls, cluster: ClusterState | None = None) -> Int32s:
         """int32[K]: the values of the amounts of ``rows`` of the state, or of ``cluster``."""
-        evaluation = begin(self._profile, cluster or self._cluster, self._pod, rows)
+        values = np.empty(len(rows), np.int32)
+        for at in range(0, len(rows), _PIECE):
+            piece = rows[at : at + _PIECE]
+            values[at : at + len(piece)] = self._piece(piece, calls, cluster or self._cluster)
+        return values
+
+    def _piece(self, rows: Int32s, calls: PluginCalls, cluster: ClusterState) -> Int32s | Int64s:
+        evaluation = begin(self._profile, cluster, self._pod, rows)
         values = np.full(len(rows), OUT, np.int32)
         if run_pre_filter(evaluation, calls) is None:
             return values
         run_filters(evaluation, np.arange(len(rows), dtype=np.int32), calls)
         fits = evaluation.codes == 0
-        fitting = rows[fits]
-        values[fits] = weigh(evaluation, raw_scores(evaluation, fitting, calls), len(fitting), calls).totals
+        everyone = bool(fits.all())
+        fitting = rows if everyone else rows[fits]
+        totals = weigh(evaluation, raw_scores(evaluation, fitting, calls), len(fitting), calls).totals
+        if everyone:
+            return totals
+        values[fits] = totals
         return values

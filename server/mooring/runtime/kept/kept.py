@@ -10,11 +10,11 @@ import numpy as np
 from mooring.framework import Bools, ClusterState, Int32s, Pod
 from mooring.framework.state import RowChange
 from mooring.runtime.kept.amounts import UNKNOWN, AmountValues
-from mooring.runtime.kept.lead import Lead
+from mooring.runtime.kept.lead import Lead, best
 from mooring.runtime.kept.movements import Movements
 from mooring.runtime.kept.passing import Passing
 from mooring.runtime.kept.ranking import OUT, Ranking
-from mooring.runtime.kept.standing import Standing
+from mooring.runtime.kept.standing import NotKeptError, Standing
 from mooring.runtime.progress import PluginCalls
 from mooring.runtime.tie_break import choose
 
@@ -36,7 +36,6 @@ class Kept:
     """
 
     standing: Standing
-    _ranking: Ranking
     _passing: Passing | None
 
     def __init__(
@@ -53,6 +52,8 @@ class Kept:
         self._structure = self._generation = -1
         self._feasible = 0
         self._base: Int32s = np.zeros(0, np.int32)
+        self._totals: Int32s = self._base
+        self._ranking: Ranking | None = None
 
     def follow(self, calls: Calls, *, passing: bool = True) -> None:
         """Take in what changed since the last time; without ``passing`` only in what stands, and in amounts.
@@ -68,7 +69,7 @@ class Kept:
             elif changes:
                 self._take_in(changes, calls)
             if passing and self._passing is not None:
-                self._passing.follow(self.version, self._ranking.totals, calls)
+                self._passing.follow(self.version, self._totals, calls)
         except BaseException:
             # Half of it may be done.
             self.version = -1
@@ -81,6 +82,8 @@ class Kept:
         if not self._feasible:
             return None
         ranking = self._ranking
+        if ranking is None:
+            return best(self._totals, self._feasible, seed, uid)
         row = ranking.leader(choose(seed, uid, ranking.ties))
         return Lead(row, ranking.top if self._feasible > 1 else 0, ranking.ties, self._feasible)
 
@@ -99,6 +102,19 @@ class Kept:
             fits = totals != OUT
             totals[fits] += standing.scaled_scores(rows[fits])
         return totals
+
+    def branch(self) -> tuple[Ranking, Int32s, int, AmountValues]:
+        """What an overlay goes on with.
+
+        It is a copy of the ranking, int32[capacity] the standing part of each total, how many nodes are
+        feasible, and where the rest of each total comes from.
+
+        Raises:
+            NotKeptError: A part of it has to be asked again for each pod.
+        """
+        if self._passing is not None:
+            raise NotKeptError
+        return self._ranked().copy(), self._base, self._feasible, self._amounts
 
     def _stands(self) -> bool:
         movements = self._movements
@@ -120,20 +136,30 @@ class Kept:
             self._amounts.forget()
         self.standing = standing = self._stand(calls)
         self._passing = Passing(self._cluster, self._pod, standing) if standing.passes else None
-        self._amounts.learn(np.flatnonzero(standing.open).astype(np.int32), calls())
-        self._rank()
+        self._add_up(self._amounts.of(standing.open_rows, calls()))
 
-    def _rank(self) -> None:
+    def _add_up(self, values: Int32s) -> None:
+        """Find the totals, of which ``values`` (int32[K], of the open rows) are a part."""
         standing = self.standing
-        values = self._amounts.values.take(self._movements.numbers[: len(standing.open)])
-        fits: Bools = standing.open & (values >= 0)
+        fits: Bools = values >= 0
+        at = standing.open_at
+        if not fits.all():
+            at, values = standing.open_rows[fits], values[fits]
         base = standing.base
         if standing.scaled and self._passing is None:
             base = base.copy()
-            base[fits] += standing.scaled_scores(fits)
+            base[at] += standing.scaled_scores(at)
         self._base = base
-        self._feasible = int(np.count_nonzero(fits))
-        self._ranking = Ranking(np.where(fits, base + values, OUT))
+        self._feasible = len(values)
+        self._totals = np.full(len(base), OUT, np.int32)
+        self._totals[at] = base[at] + values
+        self._ranking = None
+
+    def _ranked(self) -> Ranking:
+        """The ranking, made when the totals are asked for again."""
+        if self._ranking is None:
+            self._ranking = Ranking(self._totals)
+        return self._ranking
 
     def _take_in(self, changes: Sequence[RowChange], calls: Calls) -> None:
         self._amounts.make_room()
@@ -151,7 +177,7 @@ class Kept:
             self._movements.numbers.data,
             len(self._amounts.values),
         )
-        totals, base, put = self._ranking.totals.data, self._base.data, self._ranking.put
+        totals, base, put = self._totals.data, self._base.data, self._ranked().put
         unknown: list[int] = []
         before = self._feasible
         for row in rows:
@@ -165,5 +191,6 @@ class Kept:
                 self._feasible += (total != OUT) - (totals[row] != OUT)
                 put(row, total)
         if self._feasible != before and self.standing.scaled and self._passing is None:
-            self._rank()
+            numbers_now = self._movements.numbers.take(self.standing.open_rows)
+            self._add_up(self._amounts.values.take(numbers_now))
         return unknown

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
+
+from mooring.framework import Int32s, Int64s
+from mooring.runtime.tie_break import choose
 
 
-class Lead(msgspec.Struct, frozen=True):
+class Lead(msgspec.Struct, frozen=True, gc=False):
     """One of the best nodes.
 
     Attributes:
@@ -19,3 +23,11 @@ class Lead(msgspec.Struct, frozen=True):
     total: int
     ties: int
     feasible: int
+
+
+def best(totals: Int32s | Int64s, feasible: int, seed: int, uid: str) -> Lead:
+    """The lead for the pod with ``uid`` at ``totals`` ([N], by row), of which so many are ``feasible``."""
+    top = totals.max()
+    leaders = np.flatnonzero(totals == top)
+    row = int(leaders[choose(seed, uid, len(leaders))])
+    return Lead(row, int(top) if feasible > 1 else 0, len(leaders), feasible)

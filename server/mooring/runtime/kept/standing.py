@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from mooring.framework import (
     BindPlugin,
-    Bools,
     ClusterState,
     CycleState,
     Int32s,
@@ -68,9 +67,10 @@ class Standing:
         version: The version of the state from which on it is true,
         parts: until one of these parts changes.
         rows: int32[N], all nodes.
-        open: bool[capacity], rows of nodes that none of them refuses.
+        open_rows: int32[M], the nodes that none of them refuses.
+        open_at: The same, as in ``NodeView.at``.
         base: int32[capacity], the weighted sum of the scores that are the same whichever nodes are feasible;
-            ``OUT`` where ``open`` is false.
+            ``OUT`` for rows that aren't open.
         scaled: The other scores.
         passing: The profile's plugins whose answers pass with every decision.
         evaluated: How many nodes PreFilter leaves.
@@ -80,7 +80,8 @@ class Standing:
     version: int
     parts: Part
     rows: Int32s
-    open: Bools
+    open_rows: Int32s
+    open_at: Int32s | slice
     base: Int32s
     scaled: tuple[Scaled, ...]
     passing: Profile
@@ -93,8 +94,8 @@ class Standing:
         passing = self.passing
         return bool(passing.pre_filter or passing.filter or passing.pre_score or passing.score)
 
-    def scaled_scores(self, feasible: Int32s | Bools) -> Int64s | int:
-        """int64[F]: the weighted sum of ``scaled`` for the feasible rows, as indices or as a mask."""
+    def scaled_scores(self, feasible: Int32s | slice) -> Int64s | int:
+        """int64[F]: the weighted sum of ``scaled`` for the feasible rows."""
         return sum(scaled.weight * scaled.normalizer.apply(scaled.raw[feasible]) for scaled in self.scaled)
 
 
@@ -146,7 +147,8 @@ def stand(profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls
         version=version,
         parts=roles.parts,
         rows=rows,
-        open=_by_row(view, np.ones(len(view), np.bool_)),
+        open_rows=view.rows,
+        open_at=view.at,
         base=base,
         scaled=scaled,
         passing=narrowed(profile, roles.passes),
