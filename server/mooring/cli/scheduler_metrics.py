@@ -9,6 +9,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from mooring.scheduler.queue import SchedulingQueue
+from mooring.service.durations import Durations
 from mooring.service.metrics import Labelled, Metrics, exponential
 
 MOST_ATTEMPTS = 15
@@ -39,14 +40,12 @@ class SchedulerMetrics:
             buckets=exponential(1, 2, 5),
             registry=registry,
         )
-        self._until_bound = Labelled(
-            Histogram(
-                "mooring_pod_scheduling_sli_duration_seconds",
-                "Seconds from the moment when a pod could first be tried to its binding.",
-                ("attempts",),
-                buckets=exponential(0.01, 2, 20),
-                registry=registry,
-            )
+        self._until_bound = Durations(
+            "mooring_pod_scheduling_sli_duration_seconds",
+            "Seconds from the moment when a pod could first be tried to its binding.",
+            ("attempts",),
+            exponential(0.01, 2, 20),
+            registry,
         )
         self._preemptions = Counter(
             "mooring_preemption_attempts", "Attempts to make room for a pod.", registry=registry

@@ -8,7 +8,7 @@ the state's lock, in one step with the check that the chosen node is still as it
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -25,6 +25,7 @@ from mooring.runtime.evaluation import Evaluation, Scores, begin
 from mooring.runtime.kept.answers import KeptAnswers, Totals
 from mooring.runtime.kept.decisions import KeptDecisions
 from mooring.runtime.kept.keeper import Keeper
+from mooring.runtime.kept.overlay import ChoiceColumns, Overlays
 from mooring.runtime.kept.ranking import OUT
 from mooring.runtime.permit import PermitRoom
 from mooring.runtime.profile import Profile
@@ -73,6 +74,7 @@ class Engine:
         keeper = Keeper(state)
         self._kept = KeptDecisions(state, keeper)
         self._answers = KeptAnswers(state, keeper)
+        self._overlays = Overlays(state, keeper)
 
     def over(self, state: ClusterState) -> Engine:
         """An engine like this one over another state, such as a fork in which several pods are decided."""
@@ -213,6 +215,23 @@ class Engine:
         run = partial(evaluate, options=replace(options, start=mix64(seed, pod.metadata.uid)))
         evaluation, version = self._measured_look(pod, profile, rows, state=state, progress=progress, run=run)
         return self.choose(evaluation, version, seed)
+
+    def decide_in_turn(
+        self,
+        templates: Sequence[tuple[Pod, Profile]],
+        indices: Sequence[int],
+        uids: Sequence[str],
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> ChoiceColumns | None:
+        """The nodes for pods that each see the ones before placed, as ``Overlays.decide`` says."""
+        progress, began = progress or Unhurried(), time.perf_counter()
+        calls = partial(self.calls, progress=progress)
+        found = self._overlays.decide(templates, indices, uids, seed, progress, calls)
+        if found is not None:
+            self._observer.algorithm_duration((time.perf_counter() - began) / len(uids), len(uids))
+        return found
 
     def decide_and_assume(
         self, pod: Pod, profile: Profile, rows: Rows, *, seed: int = 0, progress: Progress | None = None

@@ -33,8 +33,8 @@ class Observer(Protocol):
         """A plugin ran."""
         ...
 
-    def algorithm_duration(self, seconds: float) -> None:
-        """A pod was filtered and scored."""
+    def algorithm_duration(self, seconds: float, count: int = 1) -> None:
+        """So many pods were filtered and scored, in ``seconds`` each."""
         ...
 
     def plugin_event(self, plugin: str, event: str) -> None:
@@ -54,7 +54,7 @@ class NullObserver:
     def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
         """Drop it."""
 
-    def algorithm_duration(self, seconds: float) -> None:
+    def algorithm_duration(self, seconds: float, count: int = 1) -> None:
         """Drop it."""
 
     def plugin_event(self, plugin: str, event: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec.structs import replace
 
@@ -27,19 +27,43 @@ def asks_commit(request: pb.ScheduleRequest) -> bool:
     return request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Batch:
-    """The pods of a request with their profiles, in order, and the nodes to choose from.
+    """The pods of a request in order, and the nodes to choose from.
 
     Attributes:
         mode: What to do with the chosen nodes.
+        templates: The pods that others are like, each with its profile; namespaces are already right.
+        indices: The template of each pod.
+        uids: The UID of each pod.
+        names: The name of each pod.
+        selection: The nodes.
     """
 
-    request: pb.ScheduleRequest
     mode: pb.CommitMode.ValueType
-    pods: Sequence[Pod]
-    profiles: Sequence[Profile]
+    templates: Sequence[tuple[Pod, Profile]]
+    indices: Sequence[int]
+    uids: Sequence[str]
+    names: Sequence[str]
     selection: Selection
+
+    def __len__(self) -> int:
+        """How many pods there are."""
+        return len(self.indices)
+
+    @cached_property
+    def profiles(self) -> dict[str, Profile]:
+        """Those of the pods, by name."""
+        return {profile.name: profile for _, profile in map(self.templates.__getitem__, self.indices)}
+
+    def pods(self) -> Iterator[tuple[Pod, Profile]]:
+        """Each pod with its profile."""
+        for index, name, uid in zip(self.indices, self.names, self.uids, strict=True):
+            pod, profile = self.templates[index]
+            metadata = pod.metadata
+            if (metadata.name, metadata.uid) != (name, uid):
+                pod = replace(pod, metadata=replace(metadata, name=name, uid=uid))
+            yield pod, profile
 
     @classmethod
     def of(cls, request: pb.ScheduleRequest, backend: Backend) -> Batch:
@@ -59,22 +83,46 @@ class Batch:
             raise InvalidArgumentError.at(
                 "commit_mode", "only a dry run is possible with inline nodes or assumed pods"
             )
-        selection.candidates(selection.state or state)
+        if not selection.everything:
+            selection.candidates(selection.state or state)
         if not request.templates:
             raise InvalidArgumentError.at("templates", "is empty; send one or more")
-        committed = asks_commit(request)
-        read = find_pod if committed else subject
-        templates = [
-            read(backend.decoder, state, template.pod, f"templates[{at}].pod")
-            for at, template in enumerate(request.templates)
-        ]
+        templates = _templates(request, backend)
+        columns = request.pods
         indices = _template_indices(request, len(templates), backend.limits.max_batch_pods)
-        profile_of = (
-            partial(commit_profile, backend.engine) if committed else backend.engine.profile
-        )
-        profiles = [profile_of(request.profile, template) for template in templates]
-        pods = _pods(request.pods, templates, indices)
-        return cls(request, mode, pods, [profiles[at] for at in indices], selection)
+        namespaces = _spread("namespaces", list(columns.namespaces), len(indices))
+        if namespaces:
+            templates, indices = _in_namespaces(templates, indices, namespaces)
+        names = _spread("names", list(columns.names), len(indices))
+        uids = _spread("uids", list(columns.uids), len(indices))
+        names = names or [templates[index][0].metadata.name for index in indices]
+        uids = uids or [templates[index][0].metadata.uid for index in indices]
+        _check_uids(uids)
+        return cls(mode, templates, indices, uids, names, selection)
+
+
+def _templates(request: pb.ScheduleRequest, backend: Backend) -> list[tuple[Pod, Profile]]:
+    engine, committed = backend.engine, asks_commit(request)
+    read = find_pod if committed else subject
+    profile_of = partial(commit_profile, engine) if committed else engine.profile
+    pods = [
+        read(backend.decoder, engine.state, template.pod, f"templates[{at}].pod")
+        for at, template in enumerate(request.templates)
+    ]
+    return [(pod, profile_of(request.profile, pod)) for pod in pods]
+
+
+def _in_namespaces(
+    templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int], namespaces: Sequence[str]
+) -> tuple[list[tuple[Pod, Profile]], list[int]]:
+    """A template for each namespace that it is used in, and the indices among those."""
+    numbers: dict[tuple[int, str], int] = {}
+    moved = [numbers.setdefault(pair, len(numbers)) for pair in zip(indices, namespaces, strict=True)]
+    found = []
+    for index, namespace in numbers:
+        pod, profile = templates[index]
+        found.append((replace(pod, metadata=replace(pod.metadata, namespace=namespace)), profile))
+    return found, moved
 
 
 def _template_indices(request: pb.ScheduleRequest, templates: int, limit: int) -> list[int]:
@@ -89,26 +137,6 @@ def _template_indices(request: pb.ScheduleRequest, templates: int, limit: int) -
     return indices
 
 
-def _pods(columns: pb.PodColumns, templates: Sequence[Pod], indices: Sequence[int]) -> list[Pod]:
-    given = {
-        attribute: values
-        for attribute, name, column in (
-            ("namespace", "namespaces", columns.namespaces),
-            ("name", "names", columns.names),
-            ("uid", "uids", columns.uids),
-        )
-        if (values := _spread(name, list(column), len(indices)))
-    }
-    pods = [templates[index] for index in indices]
-    if given:
-        pods = [
-            replace(pod, metadata=replace(pod.metadata, **dict(zip(given, values, strict=True))))
-            for pod, values in zip(pods, zip(*given.values(), strict=True), strict=True)
-        ]
-    _check_uids(pods)
-    return pods
-
-
 def _spread(name: str, column: list[str], count: int) -> list[str]:
     if len(column) not in (0, 1, count):
         raise InvalidArgumentError.at(
@@ -119,12 +147,12 @@ def _spread(name: str, column: list[str], count: int) -> list[str]:
     return column * count if len(column) == 1 else column
 
 
-def _check_uids(pods: Sequence[Pod]) -> None:
+def _check_uids(uids: Sequence[str]) -> None:
+    if len(set(uids)) == len(uids):
+        return
     first: dict[str, int] = {}
-    faults = [
+    raise InvalidArgumentError(
         FieldError(f"pods.uids[{at}]", f"{uid!r} is the UID of pod {first[uid]} of the batch, too")
-        for at, uid in enumerate(pod.metadata.uid for pod in pods)
+        for at, uid in enumerate(uids)
         if first.setdefault(uid, at) != at
-    ]
-    if faults:
-        raise InvalidArgumentError(faults)
+    )

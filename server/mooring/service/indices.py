@@ -9,9 +9,6 @@ from mooring.framework import Int32s, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.v1 import nodes_pb2 as pb
 
-NO_INDEX = 2**32 - 1
-"""How an answer spells "no node" among indices."""
-
 
 def index_rows(table: NodeTable, message: pb.NodeIndices, limit: int) -> Int32s:
     """int32[M]: the rows of a selection by indices.

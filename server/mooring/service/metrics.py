@@ -6,9 +6,11 @@ A pod's or node's name is never a label.
 from typing import Generic, TypeVar
 
 import grpc
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
+
+from mooring.service.durations import Duration, Durations
 
 
 def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
@@ -16,7 +18,7 @@ def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
     return tuple(start * factor**i for i in range(count))
 
 
-Metric = TypeVar("Metric", Counter, Gauge, Histogram)
+Metric = TypeVar("Metric", Counter, Gauge)
 
 
 class Labelled(Generic[Metric]):
@@ -61,11 +63,11 @@ class Metrics:
             ("result", "profile"),
             exponential(0.001, 2, 15),
         )
-        self.algorithm_duration = Histogram(
+        self.algorithm_duration = self._histograms(
             "mooring_scheduling_algorithm_duration_seconds",
             "Seconds for filtering and scoring one pod.",
-            buckets=exponential(0.001, 2, 15),
-            registry=self.registry,
+            (),
+            exponential(0.001, 2, 15),
         )
         self.extension_point_duration = self._histograms(
             "mooring_framework_extension_point_duration_seconds",
@@ -142,8 +144,8 @@ class Metrics:
 
     def _histograms(
         self, name: str, text: str, labels: tuple[str, ...], buckets: tuple[float, ...]
-    ) -> Labelled[Histogram]:
-        return Labelled(Histogram(name, text, labels, buckets=buckets, registry=self.registry))
+    ) -> Durations:
+        return Durations(name, text, labels, buckets, self.registry)
 
 
 class MethodMetrics:
@@ -160,7 +162,7 @@ class MethodMetrics:
         self.started: Counter = metrics.started(*labels)
         self.received: Counter = metrics.received(*labels)
         self.sent: Counter = metrics.sent(*labels)
-        self.handling: Histogram = metrics.handling(*labels)
+        self.handling: Duration = metrics.handling(*labels)
         self.handled: dict[grpc.StatusCode, Counter] = {
             code: metrics.handled(*labels, camel_case(code)) for code in grpc.StatusCode
         }

@@ -24,8 +24,8 @@ class MetricsObserver:
     def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
         self._metrics.plugin_evaluation(plugin, extension_point, profile).inc()
 
-    def algorithm_duration(self, seconds: float) -> None:
-        self._metrics.algorithm_duration.observe(seconds)
+    def algorithm_duration(self, seconds: float, count: int = 1) -> None:
+        self._metrics.algorithm_duration().observe(seconds, count)
 
     def plugin_event(self, plugin: str, event: str) -> None:
         self._metrics.plugin_events(plugin, event).inc()

@@ -11,7 +11,8 @@ from mooring.framework import ClusterState, Int32s, Node, NodeTable, Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.service.backend import Limits, ObjectDecoder
-from mooring.service.indices import NO_INDEX, bitmap_rows, index_rows
+from mooring.service.columns import put
+from mooring.service.indices import bitmap_rows, index_rows
 from mooring.service.node_names import NO_ROW, joined_names, name_list, names_of, rows_of
 from mooring.service.objects import decode_node, decode_pod, is_placed
 from mooring.v1 import nodes_pb2 as pb
@@ -39,7 +40,7 @@ class Selection:
         rows: int32[M] after ``candidates``: the rows that the selection meant, ``NO_ROW`` where unknown.
         nodes: After ``candidates``: the selected nodes as the caller wants them named, where the answer
             lists them.
-        epoch: After ``candidates``: the node epoch of the live state.
+        epoch: After ``candidates``, or with a private copy: the node epoch of the live state.
     """
 
     def __init__(
@@ -113,10 +114,12 @@ class Selection:
         """The version of the live state that an answer belongs to, ``evaluated`` unless there is a copy."""
         return self._origin[0] if self._origin else evaluated
 
-    def node_list(self, names: Sequence[str], rows: Int32s) -> pb.NodeList:
+    def node_list(self, names: Sequence[str], rows: Int32s | Sequence[int]) -> pb.NodeList:
         """Nodes as the caller wants them named: ``names``, or ``rows`` of the last epoch seen."""
         if self._form == pb.NODE_FORM_INDICES:
-            return pb.NodeList(indices=pb.NodeIndices(node_epoch=self.epoch, indices=_indices(rows)))
+            answer = pb.NodeList(indices=pb.NodeIndices(node_epoch=self.epoch))
+            put(answer.indices, "indices", rows)
+            return answer
         return name_list(names, joined=self._form == pb.NODE_FORM_JOINED_NAMES)
 
     def _selected_rows(self, table: NodeTable) -> Int32s:
@@ -187,7 +190,8 @@ class Selection:
 
     def _fork(self, nodes: Sequence[Node], pods: Sequence[Pod]) -> ClusterState:
         with self._live.lock:
-            self._origin = (self._live.version, self._live.snapshot.nodes.epoch)
+            self.epoch = self._live.snapshot.nodes.epoch
+            self._origin = (self._live.version, self.epoch)
             self.state = self._live.fork(nodes, pods)
         return self.state
 
@@ -203,11 +207,6 @@ _FORMS = {
     "indices": pb.NODE_FORM_INDICES,
     "bitmap": pb.NODE_FORM_INDICES,
 }
-
-
-def _indices(rows: Int32s) -> list[int]:
-    indices: list[int] = np.where(rows == NO_ROW, NO_INDEX, rows.astype(np.int64)).tolist()
-    return indices
 
 
 def _no_such_place(node_name: str) -> str:

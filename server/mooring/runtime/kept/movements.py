@@ -6,12 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mooring.framework import ClusterState, Int32s, Part
+from mooring.framework import ClusterState, Int32s, Int64s, NodeTable, Part
+from mooring.framework.node_table import PODS_ROW
 from mooring.framework.pod_table import UNPLACED
+from mooring.framework.resources import PodUsage
 from mooring.framework.state import RowChange
+from mooring.runtime.kept.standing import NotKeptError
 
 _NUMBERS_PER_ROW, _FEWEST_NUMBERS = 4, 1 << 12
 """At so many distinct amounts the numbers begin anew, and with them what is known of amounts."""
+
+_MOST_FOLLOWERS = 1 << 20
 
 
 class Movements:
@@ -29,6 +34,9 @@ class Movements:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self._known: dict[bytes, int] = {}
+        self._keys: list[bytes] = []
+        self._followers: dict[PodUsage, dict[int, int]] = {}
+        self._followers_count = 0
         self._moved = {Part.NODES: 0, Part.OBJECTS: 0, Part.AFFINITIES: 0}
         self.version = -1
         self.generation = 0
@@ -58,6 +66,54 @@ class Movements:
             else:
                 self._read(changes)
             return changes if version == before else self._state.changes_since(version)
+
+    def followers(self, usage: PodUsage) -> dict[int, int]:
+        """What ``after`` said of ``usage`` in this generation, by number."""
+        return self._followers.setdefault(usage, {})
+
+    def after(self, number: int, usage: PodUsage) -> int:
+        """The number that rows with ``number`` have once a pod takes ``usage``.
+
+        The caller holds the state's lock.
+
+        Raises:
+            NotKeptError: A resource that it takes has no column yet.
+        """
+        amounts, resources = self._amounts(number), self._state.snapshot.nodes.resource_index
+        width = len(resources)
+        if len(amounts) != 2 * width + 2 or any(name not in resources for name, _ in usage.requests):
+            raise NotKeptError
+        requested, non_zero = amounts[width : 2 * width], amounts[2 * width :]
+        requested[PODS_ROW] += 1
+        for name, amount in usage.requests:
+            requested[resources[name]] += amount
+        non_zero += (usage.non_zero_cpu, usage.non_zero_memory)
+        if self._followers_count >= _MOST_FOLLOWERS:
+            self._followers.clear()
+            self._followers_count = 0
+        self._followers_count += 1
+        after = self._number_of(amounts.tobytes())
+        self.followers(usage)[number] = after
+        return after
+
+    def show(self, number: int, table: NodeTable, row: int) -> None:
+        """Give ``row`` of ``table``, a scratch copy, the amounts with this number. As ``after``."""
+        amounts, width = self._amounts(number), len(table.allocatable)
+        if len(amounts) != 2 * width + 2:
+            raise NotKeptError
+        table.allocatable[:, row] = amounts[:width]
+        table.requested[:, row] = amounts[width : 2 * width]
+        table.non_zero_requested[:, row] = amounts[2 * width :]
+
+    def _amounts(self, number: int) -> Int64s:
+        """int64[2 * R + 2]: allocatable, requested and the non-zero requests, a copy."""
+        return np.frombuffer(self._keys[number], np.int64).copy()
+
+    def _number_of(self, key: bytes) -> int:
+        number = self._known.setdefault(key, len(self._known))
+        if number == len(self._keys):
+            self._keys.append(key)
+        return number
 
     def _read(self, changes: Sequence[RowChange]) -> None:
         for row, record, amount in changes:
@@ -92,7 +148,8 @@ class Movements:
             np.int32,
             amounts.shape[1],
         )
-        self._known = known
+        self._known, self._keys = known, list(known)
+        self._followers, self._followers_count = {}, 0
 
     def _number(self, row: int) -> None:
         table = self._state.snapshot.nodes
@@ -105,4 +162,4 @@ class Movements:
             + table.requested[:, row].tobytes()
             + table.non_zero_requested[:, row].tobytes()
         )
-        self.numbers.data[row] = self._known.setdefault(key, len(self._known))
+        self.numbers.data[row] = self._number_of(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from copy import copy
 
 import numpy as np
 
@@ -27,6 +28,9 @@ class Ranking:
         ties: How many rows have it; 0 when ``top`` is ``OUT``.
     """
 
+    _counts: list[int]
+    _leaders: list[list[int] | None]
+
     def __init__(self, totals: Int32s) -> None:
         self._size = max(_SMALLEST_BLOCK, -(-len(totals) // _MOST_BLOCKS))
         self.totals = totals
@@ -35,6 +39,20 @@ class Ranking:
         # No row of a block has more than this; what it has at most is found out when it matters.
         self._most = [int(block.max()) for block in self._blocks]
         self._find_top()
+
+    def copy(self) -> Ranking:
+        """The same totals, to be changed apart from these."""
+        twin = copy(self)
+        twin.detach()
+        return twin
+
+    def detach(self) -> None:
+        """Share nothing with the ranking that this is a shallow copy of."""
+        self.totals = totals = self.totals.copy()
+        self._values = totals.data
+        self._blocks = [totals[at : at + self._size] for at in range(0, len(totals), self._size)]
+        self._most, self._counts = self._most.copy(), self._counts.copy()
+        self._leaders = [leaders and leaders.copy() for leaders in self._leaders]
 
     def put(self, row: int, total: int) -> None:
         """``row`` has ``total`` from now on."""
@@ -90,4 +108,4 @@ class Ranking:
             if self.ties or self.top == OUT:
                 break
         self._counts = counts
-        self._leaders: list[list[int] | None] = [None] * len(blocks)
+        self._leaders = [None] * len(blocks)

@@ -1,0 +1,262 @@
+"""Decisions that each see the ones before while the state sees none: for what is only asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from mooring.framework import ClusterState, Int32s, Pod
+from mooring.framework.errors import PluginFailureError
+from mooring.framework.pod_table import PodKind
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.kept.amounts import UNKNOWN
+from mooring.runtime.kept.decisions import EVERY_NODE, only_rules_matter
+from mooring.runtime.kept.keeper import Keeper
+from mooring.runtime.kept.kept import Kept
+from mooring.runtime.kept.movements import Movements
+from mooring.runtime.kept.ranking import OUT, Ranking
+from mooring.runtime.kept.standing import NotKeptError
+from mooring.runtime.profile import Profile
+from mooring.runtime.progress import PluginCalls, Progress
+from mooring.runtime.tie_break import choose
+
+MAX_ATTEMPTS = 4
+"""So often an overlay is begun on a state that moves on meanwhile."""
+
+_CHECKED = 256
+"""After so many pods it is looked whether somebody still waits for them."""
+
+
+class StateMovedError(Exception):
+    """The state is another one than the overlay was put on."""
+
+
+@dataclass(slots=True)
+class ChoiceColumns:
+    """The nodes chosen for pods that all have one; every list has one entry per pod.
+
+    Attributes:
+        version: The version of the state that was evaluated.
+        epoch: The node epoch that ``rows`` belong to.
+        names: The nodes.
+        rows: Their rows.
+        totals: As in ``Choice``, like the other ones.
+        tie_counts: As there.
+        feasible: As there.
+        evaluated: As there.
+    """
+
+    version: int
+    epoch: int
+    names: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    totals: list[int] = field(default_factory=list)
+    tie_counts: list[int] = field(default_factory=list)
+    feasible: list[int] = field(default_factory=list)
+    evaluated: list[int] = field(default_factory=list)
+
+
+class Branch:
+    """The totals for pods of one template, on their way apart from the state.
+
+    Args:
+        kept: What they begin with; the caller has let it follow the state and holds its lock.
+        kind: What the pods count as.
+        calls: Gives the way to call the plugins.
+    """
+
+    def __init__(self, kept: Kept, kind: PodKind, calls: Callable[[], PluginCalls]) -> None:
+        self.kind = kind
+        self.version = kept.version
+        self.standing = kept.standing
+        self.ranking, base, self.feasible, self._amounts = kept.branch()
+        self._behind = 0
+        self._kept = kept
+        self._calls = calls
+        self._base = base.data
+        self._values = self._amounts.values.data
+
+    def follow(self, moved: Sequence[int], overlay: Overlay) -> None:
+        """Take in the rows that pods were placed on since the last time.
+
+        Raises:
+            NotKeptError: What is new can't be told apart from the state.
+            StateMovedError: The state has moved too far.
+        """
+        before = self.feasible
+        for row in moved[self._behind :]:
+            self._put(row, overlay.numbers.data[row], overlay)
+        self._behind = len(moved)
+        if self.feasible != before and self.standing.scaled:
+            self._rank(overlay.numbers)
+
+    def _put(self, row: int, number: int, overlay: Overlay) -> None:
+        value = self._values[number] if number < len(self._values) else UNKNOWN
+        if value == UNKNOWN:
+            value = self._learn(row, number, overlay)
+        base, before = self._base[row], self.ranking.totals.data[row]
+        total = OUT if OUT in (value, base) else base + value
+        if total != before:
+            self.feasible += (total != OUT) - (before != OUT)
+            self.ranking.put(row, total)
+
+    def _rank(self, numbers: Int32s) -> None:
+        """Find all totals anew, as scores are scaled by the nodes that are feasible."""
+        rows = np.flatnonzero(self.ranking.totals != OUT).astype(np.int32)
+        base = self.standing.base.copy()
+        base[rows] += self.standing.scaled_scores(rows)
+        totals = np.full(len(base), OUT, np.int32)
+        totals[rows] = base[rows] + self._amounts.values.take(numbers.take(rows))
+        self._base, self.ranking = base.data, Ranking(totals)
+
+    def _learn(self, row: int, number: int, overlay: Overlay) -> int:
+        with self._kept.lock:
+            self._amounts.learn_number(number, *overlay.shown(row, number), self._calls())
+            self._values = self._amounts.values.data
+            return self._values[number]
+
+
+class Overlay:
+    """A course of decisions on top of a state that stays as it is. For one thread.
+
+    Args:
+        cluster: The state.
+        movements: What is followed of it.
+        branches: By index of the template, all of one version of the state.
+
+    Raises:
+        StateMovedError: The state has moved on.
+
+    Attributes:
+        numbers: int32[capacity], as in ``Movements``, with the pods that were placed.
+    """
+
+    def __init__(self, cluster: ClusterState, movements: Movements, branches: Mapping[int, Branch]) -> None:
+        self._cluster = cluster
+        self._movements = movements
+        self._branches = branches
+        self._moved: list[int] = []
+        self._scratch: ClusterState | None = None
+        with cluster.lock:
+            if any(branch.version != cluster.version for branch in branches.values()):
+                raise StateMovedError
+            self._version, self._generation = cluster.version, movements.generation
+            self.numbers = movements.numbers.copy()
+            self._epoch = cluster.snapshot.nodes.epoch
+        self._next = {at: movements.followers(branch.kind.usage) for at, branch in branches.items()}
+
+    def run(
+        self, indices: Sequence[int], uids: Sequence[str], seed: int, check: Callable[[], None]
+    ) -> ChoiceColumns:
+        """Decide about pods in order, each given by the index of its template and its UID.
+
+        Raises:
+            NotKeptError: One has to be evaluated in full, as one that no node takes.
+            StateMovedError: The state has moved too far.
+            DeadlineExceededError: The caller no longer waits.
+        """
+        columns = ChoiceColumns(self._version, self._epoch)
+        for count, (template, uid) in enumerate(zip(indices, uids, strict=True)):
+            if not count % _CHECKED:
+                check()
+            self._decide(template, uid, seed, columns)
+        columns.names = self._names(columns.rows)
+        return columns
+
+    def shown(self, row: int, number: int) -> tuple[ClusterState, int]:
+        """A scratch copy of the state in which ``row`` has the amounts with this number, and the row."""
+        if self._scratch is None:
+            self._scratch = self._cluster.fork()
+        with self._cluster.lock:
+            self._check_generation()
+            self._movements.show(number, self._scratch.snapshot.nodes, row)
+        return self._scratch, row
+
+    def _decide(self, template: int, uid: str, seed: int, columns: ChoiceColumns) -> None:
+        branch, numbers = self._branches[template], self.numbers.data
+        branch.follow(self._moved, self)
+        if not branch.feasible:
+            raise NotKeptError
+        ranking = branch.ranking
+        ties = ranking.ties
+        row = ranking.leader(choose(seed, uid, ties))
+        columns.rows.append(row)
+        columns.totals.append(ranking.top if branch.feasible > 1 else 0)
+        columns.tie_counts.append(ties)
+        columns.feasible.append(branch.feasible)
+        columns.evaluated.append(branch.standing.evaluated)
+        before = numbers[row]
+        after = self._next[template].get(before)
+        numbers[row] = self._after(before, branch.kind) if after is None else after
+        self._moved.append(row)
+
+    def _after(self, number: int, kind: PodKind) -> int:
+        with self._cluster.lock:
+            self._check_generation()
+            return self._movements.after(number, kind.usage)
+
+    def _check_generation(self) -> None:
+        if self._movements.generation != self._generation:
+            raise StateMovedError
+
+    def _names(self, rows: Sequence[int]) -> list[str]:
+        table = self._cluster.snapshot.nodes
+        with self._cluster.lock:
+            if table.epoch != self._epoch:
+                raise StateMovedError
+            return [table.names[row] for row in rows]
+
+
+class Overlays:
+    """Begins overlays. Safe from any thread."""
+
+    def __init__(self, cluster: ClusterState, keeper: Keeper) -> None:
+        self._cluster = cluster
+        self._keeper = keeper
+
+    def decide(
+        self,
+        templates: Sequence[tuple[Pod, Profile]],
+        indices: Sequence[int],
+        uids: Sequence[str],
+        seed: int,
+        progress: Progress,
+        calls: Callable[[Profile], PluginCalls],
+    ) -> ChoiceColumns | None:
+        """The nodes for pods that are decided in order, each given by the index of its template and its UID.
+
+        Returns:
+            None when the pods have to be evaluated in full, as when no node takes one.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        if not all(self._may_decide(*templates[at]) for at in set(indices)):
+            return None
+        for _ in range(MAX_ATTEMPTS):
+            try:
+                branches = {at: self._branch(*templates[at], calls) for at in dict.fromkeys(indices)}
+                overlay = Overlay(self._cluster, self._keeper.movements, branches)
+                return overlay.run(indices, uids, seed, progress.check)
+            except StateMovedError:
+                continue
+            except (NotKeptError, NodesChangedError, PluginFailureError):
+                return None
+        return None
+
+    def _may_decide(self, pod: Pod, profile: Profile) -> bool:
+        if profile.percentage_of_nodes_to_score not in EVERY_NODE or not profile.has_scoring:
+            return False
+        return only_rules_matter(self._cluster, pod)
+
+    def _branch(self, pod: Pod, profile: Profile, calls: Callable[[Profile], PluginCalls]) -> Branch:
+        template = self._keeper.find(pod, profile)
+        if template is None or template.kind.affinity_key is not None:
+            raise NotKeptError
+        use = partial(calls, profile)
+        with template.kept.lock:
+            template.kept.follow(use)
+            return Branch(template.kept, template.kind, use)

@@ -1,0 +1,110 @@
+"""Decisions on top of the state: those that a private copy gives, pod after pod; the state stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.config import default
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.kept.overlay import ChoiceColumns
+from mooring.runtime.progress import NullObserver
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.testing import make_node, make_pod
+from mooring.testing.question import NoBinder
+from tests.runtime.test_kept import EMPTY_NODES, SMALL, TEMPLATES, History, Step, histories
+
+SEED = 5
+PLAIN = ("small", "large", "asks for nothing", "of a service", "tolerant", "selecting", "preferring")
+Columns = list[tuple[object, ...]]
+
+
+def on_a_copy(engine: Engine, names: Sequence[str], indices: Sequence[int]) -> Columns | None:
+    """One pod after the other, each assumed; None when one finds no node."""
+    fork = engine.state.fork()
+    copy, columns = engine.over(fork), Columns()
+    for number, index in enumerate(indices):
+        pod = make_pod(f"q{number}", metadata={"uid": f"q{number}"}, **TEMPLATES[names[index]])
+        choice = copy.decide(pod, copy.profile(), all_rows, seed=SEED)
+        if choice.node_name is None:
+            return None
+        columns.append(
+            (choice.node_name, choice.row, choice.total, choice.tie_count, choice.evaluated, choice.feasible)
+        )
+        fork.assume(pod, choice.node_name)
+    return columns
+
+
+def on_top(engine: Engine, names: Sequence[str], indices: Sequence[int]) -> ChoiceColumns | None:
+    pods = [make_pod("template", metadata={"uid": "template"}, **TEMPLATES[name]) for name in names]
+    templates = [(pod, engine.profile()) for pod in pods]
+    uids = [f"q{number}" for number in range(len(indices))]
+    return engine.decide_in_turn(templates, indices, uids, seed=SEED)
+
+
+def rows(found: ChoiceColumns) -> Columns:
+    columns = (found.names, found.rows, found.totals, found.tie_counts, found.evaluated, found.feasible)
+    return list(zip(*columns, strict=True))
+
+
+@settings(max_examples=100)
+@given(histories(), st.lists(st.sampled_from(sorted(TEMPLATES)), min_size=1, max_size=3), st.data())
+def test_an_overlay_decides_as_a_copy_does(later: list[Step], names: list[str], data: st.DataObject) -> None:
+    history = History().run([*EMPTY_NODES, *later])
+    indices = data.draw(st.lists(st.integers(0, len(names) - 1), min_size=1, max_size=9))
+    engine, version = history.engine, history.state.version
+    found = on_top(engine, names, indices)
+    assert history.state.version == version
+    if found is not None:
+        assert found.version == version
+        assert rows(found) == on_a_copy(engine, names, indices)
+
+
+@given(st.lists(st.sampled_from(PLAIN), min_size=1, max_size=3, unique=True), st.data())
+def test_plain_pods_need_no_copy(names: list[str], data: st.DataObject) -> None:
+    history = History().run(EMPTY_NODES)
+    indices = data.draw(st.lists(st.integers(0, len(names) - 1), min_size=1, max_size=5))
+    full = on_a_copy(history.engine, names, indices)
+    for _ in range(2):
+        found = on_top(history.engine, names, indices)
+        assert (found and rows(found)) == full
+
+
+class Counted(NullObserver):
+    """Counts how often plugins are asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+        self.asked += 1
+
+
+def test_amounts_that_no_node_has_yet_are_asked_about_once() -> None:
+    state = History().run(EMPTY_NODES).state
+    observer, registry = Counted(), new_in_tree_registry()
+    engine = build_engine(default(registry.catalog()), registry, state, NoBinder(), observer=observer)
+    first = on_top(engine, ["small"], [0] * 6)
+    asked = observer.asked
+    assert on_top(engine, ["small"], [0] * 6) == first is not None
+    assert observer.asked == asked
+
+
+def test_an_overlay_follows_the_state() -> None:
+    history = History().run(EMPTY_NODES)
+    assert on_top(history.engine, ["small"], [0, 0]) is not None
+    history.run([("decide", "small"), ("remove_node", "n1"), ("decide", "large")])
+    found = on_top(history.engine, ["small"], [0, 0])
+    assert found is not None
+    assert rows(found) == on_a_copy(history.engine, ["small"], [0, 0])
+
+
+def test_a_pod_without_a_node_needs_a_copy() -> None:
+    history = History()
+    history.state.replace("test", [make_node("n0", allocatable={"cpu": "1", "memory": "2Gi", "pods": 9})])
+    assert SMALL == {"cpu": "500m", "memory": "1Gi"}
+    assert on_top(history.engine, ["small"], [0, 0]) is not None
+    assert on_top(history.engine, ["small"], [0, 0, 0]) is None
