@@ -88,10 +88,10 @@ def changes() -> st.SearchStrategy[Put | Remove]:
 def rebuilt(state: State) -> State:
     """A fresh state from what the other one ended with: its objects, then what it only assumed."""
     records = state.snapshot.pods.records
-    delivered = {uid: record.pod for uid, record in records.items()} | state._delivered
+    delivered = (records | state._delivered).values()
     fresh = State()
     fresh.replace("test", [node for node in state.snapshot.nodes.nodes if node is not None])
-    fresh.apply("test", [Put(pod) for pod in delivered.values() if pod is not None])
+    fresh.apply("test", [Put(record.pod) for record in delivered if record is not None])
     for uid in state._delivered:
         pod = records[uid].pod
         name = pod.spec.node_name

@@ -142,6 +142,6 @@ def test_who_listens_from_the_start_knows_what_the_source_has(steps: list[Step])
         for uid, record in state.snapshot.pods.records.items()
         if uid not in state._delivered
     }
-    delivered |= {("Pod", uid): pod for uid, pod in state._delivered.items() if pod is not None}
+    delivered |= {("Pod", uid): known.pod for uid, known in state._delivered.items() if known is not None}
     nodes = {("Node", node.metadata.name): node for node in state.snapshot.nodes.nodes if node is not None}
     assert mirror == delivered | nodes

@@ -8,14 +8,22 @@ from mooring.cluster.kinds import Remove, identity
 from mooring.cluster.prepared import Batch
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.objects import Pod
+from mooring.framework.pod_table import PodTable
 
 
 class Holdings:
-    """Objects by source and kind: pods by UID, the others by identity. The caller holds the state's lock."""
+    """Objects by source and kind: pods by UID, the others by identity. The caller holds the state's lock.
 
-    def __init__(self) -> None:
-        self._sources: dict[str, dict[str, dict[str, str]]] = {}
-        self._pod_uids: dict[str, str] = {}
+    Args:
+        pods: The pod table. It has every pod that a source has: ``add`` and ``discard`` come before the
+            tables are written to.
+    """
+
+    def __init__(self, pods: PodTable) -> None:
+        self._pods = pods
+        self._sources: dict[str, dict[str, dict[str, None]]] = {}
+        self._pod_uids: dict[str, dict[str, str]] = {}
 
     def check(self, source: str, batch: Batch) -> None:
         """Refuses ``batch`` when another source has one of its objects.
@@ -27,10 +35,12 @@ class Holdings:
         if not others:
             return
         violations = [
-            FieldError(f"{kind} {pod_key or name}", f"source {owner!r} has it; remove it there first")
-            for kind, name, pod_key in batch.identities()
+            FieldError(
+                f"{kind} {pod.key if pod else name}", f"source {owner!r} has it; remove it there first"
+            )
+            for kind, name, pod in batch.identities()
             for owner, kinds in others
-            if name in kinds.get(kind, {}) or (pod_key and self._pod_uids.get(pod_key) in kinds.get(kind, {}))
+            if name in kinds.get(kind, {}) or (pod and self._uid_of(pod) in kinds.get(kind, {}))
         ]
         if violations:
             raise InvalidArgumentError(violations)
@@ -41,18 +51,21 @@ class Holdings:
         for uid, (pod, _) in batch.pods.items():
             if pod.finished:
                 self.discard(source, "Pod", uid)
-        for kind, name, pod_key in batch.identities():
+        for kind, name, named in batch.identities():
             held = kinds.setdefault(kind, {})
-            if kind == "Pod":
-                self._forget_key(held.get(name, pod_key), name)
-                self._pod_uids[pod_key] = name
-            held[name] = pod_key
+            if named is not None:
+                if name in held:
+                    self._forget_name(name)
+                self._pod_uids.setdefault(named.metadata.namespace, {})[named.metadata.name] = name
+            held[name] = None
 
     def discard(self, source: str, kind: str, name: str) -> None:
         """``source`` no longer has the object."""
-        key = self._sources.get(source, {}).get(kind, {}).pop(name, "")
-        if key:
-            self._forget_key(key, name)
+        held = self._sources.get(source, {}).get(kind, {})
+        if name in held:
+            del held[name]
+            if kind == "Pod":
+                self._forget_name(name)
 
     def missing(self, source: str, batch: Batch, only: str = "") -> list[tuple[str, str]]:
         """Kind and identity of what ``source`` has beyond ``batch``, of one kind or of all.
@@ -66,25 +79,35 @@ class Holdings:
     def displaced_by(self, batch: Batch) -> Iterator[str]:
         """UIDs of pods that must be gone: pods of ``batch`` have their names now."""
         for uid, (pod, _) in batch.pods.items():
-            known = self._pod_uids.get(pod.key)
+            known = self._uid_of(pod)
             if known is not None and known != uid and not pod.finished:
                 yield known
 
     def find(self, source: str, change: Remove) -> str | None:
         """The identity of what ``change`` removes; None when ``source`` has no such object."""
-        name = identity(change.namespace, change.name)
         if change.kind == "Pod":
-            name = self._pod_uids.get(name, "")
+            name = self.pod_uid(change.namespace, change.name) or ""
+        else:
+            name = identity(change.namespace, change.name)
         return name if name in self._sources.get(source, {}).get(change.kind, {}) else None
 
     def pod_uid(self, namespace: str, name: str) -> str | None:
         """The UID of the pod of that name."""
-        return self._pod_uids.get(f"{namespace}/{name}")
+        return self._pod_uids.get(namespace, {}).get(name)
 
     def count(self, source: str, kind: str) -> int:
         """How many objects of ``kind`` the source has."""
         return len(self._sources.get(source, {}).get(kind, {}))
 
-    def _forget_key(self, key: str, uid: str) -> None:
-        if self._pod_uids.get(key) == uid:
-            del self._pod_uids[key]
+    def _uid_of(self, pod: Pod) -> str | None:
+        return self.pod_uid(pod.metadata.namespace, pod.metadata.name)
+
+    def _forget_name(self, uid: str) -> None:
+        """The pod has no name here any more, unless another pod has taken the name already."""
+        record = self._pods.records[uid]
+        namespace = record.kind.template.metadata.namespace
+        names = self._pod_uids.get(namespace, {})
+        if names.get(record.name) == uid:
+            del names[record.name]
+            if not names:
+                del self._pod_uids[namespace]

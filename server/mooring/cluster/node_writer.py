@@ -17,7 +17,6 @@ from mooring.framework.node_table import PODS_ROW, ImageUse, NodeTable
 from mooring.framework.objects import ContainerImage, Node, Taint
 from mooring.framework.resources import PodUsage
 
-_MOST_USAGES = 1 << 16
 _SMALLEST_CAPACITY = 16
 
 
@@ -28,7 +27,6 @@ class NodeWriter:
         self.table = table
         self._free: list[int] = []
         self._taint_numbers: dict[tuple[Taint, ...], int] = {(): 0}
-        self._usages: dict[PodUsage, PodUsage] = {}
         self._ports = SharedValues(table.ports, dict)
         self._images = SharedValues(table.images, _copy_of_image)
         self._view()
@@ -60,7 +58,6 @@ class NodeWriter:
         )
         twin._free = self._free.copy()
         twin._taint_numbers = self._taint_numbers.copy()
-        twin._usages = self._usages.copy()
         twin._ports = self._ports.fork(twin.table.ports)
         twin._images = self._images.fork(twin.table.images)
         return twin
@@ -112,12 +109,6 @@ class NodeWriter:
             column.put(row, None)
         self._put_images(row, node.status.images if node else (), ())
         heapq.heappush(self._free, row)
-
-    def shared(self, usage: PodUsage) -> PodUsage:
-        """The one record of all usages equal to ``usage``."""
-        if len(self._usages) >= _MOST_USAGES:
-            self._usages.clear()
-        return self._usages.setdefault(usage, usage)
 
     def take(self, row: int, usage: PodUsage) -> None:
         """Counts a pod on ``row``. Sums beyond int64 wrap around, as kube-scheduler's do."""

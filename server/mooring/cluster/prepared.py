@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mooring.cluster.kinds import ClusterObject, TabledObject, identity
+from mooring.cluster.pod_kinds import PodKinds
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod
-from mooring.framework.pod_table import PodTable
-from mooring.framework.resources import PodUsage, ResourceError, ResourceRules, allocatable, pod_usage
+from mooring.framework.pod_table import PodKind, PodTable
+from mooring.framework.resources import ResourceError, allocatable
 
 
 @dataclass(slots=True)
@@ -19,12 +20,12 @@ class Batch:
 
     Attributes:
         nodes: By name: the node and what it offers.
-        pods: By UID: the pod and what it takes.
+        pods: By UID: the pod and what it counts as.
         objects: The others, by kind and identity.
     """
 
     nodes: dict[str, tuple[Node, dict[str, int]]] = field(default_factory=dict)
-    pods: dict[str, tuple[Pod, PodUsage]] = field(default_factory=dict)
+    pods: dict[str, tuple[Pod, PodKind]] = field(default_factory=dict)
     objects: dict[tuple[str, str], TabledObject] = field(default_factory=dict)
 
     def has(self, kind: str, name: str) -> bool:
@@ -35,21 +36,21 @@ class Batch:
             return name in self.pods
         return (kind, name) in self.objects
 
-    def identities(self) -> Iterable[tuple[str, str, str]]:
-        """Kind, identity and, of pods, namespace/name; finished pods are left out: nobody holds them."""
+    def identities(self) -> Iterable[tuple[str, str, Pod | None]]:
+        """Kind, identity and, of pods, the pod; finished pods are left out: nobody holds them."""
         for name in self.nodes:
-            yield "Node", name, ""
+            yield "Node", name, None
         for uid, (pod, _) in self.pods.items():
             if not pod.finished:
-                yield "Pod", uid, pod.key
+                yield "Pod", uid, pod
         for kind, name in self.objects:
-            yield kind, name, ""
+            yield kind, name, None
 
 
-def prepare(objects: Iterable[ClusterObject], known: PodTable, rules: ResourceRules) -> Batch:
-    """Works out the amounts of ``objects`` by ``rules``; of an object given twice the last one counts.
+def prepare(objects: Iterable[ClusterObject], known: PodTable, kinds: PodKinds) -> Batch:
+    """Works out what ``objects`` count as; of an object given twice the last one counts.
 
-    A pod that ``known`` has just like this stays, with the usage that was worked out before.
+    A pod that ``known`` has just like this keeps its kind.
 
     Raises:
         InvalidArgumentError: Quantities can't be used; every such object is named.
@@ -66,10 +67,8 @@ def prepare(objects: Iterable[ClusterObject], known: PodTable, rules: ResourceRu
                         batch.pods.pop(same_name, None)
                     uids[item.key] = item.metadata.uid
                 record = known.get(item.metadata.uid)
-                if record is None or record.pod != item:
-                    batch.pods[item.metadata.uid] = item, pod_usage(item, rules)
-                else:
-                    batch.pods[item.metadata.uid] = record.pod, record.kind.usage
+                kind = record.kind if record is not None and record.pod == item else kinds.of(item)
+                batch.pods[item.metadata.uid] = item, kind
             elif isinstance(item, Node):
                 batch.nodes[item.metadata.name] = item, allocatable(item.status.allocatable)
             else:

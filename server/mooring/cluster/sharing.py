@@ -20,9 +20,9 @@ from mooring.framework.objects import (
     NodeStatus,
     ObjectMeta,
     Pod,
-    PodSpec,
-    PodStatus,
+    Volume,
 )
+from mooring.framework.pod_table import template_of
 
 T = TypeVar("T")
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
@@ -30,27 +30,57 @@ ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 _MOST_KNOWN = 1 << 16
 """At this many known parts all are forgotten, with them those that no object has any more."""
 
+_UNREAD = Volume()
+
 _encode = msgspec.json.Encoder().encode
 _known: dict[int, object] = {}
 
 
-def shared(item: ObjectT) -> ObjectT:
-    """``item``, made of the parts that equal ones before it were made of."""
+def shared(item: ObjectT, check: Callable[[ClusterObject], None]) -> ObjectT:
+    """``item``, made of the parts that equal ones before it were made of.
+
+    Args:
+        item: The object.
+        check: Raises an error for an object that can't be used; of pods it is asked about new templates.
+    """
     if isinstance(item, Pod):
-        return replace(
-            item,
-            metadata=_shared_metadata(item.metadata),
-            spec=_shared_pod_spec(item.spec),
-            status=_shared_pod_status(item.status),
-        )
+        return _shared_pod(item, check)  # type: ignore[return-value] # the object is a pod
+    check(item)
     if isinstance(item, Node):
-        return replace(
-            item,
-            metadata=replace(_shared_metadata(item.metadata), name=_text(item.metadata.name)),
-            spec=_one(item.spec),
-            status=_shared_node_status(item.status),
-        )
+        return _shared_node(item)  # type: ignore[return-value] # the object is a node
     return item
+
+
+def _shared_node(node: Node) -> Node:
+    return replace(
+        node,
+        metadata=replace(_shared_metadata(node.metadata), name=_text(node.metadata.name)),
+        spec=_one(node.spec),
+        status=_shared_node_status(node.status),
+    )
+
+
+def _shared_pod(pod: Pod, check: Callable[[ClusterObject], None]) -> Pod:
+    pod = _without_unread_volumes(pod)
+    meta, node_name, start_time = pod.metadata, pod.spec.node_name, pod.status.start_time
+
+    def checked(template: Pod) -> Pod:
+        check(template)
+        return _shared_template(template)
+
+    template = _one(template_of(pod), checked)
+    spec, status = template.spec, template.status
+    return Pod(
+        replace(
+            template.metadata,
+            name=meta.name,
+            uid=meta.uid,
+            resource_version=meta.resource_version,
+            creation_timestamp=meta.creation_timestamp,
+        ),
+        replace(spec, node_name=_text(node_name)) if node_name else spec,
+        replace(status, start_time=start_time) if start_time is not None else status,
+    )
 
 
 def _one(value: T, rebuilt: Callable[[T], T] | None = None) -> T:
@@ -62,7 +92,7 @@ def _one(value: T, rebuilt: Callable[[T], T] | None = None) -> T:
     try:
         key = hash((type(value), _encode(value)))
     except UnicodeEncodeError:
-        return value
+        return rebuilt(value) if rebuilt is not None else value
     known = _known.get(key)
     if isinstance(known, type(value)) and known == value:
         return known
@@ -91,25 +121,34 @@ def _shared_images(images: tuple[ContainerImage, ...]) -> tuple[ContainerImage, 
     return tuple(map(_one, images))
 
 
-def _shared_pod_spec(spec: PodSpec) -> PodSpec:
-    """Where the pod runs and the names of its volumes are its own; the rest is the template's."""
-    template = _one(replace(spec, node_name="", volumes=()))
-    return replace(template, node_name=_text(spec.node_name), volumes=spec.volumes)
+def _shared_template(template: Pod) -> Pod:
+    """Volumes and devices are often all in which templates differ; the rest is shared."""
+    spec, status = template.spec, template.status
+    common_spec = _one(replace(spec, volumes=()))
+    common_status = _one(replace(status, resource_claim_statuses=(), extended_resource_claim_status=None))
+    return Pod(
+        _shared_metadata(template.metadata),
+        replace(common_spec, volumes=spec.volumes) if spec.volumes else common_spec,
+        common_status
+        if common_status == status
+        else replace(
+            common_status,
+            resource_claim_statuses=status.resource_claim_statuses,
+            extended_resource_claim_status=status.extended_resource_claim_status,
+        ),
+    )
 
 
-def _shared_pod_status(status: PodStatus) -> PodStatus:
-    """When the pod started and which claims were made for it is its own; the rest is like its siblings'."""
-    common = _one(
-        replace(status, start_time=None, resource_claim_statuses=(), extended_resource_claim_status=None)
-    )
-    if common == status:
-        return common
-    return replace(
-        common,
-        start_time=status.start_time,
-        resource_claim_statuses=status.resource_claim_statuses,
-        extended_resource_claim_status=status.extended_resource_claim_status,
-    )
+def _without_unread_volumes(pod: Pod) -> Pod:
+    """Each pod has a volume for its token, whose name is like no other, and most have configuration."""
+    volumes = pod.spec.volumes
+    read = tuple(volume for volume in volumes if replace(volume, name="") != _UNREAD)
+    return pod if len(read) == len(volumes) else replace(pod, spec=replace(pod.spec, volumes=read))
+
+
+def same_template(template: Pod) -> Pod:
+    """The one template that is equal to ``template``, as ``shared`` makes pods of it."""
+    return _one(template, _shared_template)
 
 
 def _shared_node_status(status: NodeStatus) -> NodeStatus:

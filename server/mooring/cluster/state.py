@@ -15,6 +15,7 @@ from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, Remove, Tab
 from mooring.cluster.listeners import Listeners
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
+from mooring.cluster.pod_kinds import PodKinds
 from mooring.cluster.prepared import Batch, prepare
 from mooring.cluster.table_writer import TableWriter
 from mooring.framework.cluster_events import Listener
@@ -22,8 +23,8 @@ from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectKey, ObjectTable
 from mooring.framework.objects import Node, Object, Pod
-from mooring.framework.pod_table import PodKind, PodRecord, PodTable
-from mooring.framework.resources import NEWEST_RULES, PodUsage, ResourceRules, pod_usage
+from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord, PodTable
+from mooring.framework.resources import NEWEST_RULES, ResourceRules
 from mooring.framework.state import RowChange
 
 
@@ -31,7 +32,6 @@ class State:
     """Implements ``mooring.framework.ClusterState``; any thread may call any method.
 
     Attributes:
-        rules: What of a pod counts.
         lock: The node table's lock; every change holds it.
         snapshot: The tables, live.
         version: Counts every change; set after the rows are written.
@@ -43,19 +43,19 @@ class State:
         first_epoch: int = 0,
         rules: ResourceRules = NEWEST_RULES,
     ) -> None:
-        self.rules = rules
         table = NodeTable(epoch=first_epoch, first_epoch=first_epoch)
         writer = TableWriter(NodeWriter(table), PodTable(), ObjectWriter(ObjectTable()))
-        self._start(writer, ChangeLog(log_length), 0)
+        self._start(writer, PodKinds(rules), ChangeLog(log_length), 0)
 
-    def _start(self, writer: TableWriter, log: ChangeLog, version: int) -> None:
+    def _start(self, writer: TableWriter, kinds: PodKinds, log: ChangeLog, version: int) -> None:
         self._writer = writer
+        self._kinds = kinds
         self._log = log
         self.version = version
         self.snapshot = writer.snapshot
         self.lock = self.snapshot.nodes.lock
-        self._holdings = Holdings()
-        self._delivered: dict[str, Pod | None] = {}
+        self._holdings = Holdings(self.snapshot.pods)
+        self._delivered: dict[str, PodRecord | None] = {}
         self._listeners = Listeners()
 
     def changes_since(self, version: int) -> Sequence[RowChange] | None:
@@ -63,8 +63,7 @@ class State:
             return self._log.since(version, self.version)
 
     def kind_of(self, pod: Pod) -> PodKind:
-        with self.lock:
-            return self._writer.kind_of(pod, pod_usage(pod, self.rules))
+        return self._kinds.of(pod)
 
     def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:
         """As the protocol says; assuming a pod where it is already changes nothing.
@@ -74,12 +73,12 @@ class State:
             FailedPreconditionError: The pod is on another node (POD_BOUND_ELSEWHERE).
         """
         if kind is None:
-            kind = self.kind_of(pod)
+            kind = self._kinds.of(pod)
         uid = pod.metadata.uid
         with self.lock:
             row = self.snapshot.nodes.index[node_name]
             record = self.snapshot.pods.records.get(uid)
-            placed_on = record.pod.spec.node_name if record is not None else ""
+            placed_on = record.node_name if record is not None else ""
             if placed_on == node_name:
                 return
             if placed_on:
@@ -89,8 +88,8 @@ class State:
                     pod=pod.key,
                     node=placed_on,
                 )
-            self._delivered[uid] = record.pod if record is not None else None
-            self._writer.put_record(PodRecord(_on_node(pod, node_name), row, kind, assumed=True))
+            self._delivered[uid] = record
+            self._writer.put_record(PodRecord.of(pod, kind, row, node_name, assumed=True))
             self._publish()
 
     def forget(self, uid: str) -> None:
@@ -101,7 +100,7 @@ class State:
             if delivered is None:
                 self._writer.remove_pod(uid)
             else:
-                self._writer.put_pod(delivered, pod_usage(delivered, self.rules))
+                self._writer.put_pod(delivered.pod, delivered.kind)
             self._publish()
 
     def assume_object(self, item: TabledObject) -> None:
@@ -117,11 +116,12 @@ class State:
     def nominate(self, uid: str, node_name: str) -> None:
         with self.lock:
             record = self.snapshot.pods.records.get(uid)
-            if record is None or record.pod.spec.node_name:
+            if record is None or record.node_name:
                 return
-            if record.pod.status.nominated_node_name != node_name:
-                status = replace(record.pod.status, nominated_node_name=node_name)
-                self._writer.put_pod(replace(record.pod, status=status), record.kind.usage)
+            pod = record.pod
+            if pod.status.nominated_node_name != node_name:
+                pod = replace(pod, status=replace(pod.status, nominated_node_name=node_name))
+                self._writer.put_pod(pod, self._kinds.of(pod))
                 self._publish()
 
     def discard(self, uid: str) -> None:
@@ -135,10 +135,10 @@ class State:
         Raises:
             InvalidArgumentError: A quantity of ``nodes`` or ``pods`` can't be used.
         """
-        batch = prepare([*nodes, *pods], self.snapshot.pods, self.rules)
-        twin = State(log_length=0, rules=self.rules)
+        batch = prepare([*nodes, *pods], self.snapshot.pods, self._kinds)
+        twin = State(log_length=0)
         with self.lock:
-            twin._start(self._writer.fork(), self._log.copy(), self.version)
+            twin._start(self._writer.fork(), self._kinds, self._log.copy(), self.version)
             twin._delivered = self._delivered.copy()
         with twin.lock:
             twin._write(batch)
@@ -154,14 +154,14 @@ class State:
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
-        batch = prepare(objects, self.snapshot.pods, self.rules)
+        batch = prepare(objects, self.snapshot.pods, self._kinds)
         with self.lock:
             self._holdings.check(source, batch)
             for gone, name in self._holdings.missing(source, batch, kind):
                 self._drop(source, gone, name)
             self._writer.nodes.reserve(len(batch.nodes.keys() - self.snapshot.nodes.index.keys()))
-            self._write(batch)
             self._holdings.add(source, batch)
+            self._write(batch)
             self._publish()
 
     def apply(self, source: str, changes: Iterable[Change]) -> None:
@@ -173,7 +173,7 @@ class State:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
         steps: list[Batch | Remove] = [
-            prepare([change.object], self.snapshot.pods, self.rules) if isinstance(change, Put) else change
+            prepare([change.object], self.snapshot.pods, self._kinds) if isinstance(change, Put) else change
             for change in changes
         ]
         with self.lock:
@@ -205,8 +205,8 @@ class State:
     def _put(self, source: str, batch: Batch) -> None:
         for uid in self._holdings.displaced_by(batch):
             self._drop(source, "Pod", uid)
-        self._write(batch)
         self._holdings.add(source, batch)
+        self._write(batch)
 
     def _remove(self, source: str, change: Remove) -> None:
         known = self._holdings.find(source, change)
@@ -223,6 +223,7 @@ class State:
         return item.metadata.uid if item else ""
 
     def _drop(self, source: str, kind: str, name: str) -> None:
+        self._holdings.discard(source, kind, name)
         old: ClusterObject | None
         if kind == "Pod":
             old = self._delivered_pod(name)
@@ -233,7 +234,6 @@ class State:
         else:
             old = self._writer.objects.find_delivered(KINDS[kind], _key(name))
             self._writer.remove_object(KINDS[kind], _key(name))
-        self._holdings.discard(source, kind, name)
         self._listeners.tell(kind, old, None)
 
     def _write(self, batch: Batch) -> None:
@@ -245,9 +245,9 @@ class State:
             if old != node:
                 self._writer.put_node(node, amounts)
                 self._listeners.tell("Node", old, node)
-        for pod, usage in batch.pods.values():
+        for pod, kind in batch.pods.values():
             before = self._delivered_pod(pod.metadata.uid)
-            self._write_pod(pod, usage)
+            self._write_pod(pod, kind)
             if before != pod:
                 self._listeners.tell("Pod", before, pod)
         for item in batch.objects.values():
@@ -259,25 +259,23 @@ class State:
 
     def _delivered_pod(self, uid: str) -> Pod | None:
         """The pod as its source delivered it, without what was decided since."""
-        if uid in self._delivered:
-            return self._delivered[uid]
-        record = self.snapshot.pods.records.get(uid)
+        record = self._delivered[uid] if uid in self._delivered else self.snapshot.pods.records.get(uid)
         return record.pod if record else None
 
-    def _write_pod(self, pod: Pod, usage: PodUsage) -> None:
+    def _write_pod(self, pod: Pod, kind: PodKind) -> None:
         uid = pod.metadata.uid
         record = self.snapshot.pods.records.get(uid)
         if pod.finished:
             self._remove_pod(uid)
         elif uid not in self._delivered:
             if record is None or record.pod != pod:
-                self._writer.put_pod(pod, usage)
+                self._writer.put_pod(pod, kind)
         elif record is not None and not pod.spec.node_name:
-            self._delivered[uid] = pod
-            self._writer.put_pod(_on_node(pod, record.pod.spec.node_name), usage, assumed=True)
+            self._delivered[uid] = PodRecord.of(pod, kind, UNPLACED)
+            self._writer.put_record(PodRecord.of(pod, kind, record.row, record.node_name, assumed=True))
         else:
             del self._delivered[uid]
-            self._writer.put_pod(pod, usage)
+            self._writer.put_pod(pod, kind)
 
     def _remove_pod(self, uid: str) -> None:
         self._delivered.pop(uid, None)
@@ -294,7 +292,3 @@ class State:
 def _key(identity: str) -> ObjectKey:
     namespace, _, name = identity.rpartition("/")
     return namespace, name
-
-
-def _on_node(pod: Pod, node_name: str) -> Pod:
-    return replace(pod, spec=replace(pod.spec, node_name=node_name))

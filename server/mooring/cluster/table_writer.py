@@ -15,17 +15,15 @@ from mooring.cluster.shared_values import SharedValues, add_to, discard_from
 from mooring.cluster.volume_writer import VolumeWriter
 from mooring.framework.object_table import ObjectKey
 from mooring.framework.objects import Node, Object, Pod
-from mooring.framework.pod_affinity import AffinityKey, affinity_key, affinity_terms
+from mooring.framework.pod_affinity import AffinityKey, affinity_terms
 from mooring.framework.pod_table import (
     UNPLACED,
     AffinityClass,
-    ClassKey,
     PodClass,
     PodKind,
     PodRecord,
     PodTable,
 )
-from mooring.framework.resources import PodUsage
 from mooring.framework.state import RowChange
 from mooring.framework.view import Snapshot
 
@@ -46,7 +44,6 @@ class TableWriter:
         self.objects = objects
         self.changes: list[RowChange] = []
         self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
-        self._by_row = SharedValues(self.pods.by_row, dict)
         self._classes = SharedValues(self.pods.classes, copy_of_class)
         self._affinities = SharedValues(self.pods.affinities, copy_of_class)
         self._nominated = SharedValues(self.pods.nominated, dict)
@@ -75,7 +72,6 @@ class TableWriter:
         )
         twin = TableWriter(self.nodes.fork(), pods, self.objects.fork())
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
-        twin._by_row = self._by_row.fork(pods.by_row)
         twin._classes = self._classes.fork(pods.classes)
         twin._affinities = self._affinities.fork(pods.affinities)
         twin._nominated = self._nominated.fork(pods.nominated)
@@ -110,27 +106,14 @@ class TableWriter:
         self.nodes.remove(row)
         self.changes.append((row, None, 0))
 
-    def put_pod(self, pod: Pod, usage: PodUsage, *, assumed: bool = False) -> None:
-        """Adds or replaces the pod of this UID."""
+    def put_pod(self, pod: Pod, kind: PodKind) -> None:
+        """Adds or replaces the pod of this UID, which is of ``kind``."""
         row = self.nodes.table.index.get(pod.spec.node_name, UNPLACED)
-        self.put_record(PodRecord(pod, row, self.kind_of(pod, usage), assumed))
-
-    def kind_of(self, pod: Pod, usage: PodUsage) -> PodKind:
-        """What ``pod``, which takes ``usage``, counts as; equal parts are those that other pods have."""
-        class_key = _class_key(pod)
-        known = self.pods.classes.get(class_key)
-        terms_key = affinity_key(pod)
-        known_terms = self.pods.affinities.get(terms_key) if terms_key is not None else None
-        return PodKind(
-            self.nodes.shared(usage),
-            known.key if known is not None else class_key,
-            known_terms.key if known_terms is not None else terms_key,
-            _has_storage(pod),
-        )
+        self.put_record(PodRecord.of(pod, kind, row))
 
     def put_record(self, record: PodRecord) -> None:
         """Adds or replaces the record of this UID."""
-        uid = record.pod.metadata.uid
+        uid = record.uid
         old = self.pods.records.get(uid)
         if old is not None and _same_place(old, record):
             self.pods.records[uid] = record
@@ -179,19 +162,19 @@ class TableWriter:
             self.changes.append((UNPLACED, None, 0))
 
     def _attach(self, record: PodRecord) -> None:
-        pod, row, kind = record.pod, record.row, record.kind
-        uid = pod.metadata.uid
+        uid, row, kind = record.uid, record.row, record.kind
+        pod = kind.template
         self.changes.append((row, record, 1))
         if (group := pod.group) is not None:
             add_to(self._groups, group, uid)
         if row == UNPLACED:
-            if pod.spec.node_name:
-                add_to(self._waiting, pod.spec.node_name, uid)
+            if record.node_name:
+                add_to(self._waiting, record.node_name, uid)
             elif pod.status.nominated_node_name:
                 add_to(self._nominated, pod.status.nominated_node_name, uid)
             return
         self.nodes.take(row, kind.usage)
-        add_to(self._by_row, row, uid)
+        self.pods.by_row[row] = (*self.pods.by_row.get(row, ()), uid)
         priorities = self.pods.priorities
         priorities[pod.priority] = priorities.get(pod.priority, 0) + 1
         if kind.has_storage:
@@ -206,19 +189,19 @@ class TableWriter:
             self._attach_affinity(kind.affinity_key, record)
 
     def _detach(self, record: PodRecord) -> None:
-        pod, row, kind = record.pod, record.row, record.kind
-        uid = pod.metadata.uid
+        uid, row, kind = record.uid, record.row, record.kind
+        pod = kind.template
         self.changes.append((row, record, -1))
         if (group := pod.group) is not None:
             discard_from(self._groups, group, uid)
         if row == UNPLACED:
-            if pod.spec.node_name:
-                discard_from(self._waiting, pod.spec.node_name, uid)
+            if record.node_name:
+                discard_from(self._waiting, record.node_name, uid)
             elif pod.status.nominated_node_name:
                 discard_from(self._nominated, pod.status.nominated_node_name, uid)
             return
         self.nodes.give_back(row, kind.usage)
-        discard_from(self._by_row, row, uid)
+        self._leave(row, uid)
         priorities = self.pods.priorities
         priorities[pod.priority] -= 1
         if not priorities[pod.priority]:
@@ -229,10 +212,17 @@ class TableWriter:
         if kind.affinity_key is not None:
             discount(self._affinities, kind.affinity_key, row, self.nodes.table.capacity)
 
+    def _leave(self, row: int, uid: str) -> None:
+        left = tuple(other for other in self.pods.by_row[row] if other != uid)
+        if left:
+            self.pods.by_row[row] = left
+        else:
+            del self.pods.by_row[row]
+
     def _attach_affinity(self, key: AffinityKey, record: PodRecord) -> None:
         affinity = self._affinities.writable(key)
         if affinity is None:
-            affinity = AffinityClass(key, affinity_terms(record.pod))
+            affinity = AffinityClass(key, affinity_terms(record.kind.template))
             self._affinities.put(key, affinity)
         count(affinity, record.row, 1, self.nodes.table.capacity)
 
@@ -245,23 +235,17 @@ def _is_heartbeat(old: Node | None, new: Node) -> bool:
     return msgspec.structs.replace(old, metadata=metadata) == new
 
 
-def _class_key(pod: Pod) -> ClassKey:
-    meta = pod.metadata
-    return (meta.namespace, frozenset(meta.labels.items()), meta.deletion_timestamp is not None)
-
-
-def _has_storage(pod: Pod) -> bool:
-    return any(volume.is_storage for volume in pod.spec.volumes)
-
-
 def _same_place(old: PodRecord, new: PodRecord) -> bool:
     """True when nothing that is counted differs."""
-    return (
-        old.row == new.row
-        and old.pod.spec.node_name == new.pod.spec.node_name
-        and old.pod.status.nominated_node_name == new.pod.status.nominated_node_name
-        and old.pod.spec.scheduling_group == new.pod.spec.scheduling_group
-        and old.pod.spec.volumes == new.pod.spec.volumes
-        and old.pod.priority == new.pod.priority
-        and old.kind == new.kind
+    if old.row != new.row or old.node_name != new.node_name:
+        return False
+    was, now = old.kind, new.kind
+    return was is now or (
+        was.usage == now.usage
+        and was.class_key == now.class_key
+        and was.affinity_key == now.affinity_key
+        and was.template.status.nominated_node_name == now.template.status.nominated_node_name
+        and was.template.spec.scheduling_group == now.template.spec.scheduling_group
+        and was.template.spec.volumes == now.template.spec.volumes
+        and was.template.priority == now.template.priority
     )

@@ -59,7 +59,7 @@ class VolumeWriter:
         self._put(record, discard_from)
 
     def _put(self, record: PodRecord, put: Put) -> None:
-        pod, uid = record.pod, record.pod.metadata.uid
+        pod, uid = record.pod, record.uid
         put(self._with_storage, record.row, uid)
         for name in pod.claim_names:
             put(self._claim_users, (pod.metadata.namespace, name), uid)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.framework.columns import Int64s
 from mooring.framework.objects import Pod
@@ -59,15 +60,17 @@ class AffinityClass:
 
 
 class PodKind(msgspec.Struct, frozen=True, gc=False):
-    """What pods of one template count as; worked out once for all of them.
+    """What pods of one template are and count as; worked out once for all of them.
 
     Attributes:
+        template: ``template_of`` any of them.
         usage: What one takes from its node.
         class_key: Its class in ``PodTable.classes``.
         affinity_key: Its class in ``PodTable.affinities``; None when it has no terms about other pods.
         has_storage: Whether it has a claim or a disk.
     """
 
+    template: Pod
     usage: PodUsage
     class_key: ClassKey
     affinity_key: AffinityKey | None
@@ -75,19 +78,76 @@ class PodKind(msgspec.Struct, frozen=True, gc=False):
 
 
 class PodRecord(msgspec.Struct, frozen=True, gc=False):
-    """One pod as the state knows it. A change makes a new record, so a reader may keep one.
+    """One pod as the state knows it: what is its own, beside its kind. A change makes a new record, so a
+    reader may keep one.
 
     Attributes:
-        pod: The object; ``spec.node_name`` names its node when it has one, also while it is only assumed.
+        kind: What it is but for the following, and what it counts as; its classes are in the table while
+            one of their pods is placed.
         row: The row of its node, or ``UNPLACED``.
-        kind: What it counts as; its classes are in the table while one of their pods is placed.
         assumed: A decision placed it, and the cluster hasn't confirmed that yet.
+        name: Its name.
+        uid: Its UID.
+        node_name: Its node, also while it is only assumed; "" = none.
+        resource_version: As in its metadata.
+        creation_timestamp: As in its metadata.
+        start_time: As in its status.
     """
 
-    pod: Pod
-    row: int
     kind: PodKind
-    assumed: bool = False
+    row: int
+    assumed: bool
+    name: str
+    uid: str
+    node_name: str
+    resource_version: str
+    creation_timestamp: str | None
+    start_time: str | None
+
+    @classmethod
+    def of(
+        cls, pod: Pod, kind: PodKind, row: int, node_name: str | None = None, *, assumed: bool = False
+    ) -> PodRecord:
+        """The record of ``pod``, which is of ``kind``; ``node_name`` replaces what it says of its node."""
+        meta = pod.metadata
+        return cls(
+            kind,
+            row,
+            assumed,
+            meta.name,
+            meta.uid,
+            pod.spec.node_name if node_name is None else node_name,
+            meta.resource_version,
+            meta.creation_timestamp,
+            pod.status.start_time,
+        )
+
+    @property
+    def pod(self) -> Pod:
+        """The whole object, put together each time it is asked for."""
+        template = self.kind.template
+        status = template.status
+        return Pod(
+            replace(
+                template.metadata,
+                name=self.name,
+                uid=self.uid,
+                resource_version=self.resource_version,
+                creation_timestamp=self.creation_timestamp,
+            ),
+            replace(template.spec, node_name=self.node_name) if self.node_name else template.spec,
+            replace(status, start_time=self.start_time) if self.start_time is not None else status,
+        )
+
+
+def template_of(pod: Pod) -> Pod:
+    """``pod`` without what is its own even when its siblings are like it: who, where and since when it is."""
+    spec, status = pod.spec, pod.status
+    return Pod(
+        replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None),
+        replace(spec, node_name="") if spec.node_name else spec,
+        replace(status, start_time=None) if status.start_time is not None else status,
+    )
 
 
 @dataclass(slots=True)
@@ -108,7 +168,7 @@ class PodTable:
     """
 
     records: dict[str, PodRecord] = field(default_factory=dict)
-    by_row: dict[int, dict[str, None]] = field(default_factory=dict)
+    by_row: dict[int, tuple[str, ...]] = field(default_factory=dict)
     with_storage: dict[int, dict[str, None]] = field(default_factory=dict)
     claim_users: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
     ephemeral_users: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
@@ -128,7 +188,7 @@ class PodTable:
 
     def on_row(self, row: int) -> Iterator[Pod]:
         """The pods on a node, in the order in which they came."""
-        yield from self._pods(self.by_row.get(row, {}))
+        yield from self._pods(self.by_row.get(row, ()))
 
     def with_storage_on(self, row: int) -> Iterator[Pod]:
         """The pods on a node that have a claim or a disk, in the order in which they came."""
@@ -141,10 +201,10 @@ class PodTable:
     def pending(self) -> Iterator[Pod]:
         """The pods that no node was chosen for, in the order in which they came."""
         for record in tuple(self.records.values()):
-            if not record.pod.spec.node_name:
+            if not record.node_name:
                 yield record.pod
 
-    def _pods(self, uids: dict[str, None]) -> Iterator[Pod]:
+    def _pods(self, uids: Iterable[str]) -> Iterator[Pod]:
         for uid in tuple(uids):
             record = self.records.get(uid)
             if record is not None:

@@ -37,19 +37,22 @@ def checked(item: ObjectT, *, named: bool = True) -> ObjectT:
         raise refused("metadata.name", "a name is required")
     if "/" in meta.name:
         raise refused("metadata.name", f"{meta.name[:80]!r} has a slash")
-    try:
-        if isinstance(item, Pod):
-            pod_usage(item)
-        elif isinstance(item, Node):
-            allocatable(item.status.allocatable)
-        else:
-            check_quantities(item)
-    except ResourceError as error:
-        raise refused(error.path, str(error)) from None
     namespace = meta.namespace or DEFAULT_NAMESPACE if type(item) in NAMESPACED else ""
     uid = meta.uid
     if not uid and meta.name:
         uid = default_uid(type(item).__name__, namespace, meta.name)
     if namespace != meta.namespace or uid != meta.uid:
         item = replace(item, metadata=replace(meta, namespace=namespace, uid=uid))
-    return shared(item)
+    try:
+        return shared(item, _check_amounts)
+    except ResourceError as error:
+        raise refused(error.path, str(error)) from None
+
+
+def _check_amounts(item: ClusterObject) -> None:
+    if isinstance(item, Pod):
+        pod_usage(item)
+    elif isinstance(item, Node):
+        allocatable(item.status.allocatable)
+    else:
+        check_quantities(item)

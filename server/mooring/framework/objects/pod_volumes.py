@@ -101,7 +101,7 @@ class EphemeralVolumeSource(Object, frozen=True):
 
 
 class Volume(Object, frozen=True):
-    """A pod's volume; kinds that scheduling never reads leave all sources None."""
+    """A pod's volume, of a kind that scheduling reads; pods that are decoded are without the others."""
 
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
