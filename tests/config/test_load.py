@@ -167,9 +167,18 @@ OTHERWISE = (
     ("config", "expected"),
     [
         pytest.param(
-            document(percentageOfNodesToScore=0, leaderElection={"resourceName": "x"}, parallelism=4),
-            ["accepted and without effect in mooring: parallelism, leaderElection"],
-            id="one warning for all fields without effect",
+            document(
+                percentageOfNodesToScore=0,
+                leaderElection={"resourceName": "x"},
+                clientConnection={"qps": 100, "contentType": "application/json"},
+                enableProfiling=True,
+                parallelism=4,
+            ),
+            [
+                "accepted and without effect in mooring: clientConnection.contentType, enableProfiling",
+                "acted on by mooring scheduler alone: parallelism, clientConnection",
+            ],
+            id="one warning for all fields without effect, one for those of the scheduler",
         ),
         pytest.param(
             document(
@@ -177,7 +186,7 @@ OTHERWISE = (
                 percentageOfNodesToScore=0,
                 leaderElection={"leaderElect": False},
             ),
-            ["accepted and without effect in mooring: leaderElection, plugins.placementScore"],
+            ["accepted and without effect in mooring: plugins.placementScore"],
             id="no lease, no lease name to warn of; sections without effect",
         ),
         pytest.param(
@@ -251,7 +260,7 @@ def test_a_locked_feature_gate_is_refused(
         pytest.param(
             "1.35",
             {"GenericWorkload": True},
-            "is not supported for Kubernetes 1.35; leave it false",
+            "true is not supported for Kubernetes 1.35; leave it false",
             id="another API",
         ),
         pytest.param("1.36", {"GenericWorkload": True}, None, id="with what it needs"),
@@ -268,6 +277,16 @@ def test_gangs_need_their_release_and_another_gate(
     else:
         found = []
     assert found == ([("feature-gates.GangScheduling", message)] if message else [])
+
+
+@pytest.mark.parametrize("kube_version", ["1.33", "1.36"])
+def test_pods_in_backoff_are_always_taken_early(kube_version: str) -> None:
+    """A gate that mooring can't do without is refused by name when it is turned off."""
+    with pytest.raises(ConfigError) as refused:
+        default(in_tree(), kube_version=kube_version, feature_gates={"SchedulerPopFromBackoffQ": False})
+    (fault,) = refused.value.errors
+    assert fault.path == "feature-gates.SchedulerPopFromBackoffQ"
+    assert fault.message == f"false is not supported for Kubernetes {kube_version}; leave it true"
 
 
 def test_every_gate_of_arguments_and_plugins_is_listed() -> None:

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from mooring.framework import (
+    SUCCESS,
     BindOutcome,
     Code,
     CycleState,
     PermitPlugin,
     Pod,
+    PreBindPlugin,
     Status,
 )
 from mooring.framework.errors import MooringError
@@ -387,6 +389,34 @@ class Deposed:
 
     def leader(self) -> str:
         return "the-other"
+
+
+@pytest.mark.parametrize("allow", [True, False], ids=["at the same time", "one after the other"])
+def test_neighbours_at_pre_bind_run_at_the_same_time_if_both_allow_it(allow: bool) -> None:
+    both = threading.Barrier(2)
+    met: list[bool] = []
+
+    class First(PreBindPlugin[None]):
+        name = "First"
+        allow_parallel = True
+
+        def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+            try:
+                both.wait(10.0 if allow else 0.05)
+            except threading.BrokenBarrierError:
+                met.append(False)
+            else:
+                met.append(True)
+            return SUCCESS
+
+    class Second(First):
+        name = "Second"
+        allow_parallel = allow
+
+    with committing(First, Second) as world:
+        (pod,) = world.add(manifest("p"))
+        assert world.bind(pod, "a") is BindOutcome.BOUND
+    assert met == [allow, allow]
 
 
 def test_only_the_leader_commits() -> None:

@@ -13,17 +13,22 @@ from mooring.config.types import KubeSchedulerConfiguration
 from mooring.framework import Gates
 
 INERT_FIELDS = (
-    "parallelism",
-    "podInitialBackoffSeconds",
-    "podMaxBackoffSeconds",
-    "clientConnection",
-    "leaderElection",
+    "clientConnection.acceptContentTypes",
+    "clientConnection.contentType",
     "extenders",
     "enableProfiling",
     "enableContentionProfiling",
     "delayCacheUntilActive",
 )
-"""The top-level fields that are checked and shown, and that nothing in mooring acts on."""
+"""The fields outside the profiles that are checked and shown, and that nothing in mooring acts on."""
+
+SCHEDULER_FIELDS = (
+    "parallelism",
+    "podInitialBackoffSeconds",
+    "podMaxBackoffSeconds",
+    "clientConnection",
+)
+"""The fields outside the profiles that matter where mooring takes pods from a queue and binds them."""
 
 INERT_SECTIONS = ("placementGenerate", "placementScore")
 """The sections of a profile's plugins that nothing in mooring runs."""
@@ -51,10 +56,12 @@ def advise(
         catalog: The known plugins.
     """
     sections = {section for profile in written.profiles for section in profile.plugins}
-    inert = [name for name in INERT_FIELDS if name in document]
+    inert = [path for path in INERT_FIELDS if _has(document, path)]
     inert += [f"plugins.{name}" for name in INERT_SECTIONS if name in sections]
     if inert:
         yield f"accepted and without effect in mooring: {', '.join(inert)}"
+    if scheduling := [path for path in SCHEDULER_FIELDS if _has(document, path)]:
+        yield f"acted on by mooring scheduler alone: {', '.join(scheduling)}"
     yield from _absent(written)
     for index, profile in enumerate(written.profiles):
         path = join("profiles", index)
@@ -67,6 +74,12 @@ def advise(
         for position, entry in enumerate(profile.plugin_config):
             if entry.name not in known:
                 yield f"{join(path, 'pluginConfig', position)}: no plugin named {entry.name} exists"
+
+
+def _has(document: Any, path: str) -> bool:
+    """Whether the document, which may have faults, has something there."""
+    name, _, rest = path.partition(".")
+    return isinstance(document, Mapping) and name in document and (not rest or _has(document[name], rest))
 
 
 def _absent(written: KubeSchedulerConfiguration) -> Iterator[str]:

@@ -38,9 +38,11 @@ def check_gates(gates: Gates) -> Iterator[FieldError]:
         )
     for name, needed in gates.unmet():
         yield FieldError(f"feature-gates.{name}", f"can't be true without {needed}=true")
-    for name in gates.not_followed():
+    for name, followed in gates.not_followed():
+        value, leave = str(not followed).lower(), str(followed).lower()
         yield FieldError(
-            f"feature-gates.{name}", f"is not supported for Kubernetes {gates.version}; leave it false"
+            f"feature-gates.{name}",
+            f"{value} is not supported for Kubernetes {gates.version}; leave it {leave}",
         )
 
 

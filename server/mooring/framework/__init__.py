@@ -21,7 +21,6 @@ from mooring.framework.dependence import Part, Scope, signature
 from mooring.framework.handle import Binder, BindOutcome, Clock, Handle, Leadership
 from mooring.framework.interface import (
     EVERY_EVENT,
-    POINTS,
     BindPlugin,
     FilterPlugin,
     InvalidScoreError,
@@ -39,7 +38,6 @@ from mooring.framework.interface import (
     QueueSortPlugin,
     ReservePlugin,
     ScorePlugin,
-    points_of,
 )
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.node_table import NodeTable
@@ -47,6 +45,7 @@ from mooring.framework.normalize import MAX_NODE_SCORE, MIN_NODE_SCORE, Normaliz
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint, Toleration
 from mooring.framework.pod_table import PodTable
+from mooring.framework.points import POINTS, points_of
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.framework.releases import Gates, KubeVersion
 from mooring.framework.remedy import Remedy

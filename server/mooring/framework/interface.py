@@ -239,7 +239,14 @@ class PermitPlugin(Plugin[ArgsT]):
 
 
 class PreBindPlugin(Plugin[ArgsT]):
-    """Does what must be done before the binding."""
+    """Does what must be done before the binding.
+
+    Attributes:
+        allow_parallel: ``pre_bind`` may run at the same time as those of its neighbours that allow it too;
+            otherwise it waits for the plugins before it.
+    """
+
+    allow_parallel: ClassVar[bool] = False
 
     def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Success when ``pre_bind`` has something to do for this pod; Skip when not: it isn't called then.
@@ -275,25 +282,3 @@ class PostBindPlugin(Plugin[ArgsT]):
 
 PluginFactory = Callable[[Any, Handle], Plugin[Any]]
 """Makes a plugin from its args and the handle; a plugin class is one."""
-
-POINTS: dict[str, type[Plugin[Any]]] = {
-    "preEnqueue": PreEnqueuePlugin,
-    "queueSort": QueueSortPlugin,
-    "preFilter": PreFilterPlugin,
-    "filter": FilterPlugin,
-    "postFilter": PostFilterPlugin,
-    "preScore": PreScorePlugin,
-    "score": ScorePlugin,
-    "reserve": ReservePlugin,
-    "permit": PermitPlugin,
-    "preBind": PreBindPlugin,
-    "bind": BindPlugin,
-    "postBind": PostBindPlugin,
-}
-"""The extension points by their name in configurations, in the order of the cycle."""
-
-
-def points_of(plugin: type[Plugin[Any]] | Plugin[Any]) -> Sequence[str]:
-    """The names of the points that ``plugin`` implements, in the order of the cycle."""
-    kind = plugin if isinstance(plugin, type) else type(plugin)
-    return [name for name, point in POINTS.items() if issubclass(kind, point)]

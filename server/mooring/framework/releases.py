@@ -51,6 +51,7 @@ class FeatureGate:
         locked_since: The release since which it can't be set otherwise; None = it can.
         needs: Another gate that has to be on with it; "" = none.
         followed_since: The release since which mooring can do what it does; before, it can't be turned on.
+        required: Mooring can't do without it, so it can't be turned off.
     """
 
     known_since: KubeVersion
@@ -58,6 +59,7 @@ class FeatureGate:
     locked_since: KubeVersion | None = None
     needs: str = ""
     followed_since: KubeVersion | None = None
+    required: bool = False
 
 
 FEATURE_GATES: Mapping[str, FeatureGate] = {
@@ -72,6 +74,7 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     "DRAPartitionableDevices": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 36)),
     "DRAPrioritizedList": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 34)),
     "SchedulerAsyncPreemption": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
+    "SchedulerPopFromBackoffQ": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 33), required=True),
     "NominatedNodeNameForExpectation": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 35)),
     "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
     "GenericWorkload": FeatureGate(KubeVersion(1, 35)),
@@ -130,12 +133,13 @@ class Gates:
             if gate.needs and self.enabled(name) and not self.enabled(gate.needs)
         ]
 
-    def not_followed(self) -> list[str]:
-        """The gates that are on although mooring doesn't do at this release what they do."""
+    def not_followed(self) -> list[tuple[str, bool]]:
+        """The gates set to what mooring does not do at this release, and the value that it follows."""
         return [
-            name
+            (name, gate.required)
             for name, gate in FEATURE_GATES.items()
-            if gate.followed_since is not None and self.version < gate.followed_since and self.enabled(name)
+            if self.enabled(name) != gate.required
+            and (gate.required or (gate.followed_since is not None and self.version < gate.followed_since))
         ]
 
     def without_effect(self) -> list[str]:

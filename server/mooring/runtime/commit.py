@@ -6,8 +6,10 @@ Mirrors ``framework/runtime/framework.go`` and ``bindingCycle`` in ``schedule_on
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, Pod, PreBindPlugin, Status
@@ -88,11 +90,25 @@ class Commit:
         return busy
 
     def pre_bind(self, plugins: Sequence[Enabled[PreBindPlugin[Any]]], calls: PluginCalls) -> Status:
-        """Success, or the first refusal of those that have something to do."""
-        for enabled in plugins:
+        """Success, or the first refusal of those that have something to do.
+
+        Neighbours that allow it run at the same time, and all of them to their end.
+        """
+
+        def run(enabled: Enabled[PreBindPlugin[Any]]) -> Status:
             answer = calls.call(enabled.name, "PreBind", enabled.plugin.pre_bind, *self._arguments)
-            if not (status := _said(enabled.name, "PreBind", answer)).ok:
-                return status
+            return _said(enabled.name, "PreBind", answer)
+
+        for parallel, neighbours in groupby(plugins, lambda one: one.plugin.allow_parallel):
+            group = tuple(neighbours)
+            if parallel and len(group) > 1:
+                with ThreadPoolExecutor(len(group), thread_name_prefix="pre-bind") as threads:
+                    statuses: Iterable[Status] = tuple(threads.map(run, group))
+            else:
+                statuses = map(run, group)
+            for status in statuses:
+                if not status.ok:
+                    return status
         return SUCCESS
 
     def bind(self, calls: PluginCalls) -> Committed:

@@ -91,6 +91,7 @@ class DynamicResources(
     reads = (DeviceClass, ResourceClaim, ResourceSlice)
     scope = Scope.CLUSTER
     normalizer = Normalizer.BY_MAX
+    allow_parallel = True
 
     def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -82,6 +82,7 @@ class VolumeBinding(
     name = "VolumeBinding"
     Args = VolumeBindingArgs
     reads = (CSIDriver, CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass)
+    allow_parallel = True
 
     def sign(self, pod: Pod) -> Hashable | None:
         return None if has_storage(pod) else ()
