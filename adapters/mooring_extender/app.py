@@ -17,9 +17,11 @@ import grpc
 import msgspec
 
 from mooring_extender import translate, wire
+from mooring_extender.calls import NodeCalls
 from mooring_extender.client import Client, ClientFactory
 from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, refuse
 from mooring_extender.metrics import CONTENT_TYPE, Metrics
+from mooring_extender.questions import Questions
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -80,7 +82,9 @@ class ExtenderApp:
         self._metrics = Metrics()
         self._first_profile = ""
         self._withdrawn = False
+        self._questions = Questions()
         self._client: Client
+        self._calls: NodeCalls
         self._verbs: dict[str, Callable[[_Call], Awaitable[bytes]]] = {
             "filter": self._filter,
             "prioritize": self._prioritize,
@@ -110,8 +114,10 @@ class ExtenderApp:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         self._client = self._make_client()
+        self._calls = NodeCalls(self._client)
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        await self._calls.close()
         await self._client.close()
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -207,16 +213,19 @@ class ExtenderApp:
         return named
 
     async def _filter(self, call: _Call) -> bytes:
-        asked = translate.question(wire.read_extender_args(call.body))
-        request = translate.filter_request(asked, await self._profile(call))
-        result = translate.filter_result(asked, await self._client.filter(request, call.seconds_left()))
-        self._metrics.filtered(result)
-        return msgspec.json.encode(result)
+        asked = self._questions.read(call.body)
+        request = translate.filter_request(asked.pod, await self._profile(call))
+        answer = translate.filtered(asked, await self._calls.filter(request, asked, call.seconds_left))
+        if asked.items is None and answer.passed is not None:
+            # kube-scheduler asks prioritize about them next.
+            self._questions.remember(answer.passed)
+        self._metrics.filtered(answer.resolvable, answer.unresolvable)
+        return answer.body
 
     async def _prioritize(self, call: _Call) -> bytes:
-        asked = translate.question(wire.read_extender_args(call.body))
-        request = translate.score_request(asked, await self._profile(call))
-        return translate.host_priorities(asked, await self._client.score(request, call.seconds_left()))
+        asked = self._questions.read(call.body)
+        request = translate.score_request(asked.pod, await self._profile(call))
+        return translate.host_priorities(asked, await self._calls.score(request, asked, call.seconds_left))
 
     async def _bind(self, call: _Call) -> bytes:
         args = wire.read_binding_args(call.body)

@@ -10,7 +10,12 @@ from typing import Final, Protocol, TypeVar
 import grpc
 import grpc.aio
 
-from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest, GetClusterInfoResponse
+from mooring.v1.cluster_service_pb2 import (
+    GetClusterInfoRequest,
+    GetClusterInfoResponse,
+    ListNodesRequest,
+    ListNodesResponse,
+)
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.plugin_service_pb2 import ListProfilesRequest, ListProfilesResponse
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
@@ -68,6 +73,9 @@ class Client(Protocol):
 
     async def cluster_info(self, seconds: float) -> GetClusterInfoResponse:
         """Call ClusterService.GetClusterInfo."""
+
+    async def list_nodes(self, request: ListNodesRequest, seconds: float) -> ListNodesResponse:
+        """Call ClusterService.ListNodes."""
 
     async def close(self) -> None:
         """Let go of what the client holds. No call follows."""
@@ -152,6 +160,9 @@ class GrpcClient:
 
     async def cluster_info(self, seconds: float) -> GetClusterInfoResponse:
         return await _call(self._cluster.GetClusterInfo, GetClusterInfoRequest(), seconds)
+
+    async def list_nodes(self, request: ListNodesRequest, seconds: float) -> ListNodesResponse:
+        return await _call(self._cluster.ListNodes, request, seconds)
 
     async def close(self) -> None:
         if self._timer is not None:

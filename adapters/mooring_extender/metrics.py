@@ -7,7 +7,6 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
 from mooring_extender.failures import VERBS, Answer
-from mooring_extender.wire import ExtenderFilterResult
 
 BUCKETS_SECONDS: Final = (
     0.00025, 0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.0, 1.5, 2.0, 4.0
@@ -51,10 +50,10 @@ class Metrics:
         if answer.failure:
             self._failures.labels(verb, answer.failure).inc()
 
-    def filtered(self, result: ExtenderFilterResult) -> None:
-        """Count the nodes that a filter result rejects."""
-        self._resolvable.inc(len(result.failed_nodes or ()))
-        self._unresolvable.inc(len(result.failed_and_unresolvable_nodes or ()))
+    def filtered(self, resolvable: int, unresolvable: int) -> None:
+        """Count the nodes that an answer of filter rejects."""
+        self._resolvable.inc(resolvable)
+        self._unresolvable.inc(unresolvable)
 
     def render(self) -> bytes:
         """Return all metrics in Prometheus' text format."""

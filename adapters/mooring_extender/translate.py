@@ -5,16 +5,15 @@ The extender scale 0..10 exists only here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import compress
-from operator import not_
 from typing import Final
 
 import grpc
 import msgspec
+import numpy as np
+import numpy.typing as npt
 from msgspec import Raw
 
-from mooring.v1.nodes_pb2 import NodeSelection
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from mooring.v1.scheduling_service_pb2 import (
     BIND_OUTCOME_ALREADY_BOUND,
@@ -34,54 +33,35 @@ from mooring.v1.scheduling_service_pb2 import (
 from mooring.v1.statuses_pb2 import CODE_ERROR, CODE_UNSCHEDULABLE, NodeVerdicts, Status
 from mooring_extender import wire
 from mooring_extender.failures import CallError
+from mooring_extender.names import Names
+from mooring_extender.questions import Question
+
+Bools = npt.NDArray[np.bool_]
+Int64s = npt.NDArray[np.int64]
 
 MAX_EXTENDER_SCORE: Final = 10
 MAX_NODE_SCORE: Final = 100
-_HOST: Final = '{"Host":"'
 
 
-class Question(msgspec.Struct, frozen=True):
-    """What filter and prioritize ask: one pod, at least one node.
+class Filtered(msgspec.Struct, frozen=True):
+    """The answer to a filter question.
 
-    `items` is None if nodes came by name; otherwise it holds their JSON, parallel to `names`.
-    `joined` is the names in UTF-8 with a NUL byte between two of them.
+    `passed` is the names that stay, None if there is none; the counts say how many nodes do not, by whether
+    preemption may help.
     """
 
-    pod: bytes
-    names: list[str]
-    joined: bytes
-    items: list[Raw] | None
+    body: bytes
+    passed: Names | None
+    resolvable: int = 0
+    unresolvable: int = 0
 
 
-def question(args: wire.ExtenderArgs) -> Question:
-    """Check what filter or prioritize was asked.
-
-    Raises:
-        ArgumentsError: no pod, not exactly one node list, no node, or something that is no node name.
-    """
-    pod, nodes = _pod(args.pod), wire.present(args.nodes)
-    if (nodes is None) == (args.node_names is None):
-        which = "both are" if nodes else "none is"
-        raise wire.ArgumentsError(f"exactly one of Nodes and NodeNames must be set, {which}")
-    if args.node_names is not None:
-        names, items, field = args.node_names, None, "NodeNames[{}]"
-    else:
-        objects = wire.read_node_objects(args.nodes)
-        names, items, field = objects.names, objects.items, "Nodes.items[{}].metadata.name"
-    if not names:
-        raise wire.ArgumentsError("the node list is empty: there is nothing to decide")
-    joined = wire.joined_names(names, field)
-    return Question(pod, names, joined, items)  # type: ignore[arg-type]  # joined_names has found no None
+def filter_request(pod: bytes, profile: str) -> FilterRequest:
+    """Return the Filter call for a filter question, still without its nodes."""
+    return FilterRequest(pod=_pod_source(pod), profile=profile)
 
 
-def filter_request(asked: Question, profile: str) -> FilterRequest:
-    """Return the Filter call for a filter question."""
-    request = FilterRequest(pod=_pod_source(asked.pod), profile=profile)
-    _select(asked, request.nodes)
-    return request
-
-
-def filter_result(asked: Question, response: FilterResponse) -> wire.ExtenderFilterResult:
+def filtered(asked: Question, response: FilterResponse) -> Filtered:
     """Return the answer to a filter question: who stays, in the question's order, and why the others do not.
 
     A node is Unschedulable (FailedNodes) or, for any other code, UnschedulableAndUnresolvable. Nodes are
@@ -90,28 +70,25 @@ def filter_result(asked: Question, response: FilterResponse) -> wire.ExtenderFil
     Raises:
         CallError: the answer does not fit the question, or the verdict on a node is an error.
     """
-    indices = _status_indices(response.verdicts, len(asked.names))
-    failed: dict[str, str] = {}
-    unresolvable: dict[str, str] = {}
-    targets = [_rejection(status, failed, unresolvable) for status in response.verdicts.statuses]
-    for name, index in compress(zip(asked.names, indices, strict=True), indices):
-        rejected, reason = targets[index]
-        rejected[name] = reason
-    return wire.ExtenderFilterResult(
-        nodes=_node_list(list(compress(asked.items, map(not_, indices)))) if asked.items else None,
-        node_names=None if asked.items else list(compress(asked.names, map(not_, indices))),
-        failed_nodes=failed or None,
-        failed_and_unresolvable_nodes=unresolvable or None,
-    )
+    names = asked.names
+    indices = _status_indices(response.verdicts, len(names))
+    reasons = [_reason(status) for status in response.verdicts.statuses]
+    if indices is None:
+        return Filtered(_filter_result(asked, names, None, {}, {}), names)
+    stays = indices == 0
+    failed: dict[str, bytes] = {}
+    unresolvable: dict[str, bytes] = {}
+    for position in np.flatnonzero(indices).tolist():
+        resolvable, reason = reasons[indices[position]]
+        (failed if resolvable else unresolvable)[names.escaped[position]] = reason
+    passed = names.only(stays)
+    body = _filter_result(asked, passed, stays, failed, unresolvable)
+    return Filtered(body, passed, len(failed), len(unresolvable))
 
 
-def score_request(asked: Question, profile: str) -> ScoreRequest:
-    """Return the Score call for a prioritize question."""
-    request = ScoreRequest(
-        pod=_pod_source(asked.pod), profile=profile, include_totals=True, omit_plugins=True
-    )
-    _select(asked, request.nodes)
-    return request
+def score_request(pod: bytes, profile: str) -> ScoreRequest:
+    """Return the Score call for a prioritize question, still without its nodes."""
+    return ScoreRequest(pod=_pod_source(pod), profile=profile, include_totals=True, omit_plugins=True)
 
 
 def host_priorities(asked: Question, response: ScoreResponse) -> bytes:
@@ -122,40 +99,36 @@ def host_priorities(asked: Question, response: ScoreResponse) -> bytes:
     Raises:
         CallError: the answer does not fit the question, or a total is outside 0..100 times the weights.
     """
+    names: Names | None = asked.names
     indices = _status_indices(response.verdicts, len(asked.names))
     weight_sum = response.weight_sum
-    totals = list(response.totals) if weight_sum else [0] * len(asked.names)
+    totals = np.array(response.totals if weight_sum else [0] * len(asked.names), np.int64)
     if len(totals) != len(asked.names):
         raise _misfit(f"{len(totals)} totals for {len(asked.names)} nodes")
-    names: Sequence[str] = _escaped(asked)
-    if any(indices):
-        names, totals = list(compress(names, map(not_, indices))), list(compress(totals, map(not_, indices)))
-    if not names:
-        return b"[]"
-    # A total is one of a few hundred values, a node one of thousands: what follows a name is rendered once.
-    ends = [f'","Score":{score}}},{_HOST}' for score in range(MAX_EXTENDER_SCORE + 1)]
-    end_of = {total: ends[extender_score(total, weight_sum)] for total in set(totals)}
-    pieces = [""] * (2 * len(names))
-    pieces[0::2] = names
-    pieces[1::2] = map(end_of.__getitem__, totals)
-    return f"[{_HOST}{''.join(pieces).removesuffix(',' + _HOST)}]".encode()
+    if indices is not None:
+        known = indices == 0
+        names, totals = asked.names.only(known), totals[known]
+    return names.priorities(extender_scores(totals, weight_sum)) if names else b"[]"
 
 
-def extender_score(total: int, weight_sum: int) -> int:
-    """Return a node's total as an integer 0..10, rounded half up.
+def extender_scores(totals: Int64s, weight_sum: int) -> Int64s:
+    """Return the nodes' totals (int64[M]) as integers 0..10, rounded half up.
 
     The scale is absolute: it does not depend on the other nodes of the call. `weight_sum` counts every score
     plugin of the profile, those that skipped the pod too; 0, a profile that scores nothing, gives 0.
 
     Raises:
-        CallError: the total is outside 0..100 times `weight_sum`.
+        CallError: a total is outside 0..100 times `weight_sum`.
     """
     if not weight_sum:
-        return 0
+        return np.zeros(len(totals), np.int64)
     highest = MAX_NODE_SCORE * weight_sum
-    if not 0 <= total <= highest:
-        raise _misfit(f"a total of {total}, outside 0..{highest}")
-    return (MAX_EXTENDER_SCORE * total + highest // 2) // highest
+    for total in (int(totals.min()), int(totals.max())):
+        if not 0 <= total <= highest:
+            raise _misfit(f"a total of {total}, outside 0..{highest}")
+    # As many scores as a total has reached: a score begins where (10·total + highest/2) // highest does.
+    begins = [(score * highest - highest // 2 + 9) // 10 for score in range(1, MAX_EXTENDER_SCORE + 1)]
+    return np.searchsorted(np.array(begins, np.int64), totals, side="right")
 
 
 def bind_request(args: wire.ExtenderBindingArgs, profile: str) -> BindRequest:
@@ -188,7 +161,7 @@ def preempt_request(args: wire.ExtenderPreemptionArgs, profile: str) -> PreemptR
     Raises:
         ArgumentsError: no pod, or not exactly one of the two maps of victims.
     """
-    pod = _pod(args.pod)
+    pod = wire.pod(args.pod)
     full, meta = args.node_name_to_victims, args.node_name_to_meta_victims
     if full is not None and meta is None:
         candidates = [
@@ -220,15 +193,6 @@ def preempt_result(response: PreemptResponse) -> wire.ExtenderPreemptionResult:
     )
 
 
-def _pod(pod: Raw) -> bytes:
-    text = wire.present(pod)
-    if text is None:
-        raise wire.ArgumentsError("Pod is missing")
-    if not text.startswith(b"{"):
-        raise wire.ArgumentsError("Pod is not an object")
-    return text
-
-
 def _required(value: str | None, field: str) -> str:
     if not value:
         raise wire.ArgumentsError(f"{field} is missing")
@@ -243,56 +207,68 @@ def _pod_by_uid(uid: str) -> PodSource:
     return PodSource(reference=PodReference(uid=uid))
 
 
-def _select(asked: Question, selection: NodeSelection) -> None:
-    """Choose the nodes of a question, in place: passing messages to constructors copies tens of megabytes."""
-    if asked.items is None:
-        selection.joined_names = asked.joined
-    else:
-        nodes = selection.inline.nodes
-        for item in asked.items:
-            nodes.add().json = bytes(item)
-
-
 def _candidate(
     node: str, pods: list[PodSource], victims: wire.Victims | wire.MetaVictims
 ) -> PreemptionCandidate:
     return PreemptionCandidate(node=node, victims=pods, pdb_violation_count=victims.num_pdb_violations)
 
 
-def _status_indices(verdicts: NodeVerdicts, count: int) -> list[int]:
-    """Return one status index per node, 0 for a feasible one, checked against the question."""
-    indices = list(verdicts.node_statuses)
-    if not indices:
-        return [0] * count
+def _filter_result(
+    asked: Question,
+    passed: Names | None,
+    stays: Bools | None,
+    failed: dict[str, bytes],
+    unresolvable: dict[str, bytes],
+) -> bytes:
+    """Return an ExtenderFilterResult. `stays` (bool[M]) is None when all do; the maps have escaped names."""
+    if asked.items is None:
+        nodes, array = b"null", passed.array if passed else b"[]"
+    else:
+        items = asked.items if stays is None else list(compress(asked.items, stays.tolist()))
+        nodes, array = _node_list(items), b"null"
+    return b'{"Nodes":%s,"NodeNames":%s,"FailedNodes":%s,"FailedAndUnresolvableNodes":%s,"Error":""}' % (
+        nodes,
+        array,
+        _map(failed),
+        _map(unresolvable),
+    )
+
+
+def _map(reasons: dict[str, bytes]) -> bytes:
+    """Return a map of escaped names and encoded reasons as JSON; null when it is empty."""
+    if not reasons:
+        return b"null"
+    return b"{%s}" % b",".join([b'"%s":%s' % (name.encode(), reason) for name, reason in reasons.items()])
+
+
+def _status_indices(verdicts: NodeVerdicts, count: int) -> Int64s | None:
+    """Return one status index per node, int64[M], 0 for a feasible one; None when every node is.
+
+    Raises:
+        CallError: it does not fit the question.
+    """
+    if not verdicts.node_statuses:
+        return None
+    indices = np.array(verdicts.node_statuses, np.int64)
     if len(indices) != count:
         raise _misfit(f"{len(indices)} verdicts for {count} nodes")
-    if max(indices) >= max(1, len(verdicts.statuses)):
-        raise _misfit(f"verdict {max(indices)}, but only {len(verdicts.statuses)} statuses")
-    return indices
+    highest = int(indices.max())
+    if highest >= max(1, len(verdicts.statuses)):
+        raise _misfit(f"verdict {highest}, but only {len(verdicts.statuses)} statuses")
+    return indices if highest else None
 
 
-def _rejection(
-    status: Status, failed: dict[str, str], unresolvable: dict[str, str]
-) -> tuple[dict[str, str], str]:
-    """Return the map that a node with this status goes to, and the text that goes with it."""
+def _reason(status: Status) -> tuple[bool, bytes]:
+    """Return whether preemption may help a node with this status, and the text that goes with it, as JSON."""
     reason = ", ".join(status.reasons) or f"rejected by plugin {status.plugin}, which gave no reason"
     if status.code == CODE_ERROR:
         raise CallError(grpc.StatusCode.INTERNAL, f"plugin {status.plugin}: {reason}")
-    return (failed if status.code == CODE_UNSCHEDULABLE else unresolvable), reason
+    return status.code == CODE_UNSCHEDULABLE, msgspec.json.encode(reason)
 
 
-def _node_list(items: list[Raw]) -> Raw:
+def _node_list(items: list[Raw]) -> bytes:
     """Return a NodeList of the node objects as they came."""
-    return Raw(b'{"metadata":{},"items":' + msgspec.json.encode(items) + b"}")
-
-
-def _escaped(asked: Question) -> Sequence[str]:
-    """Return the names as they stand between the quotes of a JSON string."""
-    encoded = msgspec.json.encode(asked.names)
-    brackets_and_quotes = 2 + 2 * len(asked.names)
-    if len(encoded) == len(asked.joined) + brackets_and_quotes:
-        return asked.names
-    return encoded.decode()[2:-2].split('","')
+    return b'{"metadata":{},"items":[%s]}' % b",".join(items)
 
 
 def _misfit(text: str) -> CallError:

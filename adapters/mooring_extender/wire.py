@@ -10,6 +10,7 @@ Pods and nodes stay the bytes that came. Only what the adapter needs is decoded:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
@@ -37,6 +38,12 @@ class ExtenderArgs(Struct, rename="pascal", forbid_unknown_fields=True, frozen=T
     pod: Raw = NULL
     nodes: Raw = NULL
     node_names: list[str | None] | None = None
+
+
+class PodAlone(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
+    """The beginning of ExtenderArgs."""
+
+    pod: Raw = NULL
 
 
 class ExtenderFilterResult(Struct, rename="pascal", frozen=True):
@@ -189,6 +196,8 @@ _outermost: Final = msgspec.json.Decoder(dict[str, Raw])
 _node_list: Final = msgspec.json.Decoder(_NodeList)
 _node_head: Final = msgspec.json.Decoder(_NodeHead)
 
+read_names: Final = msgspec.json.Decoder(list[str]).decode
+read_pod_alone: Final = msgspec.json.Decoder(PodAlone).decode
 read_extender_args: Final = Reader(ExtenderArgs, casing.EXTENDER_ARGS).read
 read_binding_args: Final = Reader(ExtenderBindingArgs, casing.EXTENDER_BINDING_ARGS).read
 read_preemption_args: Final = Reader(ExtenderPreemptionArgs, casing.EXTENDER_PREEMPTION_ARGS).read
@@ -209,7 +218,7 @@ def read_node_objects(nodes: Raw) -> NodeObjects:
     return NodeObjects(names=names, items=items)
 
 
-def joined_names(names: list[str | None], field: str) -> bytes:
+def joined_names(names: Sequence[str | None], field: str) -> bytes:
     """Return `names` as mooring.v1 takes them: UTF-8, a NUL byte between two names.
 
     `field` is where the names stand in the document, with {} for the position. A name that is null, empty or
@@ -221,6 +230,20 @@ def joined_names(names: list[str | None], field: str) -> bytes:
             return joined
     position, name = next((i, name) for i, name in enumerate(names) if not name or "\0" in name)
     raise ArgumentsError(f"{field.format(position)}: {name!r} is not a node name")
+
+
+def pod(value: Raw) -> bytes:
+    """Return the JSON of a question's pod.
+
+    Raises:
+        ArgumentsError: there is none.
+    """
+    text = present(value)
+    if text is None:
+        raise ArgumentsError("Pod is missing")
+    if not text.startswith(b"{"):
+        raise ArgumentsError("Pod is not an object")
+    return text
 
 
 def present(value: Raw) -> bytes | None:

@@ -125,6 +125,11 @@ class FakeClient:
         self._note(seconds)
         return cluster.GetClusterInfoResponse(synced=self.synced)
 
+    async def list_nodes(
+        self, request: cluster.ListNodesRequest, seconds: float
+    ) -> cluster.ListNodesResponse:
+        raise AssertionError("answers without provenance give no reason to ask")
+
     async def close(self) -> None:
         pass
 

@@ -6,14 +6,16 @@ from math import floor
 from typing import Any
 
 import grpc
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.v1 import scheduling_service_pb2 as scheduling
 from mooring.v1.statuses_pb2 import CODE_ERROR, CODE_PENDING, CODE_UNSCHEDULABLE, NodeVerdicts, Status
-from mooring_extender import translate, wire
+from mooring_extender import translate
 from mooring_extender.failures import CallError
+from mooring_extender.questions import Questions
 from tests.extender.fakes import (
     BIND,
     FAILED,
@@ -80,7 +82,8 @@ def test_every_known_node_has_one_score_of_its_own(
 def test_scores_rise_with_totals_and_do_not_depend_on_the_call(weight_sum: int, data: st.DataObject) -> None:
     low = data.draw(st.integers(0, 100 * weight_sum))
     high = data.draw(st.integers(low, 100 * weight_sum))
-    assert translate.extender_score(low, weight_sum) <= translate.extender_score(high, weight_sum)
+    scores = translate.extender_scores(np.array([low, high]), weight_sum)
+    assert scores[0] <= scores[1]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +101,7 @@ def test_scores_rise_with_totals_and_do_not_depend_on_the_call(weight_sum: int, 
     ],
 )
 def test_score(total: int, weight_sum: int, score: int) -> None:
-    assert translate.extender_score(total, weight_sum) == score
+    assert translate.extender_scores(np.array([total]), weight_sum).tolist() == [score]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +138,9 @@ def verdicts(statuses: list[Status], indices: list[int]) -> NodeVerdicts:
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused(answer: NodeVerdicts, text: str) -> None:
-    asked = translate.question(wire.read_extender_args(question()))
+    asked = Questions().read(question())
     with pytest.raises(CallError, match=text) as caught:
-        translate.filter_result(asked, scheduling.FilterResponse(verdicts=answer))
+        translate.filtered(asked, scheduling.FilterResponse(verdicts=answer))
     assert caught.value.code is grpc.StatusCode.INTERNAL
 
 
@@ -151,26 +154,28 @@ def test_an_answer_that_does_not_fit_is_refused(answer: NodeVerdicts, text: str)
     ],
 )
 def test_scores_that_do_not_fit_are_refused(answer: dict[str, Any], text: str) -> None:
-    asked = translate.question(wire.read_extender_args(question()))
+    asked = Questions().read(question())
     with pytest.raises(CallError, match=text):
         translate.host_priorities(asked, scheduling.ScoreResponse(**answer))
 
 
 def test_verdicts_may_be_left_out_when_every_node_is_feasible() -> None:
-    asked = translate.question(wire.read_extender_args(question()))
-    assert translate.filter_result(asked, scheduling.FilterResponse()).node_names == ["a", "b", "c"]
+    asked = Questions().read(question())
+    answer = json.loads(translate.filtered(asked, scheduling.FilterResponse()).body)
+    assert answer["NodeNames"] == ["a", "b", "c"]
 
 
 def test_other_codes_are_unresolvable_and_a_missing_reason_is_replaced() -> None:
-    asked = translate.question(wire.read_extender_args(question()))
+    asked = Questions().read(question())
     statuses = [
         STATUSES[0],
         Status(code=CODE_PENDING, plugin="Gate"),
         Status(code=CODE_UNSCHEDULABLE, plugin="Q"),
     ]
-    result = translate.filter_result(asked, scheduling.FilterResponse(verdicts=verdicts(statuses, [1, 2, 0])))
-    assert result.failed_and_unresolvable_nodes == {"a": "rejected by plugin Gate, which gave no reason"}
-    assert result.failed_nodes == {"b": "rejected by plugin Q, which gave no reason"}
+    response = scheduling.FilterResponse(verdicts=verdicts(statuses, [1, 2, 0]))
+    answer = json.loads(translate.filtered(asked, response).body)
+    assert answer["FailedAndUnresolvableNodes"] == {"a": "rejected by plugin Gate, which gave no reason"}
+    assert answer["FailedNodes"] == {"b": "rejected by plugin Q, which gave no reason"}
 
 
 def test_no_survivor_is_an_empty_list_not_null() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import time
+import secrets
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -214,9 +214,8 @@ def assemble(
     """
     registry = registry_of(args, options)
     configuration = configuration_of(args, registry)
-    # Epochs of an earlier start must never validate indices of this one.
     rules = ResourceRules.of(Gates(KubeVersion.parse(args.kube_version), args.feature_gates))
-    state = State(first_epoch=time.time_ns() // 1_000_000, rules=rules)
+    state = State(first_epoch=_first_epoch(), rules=rules)
     server = api_server_of(args)
     api = KubernetesApi(server) if server else None
     election = _election(args, configuration, server, lost)
@@ -244,3 +243,12 @@ def assemble(
         feature_gates=dict(args.feature_gates or {}),
         max_concurrent_calls=args.max_concurrent_calls,
     )
+
+
+def _first_epoch() -> int:
+    """Where node epochs begin: those of another start or replica must never validate indices of this one.
+
+    A time would not do: replicas start together, and every node of a start takes an epoch. Four million of
+    them lie between two beginnings, and all stay below 2**62.
+    """
+    return secrets.randbits(40) << 22

@@ -67,6 +67,11 @@ class LocalClient:
     async def cluster_info(self, seconds: float) -> cluster_pb.GetClusterInfoResponse:
         return await self._call(self._cluster.GetClusterInfo, cluster_pb.GetClusterInfoRequest(), seconds)
 
+    async def list_nodes(
+        self, request: cluster_pb.ListNodesRequest, seconds: float
+    ) -> cluster_pb.ListNodesResponse:
+        return await self._call(self._cluster.ListNodes, request, seconds)
+
     async def close(self) -> None:
         self._threads.shutdown(wait=False)
 

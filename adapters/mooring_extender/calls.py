@@ -1,0 +1,93 @@
+"""Questions about nodes, asked of mooring by index where the indices are known.
+
+What is meant are the names. Indices are a shorthand: where they are stale or refused, the names are sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+import grpc
+
+from mooring.v1.scheduling_service_pb2 import FilterRequest, FilterResponse, ScoreRequest, ScoreResponse
+from mooring_extender.client import Client
+from mooring_extender.failures import CallError
+from mooring_extender.node_table import NodeTable
+from mooring_extender.questions import Question
+
+log = logging.getLogger(__name__)
+
+LIST_SECONDS: Final = 5.0
+
+Request = TypeVar("Request", FilterRequest, ScoreRequest)
+Response = TypeVar("Response", FilterResponse, ScoreResponse)
+Seconds = Callable[[], float]
+"""Gives how much time is left; raises CallError when there is none."""
+
+
+class NodeCalls:
+    """Makes the calls that are about nodes. For one event loop."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._table = NodeTable()
+        self._following: asyncio.Task[None] | None = None
+
+    async def filter(self, request: FilterRequest, asked: Question, seconds: Seconds) -> FilterResponse:
+        """Call Filter with `request` about the nodes of `asked`. Raises CallError."""
+        return await self._ask(self._client.filter, request, asked, seconds)
+
+    async def score(self, request: ScoreRequest, asked: Question, seconds: Seconds) -> ScoreResponse:
+        """Call Score with `request` about the nodes of `asked`. Raises CallError."""
+        return await self._ask(self._client.score, request, asked, seconds)
+
+    async def close(self) -> None:
+        """Let go of what is under way. No call follows."""
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+
+    async def _ask(
+        self,
+        method: Callable[[Request, float], Awaitable[Response]],
+        request: Request,
+        asked: Question,
+        seconds: Seconds,
+    ) -> Response:
+        by_index = self._table.selection(asked.names) if asked.items is None else None
+        if by_index is not None:
+            request.nodes.MergeFromString(by_index)
+            try:
+                return self._followed(await method(request, seconds()))
+            except CallError as error:
+                if error.code not in {grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.INVALID_ARGUMENT}:
+                    raise
+            request.ClearField("nodes")
+        _select(asked, request)
+        return self._followed(await method(request, seconds()))
+
+    def _followed(self, response: Response) -> Response:
+        """Get to know the server's nodes, behind the answer, when they are others by now."""
+        stale = response.HasField("provenance") and response.provenance.node_epoch != self._table.epoch
+        if stale and (self._following is None or self._following.done()):
+            self._following = asyncio.get_running_loop().create_task(self._follow())
+        return response
+
+    async def _follow(self) -> None:
+        try:
+            self._table.take(await self._client.list_nodes(self._table.request(), LIST_SECONDS))
+        except CallError as error:
+            log.info("mooring did not list its nodes, which are asked about by name meanwhile: %s", error)
+
+
+def _select(asked: Question, request: FilterRequest | ScoreRequest) -> None:
+    """Choose the nodes of a question, in place: passing messages to constructors copies tens of megabytes."""
+    if asked.items is None:
+        request.nodes.joined_names = asked.names.joined
+    else:
+        nodes = request.nodes.inline.nodes
+        for item in asked.items:
+            nodes.add().json = bytes(item)

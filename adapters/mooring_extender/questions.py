@@ -1,0 +1,109 @@
+"""What filter and prioritize are asked, read from their documents.
+
+kube-scheduler asks about one pod after the other. The nodes that it names are often those of a call before:
+prioritize is asked about exactly what filter has answered. Where a document ends with the very bytes of a
+list that was read or answered before, the list is not read again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from mooring_extender import wire
+from mooring_extender.names import Names
+
+# Go writes a question without node objects like this; within a string the quotes would be escaped.
+_BEFORE_NAMES: Final = b',"Nodes":null,"NodeNames":'
+_REMEMBERED: Final = 4
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One pod, at least one node.
+
+    `items` is None if nodes came by name; otherwise it holds their JSON, parallel to `names`.
+    """
+
+    pod: bytes
+    names: Names
+    items: list[Raw] | None = None
+
+
+class Questions:
+    """Reads questions. For one event loop."""
+
+    def __init__(self) -> None:
+        self._recent: deque[tuple[bytes, Names]] = deque(maxlen=_REMEMBERED)
+
+    def read(self, body: bytes) -> Question:
+        """Read the body of a filter or prioritize call.
+
+        Raises:
+            MalformedBodyError: it is no JSON object.
+            ArgumentsError: no pod, not exactly one node list, no node, or something that is no node name.
+        """
+        for end, names in self._recent:
+            if body.endswith(end):
+                pod = _pod_before(body, len(body) - len(end))
+                if pod is not None:
+                    return Question(pod, names)
+        return self._split(body) or question(wire.read_extender_args(body))
+
+    def remember(self, names: Names) -> None:
+        """Expect a question about exactly these names, spelt as in `names.array`."""
+        end = b"%s%s}" % (_BEFORE_NAMES, names.array)
+        if all(end != known for known, _ in self._recent):
+            self._recent.append((end, names))
+
+    def _split(self, body: bytes) -> Question | None:
+        """Read a body that is written as Go writes it and asks about names; None leaves it to others."""
+        at = body.find(_BEFORE_NAMES)
+        if at < 0 or not body.endswith(b"}"):
+            return None
+        array = body[at + len(_BEFORE_NAMES) : -1]
+        try:
+            listed = wire.read_names(array)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        pod = _pod_before(body, at)
+        if pod is None or not listed:
+            return None
+        names = Names(listed, wire.joined_names(listed, "NodeNames[{}]"), array)
+        self.remember(names)
+        return Question(pod, names)
+
+
+def question(args: wire.ExtenderArgs) -> Question:
+    """Check what filter or prioritize was asked.
+
+    Raises:
+        ArgumentsError: no pod, not exactly one node list, no node, or something that is no node name.
+    """
+    pod, nodes = wire.pod(args.pod), wire.present(args.nodes)
+    if (nodes is None) == (args.node_names is None):
+        which = "both are" if nodes else "none is"
+        raise wire.ArgumentsError(f"exactly one of Nodes and NodeNames must be set, {which}")
+    if args.node_names is not None:
+        given, items, field = args.node_names, None, "NodeNames[{}]"
+    else:
+        objects = wire.read_node_objects(args.nodes)
+        given, items, field = objects.names, objects.items, "Nodes.items[{}].metadata.name"
+    if not given:
+        raise wire.ArgumentsError("the node list is empty: there is nothing to decide")
+    joined = wire.joined_names(given, field)
+    listed = [name for name in given if name is not None]
+    return Question(pod, Names(listed, joined, msgspec.json.encode(listed)), items)
+
+
+def _pod_before(body: bytes, end: int) -> bytes | None:
+    """The pod of a document that begins with body[:end] and has no other field there; None if it is not so.
+
+    With the document's end in its place a valid object stays one, because something stands before it.
+    """
+    try:
+        return wire.pod(wire.read_pod_alone(body[:end] + b"}").pod)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, wire.ArgumentsError):
+        return None
