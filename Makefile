@@ -17,7 +17,7 @@ RUNS ?= 5
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e conformance bench bench-cluster soak format stubs lock build clean
+.PHONY: help run test check e2e conformance bench bench-cluster bench-peers soak format stubs lock build clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -54,8 +54,11 @@ bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and m
 	$(BIN)/python -m tests.bench $(ARGS)
 
 bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside kube-scheduler, on NODES nodes with PODS pods, RUNS times (needs Go)
-	$(BIN)/python tests/e2e/build.py
+	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-scheduler
 	$(BIN)/python -m tests.bench.live --nodes $(NODES) --pods $(PODS) --runs $(RUNS)
+
+bench-peers: $(VENV)/dev.stamp ## mooring beside kube-scheduler: decisions in process, and as an extender of a real one (needs Go)
+	$(BIN)/python -m tests.bench.peers $(ARGS)
 
 soak: $(VENV)/dev.stamp ## Break bindings, watches, leases and reservations for MINUTES with fresh seeds, going on from a ledger
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)

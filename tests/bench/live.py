@@ -9,7 +9,6 @@ the first and the last binding, by the audit log. Scheduler, API server and etcd
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import tempfile
 import time
@@ -20,9 +19,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
+from tests.bench.report import FOLDER, publish
+from tests.bench.steps import steps
+from tests.bench.workload import Sample, figures
 from tests.e2e import objects
 from tests.e2e.api import Api
 from tests.e2e.control_plane import ControlPlane
@@ -59,20 +58,18 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", choices=SCHEDULERS, help="measure one of the two")
     arguments = parser.parse_args()
-    console = Console()
-    rates: dict[str, list[float]] = {}
-    for run in range(arguments.runs):
-        for name in SCHEDULERS if not arguments.only else [arguments.only]:
-            rate = measure(SCHEDULERS[name], arguments.nodes, arguments.pods)
-            rates.setdefault(name, []).append(rate)
-            console.print(f"run {run + 1}, {name}: {rate:.1f} pods/s")
-    table = Table(
-        "scheduler", "nodes", "pods", "runs", "least", "median", "most", title="pods bound per second"
-    )
-    for name, found in rates.items():
-        shown = [f"{value:.1f}" for value in (min(found), statistics.median(found), max(found))]
-        table.add_row(name, str(arguments.nodes), str(arguments.pods), str(len(found)), *shown)
-    console.print(table)
+    names = [arguments.only] if arguments.only else list(SCHEDULERS)
+    samples: dict[str, list[Sample]] = {name: [] for name in names}
+    with steps(arguments.runs * len(names)) as bar:
+        for _ in range(arguments.runs):
+            for name in names:
+                bar.doing(name)
+                rate = measure(SCHEDULERS[name], arguments.nodes, arguments.pods)
+                samples[name].append({"pods/s": rate})
+                bar.done()
+    group = f"{arguments.nodes}Nodes{arguments.pods}Pods"
+    found = [figure for name in names for figure in figures(f"{group}/{name}", samples[name], {}, {})]
+    publish("Pods bound per second by whole schedulers", found, FOLDER / "cluster")
     return 0
 
 

@@ -24,7 +24,7 @@ from tests.bench.workload import Figure
 FOLDER = Path(__file__).parents[2] / ".cache" / "bench"
 """Where reports go unless told otherwise; git ignores it."""
 
-WIDE = 160
+WIDE = 200
 """Columns of the table where no terminal limits it."""
 
 
@@ -95,8 +95,10 @@ def _show(title: str, about: dict[str, Any], figures: Sequence[Figure]) -> None:
     console.print(_machine(about), highlight=False, markup=False)
     for grid in grids(figures):
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for at, name in enumerate(grid.header):
-            table.add_column(name, justify="right" if at else "left", overflow="fold")
+        longest = max(len(row[0]) for row in grid.rows)
+        table.add_column(grid.header[0], overflow="fold", min_width=min(longest, console.width // 3))
+        for name in grid.header[1:]:
+            table.add_column(name, justify="right", overflow="fold")
         for row in grid.rows:
             table.add_row(*row)
         console.print()

@@ -1,0 +1,104 @@
+"""The same pods on the same cluster, decided by mooring and by kube-scheduler's own code, a process each.
+
+A decision is finding a node and counting the pod there; nothing is queued, nothing is bound.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from mooring.testing.builders import Manifest
+from tests.bench.cluster import own_request
+from tests.bench.families import FAMILIES, Family
+from tests.bench.peers.needs import DECIDE
+from tests.bench.scheduler_perf import WARM_UP, Cluster
+from tests.bench.shapes import pod
+from tests.bench.workload import Repeat, Sample, Workload, timed
+
+EVERY_NODE, SAMPLED = 100, 0
+"""percentageOfNodesToScore: all, and kube-scheduler's own choice."""
+
+BASIC = FAMILIES[0]
+EACH_ITS_OWN = Family("SchedulingBasic", lambda number: pod("own", requests=own_request(number))(number))
+"""Pods that are like no other: nothing that was kept of an earlier one helps."""
+
+
+def workloads(sizes: Sequence[int], pods: int) -> list[Workload]:
+    """SchedulingBasic at every size, and all other workloads of scheduler_perf at the largest."""
+    largest = max(sizes)
+    cases = [(f"{BASIC.name}/{nodes}Nodes", BASIC, nodes) for nodes in sizes]
+    cases.append((f"{EACH_ITS_OWN.name}/{largest}Nodes/EachItsOwn", EACH_ITS_OWN, largest))
+    others = (family for family in FAMILIES if family is not BASIC and not family.preempts)
+    cases += [(f"{family.name}/{largest}Nodes", family, largest) for family in others]
+    return [
+        Workload(f"decisions/{name}", partial(_prepare, family, nodes, pods)) for name, family, nodes in cases
+    ]
+
+
+def _prepare(family: Family, nodes: int, count: int, running: ExitStack) -> Repeat:
+    deciders = {
+        "every node": Decider(running, EVERY_NODE),
+        "sampled": Decider(running, SAMPLED),
+    }
+    mooring = Cluster(family, nodes)
+    numbers = itertools.count()
+    objects = family.objects(nodes)
+    for decider in deciders.values():
+        decider.decide(objects, [])
+
+    def repeat(pods: int) -> Sample:
+        manifests = [family.pod(number) for number in itertools.islice(numbers, pods)]
+        beside = [item for manifest in manifests for item in family.with_pod(manifest)]
+        rates = {name: pods / decider.decide(beside, manifests) for name, decider in deciders.items()}
+        decoded = mooring.next_pods(pods)
+        return _compared(pods / timed(lambda: mooring.decide(decoded)), rates)
+
+    repeat(WARM_UP)
+    return lambda: repeat(count)
+
+
+def _compared(mooring: float, peers: dict[str, float]) -> Sample:
+    return {
+        "mooring /s": mooring,
+        **{f"kube-scheduler /s, {name}": rate for name, rate in peers.items()},
+        **{f"times {name}": mooring / rate for name, rate in peers.items()},
+    }
+
+
+class Decider:
+    """kube-scheduler's code in a Go process of its own, which ends with ``running``."""
+
+    def __init__(self, running: ExitStack, percentage: int) -> None:
+        command = [str(DECIDE), f"-percentage={percentage}"]
+        pipe = subprocess.PIPE
+        self._process = running.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))
+
+    def decide(self, objects: Iterable[Manifest], pods: Iterable[Manifest]) -> float:
+        """Make ``objects`` known, place ``pods`` in turn; the seconds that placing them took.
+
+        Raises:
+            RuntimeError: The process ended; it has said why on standard error.
+        """
+        question = {"objects": list(map(_identified, objects)), "pods": list(map(_identified, pods))}
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"{DECIDE} ended with {self._process.wait()}")
+        seconds: float = json.loads(answer)["seconds"]
+        return seconds
+
+
+def _identified(manifest: Manifest) -> dict[str, Any]:
+    """With a UID, which kube-scheduler's cache asks for; the API server gives one to every object."""
+    metadata = manifest["metadata"]
+    uid = f"{manifest['kind']}/{metadata.get('namespace', '')}/{metadata['name']}"
+    return {**manifest, "metadata": {"uid": uid, **metadata}}

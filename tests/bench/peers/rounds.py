@@ -1,0 +1,134 @@
+"""One round: all contestants bind the same pods in turn, on one control plane with the same nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from mooring.testing.builders import pod_manifest
+from tests.bench.cluster import POD_ASKS, node_manifests
+from tests.bench.live import create
+from tests.bench.peers.contestants import Running, Start
+from tests.bench.workload import Sample
+from tests.e2e.control_plane import ControlPlane
+from tests.e2e.process import Process, wait_until
+
+LONGEST_SECONDS = 900.0
+
+TICKS = os.sysconf("SC_CLK_TCK")
+_ALGORITHM = re.compile(
+    r"^(?:scheduler|mooring)_scheduling_algorithm_duration_seconds_(sum|count)\S* (\S+)$", re.MULTILINE
+)
+
+
+@contextmanager
+def cluster(nodes: int) -> Iterator[ControlPlane]:
+    """A control plane with so many of scheduler_perf's default nodes and no pods."""
+    with tempfile.TemporaryDirectory(prefix="mooring-peers-") as folder, ControlPlane(Path(folder)) as plane:
+        create(plane.api, node_manifests(nodes))
+        yield plane
+
+
+def bind(plane: ControlPlane, start: Start, pods: int) -> tuple[Sample, Sample]:
+    """Let one contestant bind ``pods`` pods, all there before its scheduler starts; they are gone afterwards.
+
+    Returns:
+        Its rate, between the first and the last binding by the API server's audit log, and the mean of its
+        decisions; and the milliseconds of CPU per pod of each program.
+    """
+    create(plane.api, (pod_manifest(f"pod-{number:05}", requests=POD_ASKS) for number in range(pods)))
+    with ExitStack() as running:
+        bindings = Bindings(plane.directory / "audit.log")
+        contestant = start(running, plane)
+        programs = {
+            "scheduler": (contestant.scheduler,),
+            "extender": contestant.extender,
+            "API server": (plane.process("kube-apiserver"),),
+            "etcd": (plane.process("etcd"),),
+        }
+        # What starting costs is not counted, nor are the pods that were bound before readiness was seen.
+        early, before = bindings.count(), _cpu_milliseconds(programs)
+        wait_until(partial(_all_bound, contestant, bindings, pods), f"{pods} bindings", LONGEST_SECONDS)
+        after = _cpu_milliseconds(programs)
+        times = sorted(bindings.times)
+        deciding = algorithm_seconds(contestant.metrics())
+    plane.api.call("DELETE", "/api/v1/namespaces/default/pods?gracePeriodSeconds=0")
+    wait_until(lambda: not plane.api.pods(), "the pods to be gone")
+    rate = {"pods/s": (pods - 1) / (times[-1] - times[0]), "decision ms": deciding * 1e3}
+    return rate, {f"{name} ms/pod": (after[name] - before[name]) / (pods - early) for name in programs}
+
+
+def _all_bound(contestant: Running, bindings: Bindings, pods: int) -> bool:
+    for process in (contestant.scheduler, *contestant.extender):
+        process.check_alive()
+    return bindings.count() >= pods
+
+
+def against(rates: Mapping[str, Sample], others: Sequence[str]) -> dict[str, Sample]:
+    """Each contestant's rate of one round, also in percent of those of ``others`` that took part."""
+    return {
+        name: {
+            **rate,
+            **{
+                f"% of {base}": 100 * rate["pods/s"] / rates[base]["pods/s"]
+                for base in others
+                if base in rates
+            },
+        }
+        for name, rate in rates.items()
+    }
+
+
+def algorithm_seconds(page: str) -> float:
+    """The mean of scheduling_algorithm_duration on a metrics page: finding a node, extenders included.
+
+    Raises:
+        ValueError: The page has none.
+    """
+    found = {kind: float(value) for kind, value in _ALGORITHM.findall(page)}
+    if not found.get("count"):
+        raise ValueError("scheduling_algorithm_duration_seconds has counted nothing")
+    return found["sum"] / found["count"]
+
+
+class Bindings:
+    """The accepted bindings that the audit log has got since this was made."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._read = log.stat().st_size
+        self.times: list[float] = []
+
+    def count(self) -> int:
+        """Read on; how many there are now."""
+        with self._log.open("rb") as log:
+            log.seek(self._read)
+            new = log.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read += len(whole)
+        for event in map(json.loads, whole.splitlines()):
+            if event["responseStatus"]["code"] == 201:
+                self.times.append(datetime.fromisoformat(event["stageTimestamp"]).timestamp())
+        return len(self.times)
+
+
+def _cpu_milliseconds(programs: Mapping[str, Sequence[Process]]) -> dict[str, float]:
+    """What the processes of each have used so far, in user and system mode."""
+    return {
+        name: 1e3 * sum(_cpu_ticks(process.pid) for process in processes) / TICKS
+        for name, processes in programs.items()
+    }
+
+
+def _cpu_ticks(pid: int) -> int:
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    # The name in brackets may have blanks.
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return int(fields[11]) + int(fields[12])

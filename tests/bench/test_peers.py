@@ -1,0 +1,69 @@
+"""What bench-peers makes of logs, metrics pages and rates; what it needs is said by name."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.bench.peers.__main__ import BASES, TARGETS, main
+from tests.bench.peers.contestants import contestants
+from tests.bench.peers.rounds import Bindings, against, algorithm_seconds
+
+PAGE = """\
+# TYPE {prefix}_scheduling_algorithm_duration_seconds histogram
+{prefix}_scheduling_algorithm_duration_seconds_bucket{{le="+Inf"}} 4
+{prefix}_scheduling_algorithm_duration_seconds_sum 0.5
+{prefix}_scheduling_algorithm_duration_seconds_count 4
+{prefix}_scheduling_attempt_duration_seconds_count 9
+"""
+
+
+@pytest.mark.parametrize("prefix", ["scheduler", "mooring"])
+def test_the_mean_decision_is_the_sum_through_the_count(prefix: str) -> None:
+    assert algorithm_seconds(PAGE.format(prefix=prefix)) == 0.125
+
+
+def test_a_page_without_decisions_is_an_error() -> None:
+    with pytest.raises(ValueError, match="has counted nothing"):
+        algorithm_seconds("scheduler_scheduling_algorithm_duration_seconds_count 0\n")
+
+
+def test_rates_are_compared_within_the_round_with_those_that_took_part() -> None:
+    found = against({"Echo": {"pods/s": 200.0}, "Mooring": {"pods/s": 150.0}}, ["KubeScheduler", "Echo"])
+    assert found == {
+        "Echo": {"pods/s": 200.0, "% of Echo": 100.0},
+        "Mooring": {"pods/s": 150.0, "% of Echo": 75.0},
+    }
+
+
+def test_only_new_whole_lines_about_accepted_bindings_count(tmp_path: Path) -> None:
+    log = tmp_path / "audit.log"
+    log.write_text(_audited(201, 1))
+    bindings = Bindings(log)
+    half = _audited(201, 4)
+    with log.open("a") as file:
+        file.write(_audited(201, 2) + _audited(409, 3) + half[:20])
+    assert bindings.count() == 1
+    with log.open("a") as file:
+        file.write(half[20:])
+    assert bindings.count() == 2
+    assert bindings.times[1] - bindings.times[0] == 2.0
+
+
+def _audited(code: int, second: int) -> str:
+    stamp = f"2026-01-01T00:00:{second:02}.000000Z"
+    return json.dumps({"responseStatus": {"code": code}, "stageTimestamp": stamp}) + "\n"
+
+
+@pytest.mark.parametrize("tool", ["go", "openssl"])
+def test_a_missing_tool_is_said_by_name(
+    tool: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None if name == tool else f"/bin/{name}")
+    assert main(["--part", "cluster"]) == 1
+    assert capsys.readouterr().err.startswith(f"bench-peers: `{tool}` is not in PATH; needed is ")
+
+
+def test_everybody_is_compared_with_contestants_that_exist() -> None:
+    assert set(BASES) < set(contestants())
+    assert sorted(TARGETS) == [500, 1000, 5000]
