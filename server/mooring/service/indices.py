@@ -19,7 +19,9 @@ def index_rows(table: NodeTable, message: pb.NodeIndices, limit: int) -> Int32s:
     """
     indices = np.array(message.indices, np.int64)
     rows = _checked(table, message.node_epoch, indices, limit, "nodes.indices")
-    if len(np.unique(rows)) != len(rows):
+    selected = np.zeros(table.capacity, np.bool_)
+    selected[rows] = True
+    if np.count_nonzero(selected) != len(rows):
         _, first = np.unique(rows, return_index=True)
         again = int(np.setdiff1d(np.arange(len(rows)), first)[0])
         raise InvalidArgumentError.at(f"nodes.indices.indices[{again}]", f"{rows[again]} is given twice")
