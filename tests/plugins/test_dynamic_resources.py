@@ -265,8 +265,8 @@ def test_an_allocated_claim_stays_where_it_is(status: Manifest, expected: Mappin
         ),
         pytest.param(
             pod_with("c"),
-            [GPU, claim("c", exactly(selectors=where("device.driver.matches(1)")))],
-            REFUSED.format("the selector 'device.driver.matches(1)' of request r0 (the function 'matches')"),
+            [GPU, claim("c", exactly(selectors=where("device.driver.format(1)")))],
+            REFUSED.format("the selector 'device.driver.format(1)' of request r0 (the function 'format')"),
             id="selector",
         ),
         pytest.param(
@@ -505,6 +505,17 @@ MEMORY = f'device.capacity["{DRIVER}"].memory'
         pytest.param("[0, 1].all(n, 1 / n == 2)", False, id="all hides an error"),
         pytest.param("'aZÄ[1'.lowerAscii() == 'azÄ[1'", True, id="lower case"),
         pytest.param("'Azä{1'.upperAscii() == 'AZä{1'", True, id="upper case"),
+        pytest.param("device.attributes.exists_one(d, d.startsWith('example'))", True, id="one of the keys"),
+        pytest.param(
+            "[1, 2, 3].map(n, n > 1, n * n).filter(n, n != 4).size() == 1", True, id="map and filter"
+        ),
+        pytest.param(
+            "[1].exists(n, cel.bind(m, n, [2].exists(n, m == 1)))", True, id="a bound value keeps its names"
+        ),
+        pytest.param(r"device.driver.split('.').join('-').matches(r'^\w+-\w+-com$')", True, id="texts"),
+        pytest.param("'aXbX'.replace('X', '', 1).substring(1).indexOf('X') == 1", True, id="parts of texts"),
+        pytest.param("' a\\t'.trim() + 'ab'.charAt(2) == 'a'", True, id="white space"),
+        pytest.param("''.split('').size() == 0 && 'abc'.split('', 2).join('-') == 'a-bc'", True, id="split"),
         pytest.param(f"{OWN}.on", True, id="an attribute alone"),
         pytest.param(f"has({OWN}.gone)", False, id="has"),
         pytest.param('has(device.attributes["gone"].gone)', False, id="has in a domain that is missing"),
@@ -543,6 +554,10 @@ def test_expressions(expression: str, expected: bool) -> None:
         pytest.param(f"{VERSION} == 'x'", id="a version beside a string"),
         pytest.param(f"{VERSION} in ['x']", id="a version in a list"),
         pytest.param("semver('1.0') == semver('1.0.0')", id="no version"),
+        pytest.param("[0, 1].exists_one(n, 1 / n == 1)", id="exists_one hides no error"),
+        pytest.param("[0, 1].filter(n, 1 / n == 1).size() == 1", id="filter hides no error"),
+        pytest.param("'ab'.substring(1, 3) == 'b'", id="outside a text"),
+        pytest.param(f"{OWN}.index.matches('7')", id="a pattern on a number"),
     ],
 )
 def test_expressions_that_fail_on_a_device(expression: str) -> None:
@@ -559,13 +574,14 @@ def test_expressions_that_fail_on_a_device(expression: str) -> None:
         "device.name == 'x'",
         "device.driver == 1",
         "device.driver == 'x' &&",
-        "device.driver.matches('x')",
-        "device.attributes.exists(d, true)",
+        "device.driver.matches(device.driver)",
+        "device.driver.matches('(x')",
+        "device.driver.exists(d, true)",
+        "[1].all(a, [1].all(b, [1].all(c, true)))",
         "device.driver in []",
         "device.driver in ['x', 1]",
         "1.5 > 1.0",
         "1u == 1u",
-        "r'x' == 'x'",
         "'''x''' == 'x'",
         "'\\u0041' == 'A'",
         "9223372036854775808 > 0",

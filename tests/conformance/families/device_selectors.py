@@ -7,6 +7,9 @@ from collections.abc import Callable
 from tests.conformance.families.device_pools import DOMAIN, DRIVERS, ROOMS
 from tests.conformance.families.draft import Draft
 
+MACROS = ["exists", "all", "exists_one"]
+PATTERNS = ["100$", "^(a|h)", "(?i)t4", "[0-9]{3}", "^r[12]$", "^$", "x|y"]
+
 
 def condition(draft: Draft, depth: int = 0) -> str:
     """An expression of type bool; ``depth`` is how many others it is part of."""
@@ -74,7 +77,7 @@ def _test(draft: Draft, value: str) -> str:
                 f"{value} % 2 == {number}",
                 f"{value} * 2 - 1 {sign} {number}",
                 f"-{value} / 2 {sign} {number}",
-                f"[0, 2, 5].{rng.choice(['exists', 'all'])}(n, {value} / n {sign} {number})",
+                f"[0, 2, 5].{rng.choice(MACROS)}(n, {value} / n {sign} {number})",
                 f"{value} + {value} {sign} {number}",
             ]
         )
@@ -93,6 +96,13 @@ def _test(draft: Draft, value: str) -> str:
             f'["{text}", "T4"].{rng.choice(["exists", "all"])}(m, {value} != m)',
             f'["{text}"].exists(m, {value}.startsWith(m) || m == "T4")',
             f'{value}.upperAscii().startsWith("{text[0].upper()}")',
+            f"{value}.matches('{rng.choice(PATTERNS)}')",
+            f"{value}.lowerAscii().matches(r'^.*{text}.*$')",
+            f'{value}.split("{rng.choice("10r")}").{rng.choice(MACROS)}(part, part == "{text[0]}")',
+            f'{value}.split("0").filter(part, part != "").map(part, size(part)).exists(n, n > 1)',
+            f'{value}.replace("{text[0]}", "").trim() + {value}.substring(1) != "{text}"',
+            f'{value}.indexOf("0") > {value}.lastIndexOf("{text[0]}")',
+            f'{value}.charAt(2) == {value}.split("").join()',
         ]
     )
 
@@ -111,6 +121,10 @@ def _plain(draft: Draft) -> str:
             f'"{DOMAIN}" in device.attributes',
             "true",
             f"{capacity}.{name}.compareTo({room}) >= 0",
+            f"{_domain(draft)}.{rng.choice(MACROS)}(key, key.startsWith('{rng.choice('mihfn')}'))",
+            f"device.attributes.{rng.choice(MACROS)}(key, '{rng.choice(['numa', 'model'])}' in device"
+            ".attributes[key])",
+            f"size({capacity}) == {rng.choice([0, 1])}",
             f"{name!r} in {capacity} && {capacity}.{name}.isLessThan({room})",
             f"has({capacity}.{name}) && {capacity}.{name} == {room}",
             f"{capacity}.?{name}.orValue(quantity('0')).isGreaterThan({room})",

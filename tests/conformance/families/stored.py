@@ -16,7 +16,7 @@ def fill_in(draft: Draft) -> None:
         metadata["generation"] = 1
         metadata.setdefault("annotations", {})["example.com/note"] = 'with "quotes", ü and \n a line'
         if draft.chance(0.5):
-            fields = {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}}
+            fields: Manifest = {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}}
             metadata["managedFields"] = [
                 {
                     "manager": "kubectl",
@@ -129,12 +129,12 @@ OF_CONTAINERS = ["ports", "resources", "restartPolicy", "env"]
 ABSENT: dict[str, dict[str, list[str]]] = {
     "Node": {
         "spec": ["taints", "unschedulable", "podCIDRs"],
-        "status": ["allocatable", "capacity", "images", "declaredFeatures", "conditions"],
+        "status": ["allocatable", "capacity", "images", "conditions"],
     },
     "Pod": {
         "spec": [
             *("affinity", "initContainers", "nodeName", "nodeSelector", "overhead", "preemptionPolicy"),
-            *("priority", "resourceClaims", "resources", "schedulingGates", "schedulingGroup", "tolerations"),
+            *("priority", "resourceClaims", "resources", "schedulingGates", "tolerations"),
             *("topologySpreadConstraints", "volumes", "hostNetwork", "hostUsers"),
         ],
         "status": ["conditions", "nominatedNodeName", "phase", "startTime", "containerStatuses"],

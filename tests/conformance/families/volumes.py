@@ -103,7 +103,7 @@ def node_volume_limits(draft: Draft) -> None:
         for _ in range(draft.rng.choice([1, 1, 2, 3])):
             _attach(draft, pod, shared[pod["metadata"]["namespace"]])
     for name in draft.some(DRIVERS, 0, 2):
-        old = draft.version < "1.35" or draft.chance(0.3)
+        old = draft.version < "1.36" or draft.chance(0.3)
         spec = {} if old else {"preventPodSchedulingIfMissing": draft.chance(0.5)}
         add(draft, _driver(name, spec))
     for number, held in enumerate([item for item in draft.objects if item["kind"] == "PersistentVolume"]):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mooring.plugins.dynamic_resources.cel import texts
 from mooring.plugins.dynamic_resources.cel.values import Amount, EvaluationError, Semver
 
 ANY = "any"
@@ -58,8 +59,6 @@ def _overloads(result: str, apply: Callable[..., Any], *signatures: str) -> tupl
     return tuple(Overload(tuple(signature.split()), result, apply) for signature in signatures)
 
 
-_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
-_UPPER = {lower: upper for upper, lower in _LOWER.items()}
 _ORDERED = ("int int", "string string", "bool bool")
 _COMPARED = ("quantity quantity", "semver semver")
 
@@ -86,7 +85,7 @@ FUNCTIONS: Mapping[str, tuple[Overload, ...]] = {
     "isQuantity": _overloads("bool", lambda text: _parses(Amount.parse, text), "string"),
     "semver": _overloads("semver", Semver.parse, "string"),
     "isSemver": _overloads("bool", lambda text: _parses(Semver.parse, text), "string"),
-    "size": _overloads("int", len, "string", "list"),
+    "size": _overloads("int", len, "string", "list", "map"),
 }
 """Functions that are called by their name."""
 
@@ -99,9 +98,17 @@ METHODS: Mapping[str, tuple[Overload, ...]] = {
     "patch": _overloads("int", lambda version: _in_range(version.patch), "semver"),
     "startsWith": _overloads("bool", lambda text, start: text.startswith(start), "string string"),
     "endsWith": _overloads("bool", lambda text, end: text.endswith(end), "string string"),
-    "lowerAscii": _overloads("string", lambda text: text.translate(_LOWER), "string"),
-    "upperAscii": _overloads("string", lambda text: text.translate(_UPPER), "string"),
+    "lowerAscii": _overloads("string", texts.lower_ascii, "string"),
+    "upperAscii": _overloads("string", texts.upper_ascii, "string"),
+    "trim": _overloads("string", texts.trim, "string"),
+    "split": _overloads("list of string", texts.split, "string string", "string string int"),
+    "join": _overloads("string", texts.join, "list", "list string"),
+    "replace": _overloads("string", texts.replace, "string string string", "string string string int"),
+    "charAt": _overloads("string", texts.character_at, "string int"),
+    "indexOf": _overloads("int", str.find, "string string"),
+    "lastIndexOf": _overloads("int", str.rfind, "string string"),
+    "substring": _overloads("string", texts.substring, "string int", "string int int"),
     "contains": _overloads("bool", lambda text, part: part in text, "string string"),
-    "size": _overloads("int", len, "string", "list"),
+    "size": _overloads("int", len, "string", "list", "map"),
 }
 """Functions that are called on a value, which is their first argument."""

@@ -14,6 +14,7 @@ _TOKEN = re.compile(
     r"""\s*(?:
     (?P<int>0x[0-9a-fA-F]+|\d+)(?![\w.])
   | (?P<string>"(?:[^"\\\n]|\\["'\\nrt])*"|'(?:[^'\\\n]|\\["'\\nrt])*')(?!["'])
+  | (?P<raw>[rR](?:"[^"\n]*"|'[^'\n]*'))(?!["'])
   | (?P<name>[A-Za-z_]\w*)(?!["'])
   | (?P<sign>&&|\|\||[=!<>]=|\[\?|\.\?|[-+*/%<>!?:()\[\].,])
 )""",
@@ -25,8 +26,8 @@ _LEVELS = ({"||"}, {"&&"}, _RELATIONS, {"+", "-"}, {"*", "/", "%"})
 _RESERVED = {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop"}
 _RESERVED |= {"namespace", "null", "package", "return", "var", "void", "while"}
 _MAX_DEPTH = 40
-_QUANTIFIERS = {"exists": ("_||_", False), "all": ("_&&_", True)}
-_MAX_ITEMS = 16
+_MACROS = {"all", "exists", "exists_one", "filter", "map"}
+_MAX_LOOPS = 2
 
 
 class UnsupportedExpressionError(ValueError):
@@ -115,7 +116,7 @@ class _Parser:
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self._tokens = tokens
         self._at = 0
-        self._depth = 0
+        self._depth = self._loops = 0
 
     def expression(self) -> Node:
         self._depth += 1
@@ -156,8 +157,11 @@ class _Parser:
             if self._take("."):
                 name = self.expect("name")
                 if self._take("("):
-                    call = Call(name, (operand, *self._arguments(")")), method=True)
-                    operand = _quantified(call) if name in _QUANTIFIERS else call
+                    self._loops += name in _MACROS
+                    if self._loops > _MAX_LOOPS:
+                        raise UnsupportedExpressionError(f"macros nested deeper than {_MAX_LOOPS}")
+                    operand = Call(name, (operand, *self._arguments(")")), method=True)
+                    self._loops -= name in _MACROS
                 else:
                     operand = Entry(operand, Literal(name), selected=True, optional=False)
             elif self._take(".?"):
@@ -182,13 +186,15 @@ class _Parser:
         if self._take("["):
             return Items(self._arguments("]"))
         kind, text = self._tokens[self._at]
-        if kind not in ("int", "string", "name"):
+        if kind not in ("int", "string", "raw", "name"):
             raise UnsupportedExpressionError(f"{text!r} where a value should be")
         self._next()
         if kind == "int":
             return _integer(int(text, 16) if "x" in text else int(text))
         if kind == "string":
             return Literal(re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text[1:-1]))
+        if kind == "raw":
+            return Literal(text[2:-1])
         if text in ("true", "false"):
             return Literal(text == "true")
         return Call(text, self._arguments(")")) if self._take("(") else Name(text)
@@ -214,25 +220,6 @@ class _Parser:
     def _next(self) -> str:
         self._at += 1
         return self._tokens[self._at - 1][1]
-
-
-def _quantified(call: Call) -> Node:
-    """``[a, b].exists(name, condition)`` as the condition of a or that of b; ``all`` with "and"."""
-    items, *rest = call.arguments
-    values = (
-        [item.value for item in items.items if isinstance(item, Literal)] if isinstance(items, Items) else []
-    )
-    if len(set(map(type, values))) != 1 or not isinstance(items, Items) or len(values) < len(items.items):
-        raise UnsupportedExpressionError(f"{call.function}() of other than a constant list of one type")
-    if len(rest) != 2 or not isinstance(rest[0], Name) or len(values) > _MAX_ITEMS:
-        raise UnsupportedExpressionError(
-            f"{call.function}() of more than {_MAX_ITEMS} items or without a name"
-        )
-    sign, start = _QUANTIFIERS[call.function]
-    joined: Node = Literal(start)
-    for item in items.items:
-        joined = Call(sign, (joined, Call("bind", (Name("cel"), rest[0], item, rest[1]), method=True)))
-    return joined
 
 
 def _integer(value: int) -> Literal:

@@ -138,3 +138,14 @@ def one_of(item: Value, items: Value) -> bool:
     if isinstance(item, Semver):
         raise EvaluationError("a version in a list")
     return any(type(item) is type(other) and item == other for other in items)
+
+
+def condition(value: Value) -> bool:
+    """The value of what must be a bool.
+
+    Raises:
+        EvaluationError: It is none.
+    """
+    if not isinstance(value, bool):
+        raise EvaluationError(f"no such overload: a condition of type {kind_of(value)}")
+    return value

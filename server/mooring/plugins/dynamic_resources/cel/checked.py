@@ -1,0 +1,71 @@
+"""What checking gives: the type that a part of an expression has, and how its value is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mooring.plugins.dynamic_resources.cel.functions import ANY
+from mooring.plugins.dynamic_resources.cel.syntax import Node
+
+SCALARS = frozenset({"bool", "int", "string", "quantity", "semver", ANY})
+"""The types of values that have no parts."""
+
+DOMAINS = {"attribute domains": "attributes", "capacity domains": "capacities"}
+"""The types of maps by domain, with those of their entries."""
+
+ENTRIES = {"attributes": ANY, "capacities": "quantity"}
+"""The types of maps by name, with those of their entries."""
+
+OPTIONAL = "optional "
+"""What the type of a value that may be missing begins with."""
+
+MISSING = object()
+"""The value of what is missing."""
+
+LIST = "list of "
+"""What the type of a list begins with."""
+
+Scope = Mapping[object, Any]
+"""Values by name: the device, and what comprehensions name."""
+
+Run = Callable[[Scope], Any]
+"""Gives a value; raises EvaluationError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A part of an expression.
+
+    Attributes:
+        kind: The type that it has.
+        run: How to get its value.
+    """
+
+    kind: str
+    run: Run
+
+
+Names = Mapping[str, Checked]
+"""What names stand for."""
+
+Check = Callable[[Node, Names], Checked]
+"""Checks a part of an expression, which may use the names; raises UnsupportedExpressionError."""
+
+Form = Callable[[tuple[Node, ...], Names, Check], Checked]
+"""A function or macro that checks its arguments itself."""
+
+
+def element_kind(kind: str) -> str | None:
+    """The type of what a loop over a value of type ``kind`` gives: items, or keys; None for other types."""
+    if kind in DOMAINS or kind in ENTRIES:
+        return "string"
+    return kind.removeprefix(LIST) if kind.startswith(LIST) else None
+
+
+def family(kind: str) -> str:
+    """``kind`` without what it is made of: "list" of all lists, "map" of all maps."""
+    if kind in DOMAINS or kind in ENTRIES:
+        return "map"
+    return "list" if kind.startswith(LIST) else kind
