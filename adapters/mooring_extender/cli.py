@@ -41,6 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"--listen {host}:{port} is not a loopback address: give --tls-cert-file and"
             " --tls-private-key-file, or say --insecure-listen true"
         )
+    if not args.tls_cert_file and (args.tls_private_key_file or args.client_ca_file):
+        parser.error(
+            "--tls-private-key-file and --client-ca-file need --tls-cert-file: without it all is plain"
+        )
     if args.allow_client and not args.client_ca_file:
         parser.error("--allow-client needs --client-ca-file: without it no client has a name")
     try:
@@ -67,7 +71,7 @@ def _server(args: argparse.Namespace, host: str, port: int) -> ExtenderServer:
         # Faults are told now, not when the first call comes.
         channel_credentials(trusted)
     app = ExtenderApp(partial(GrpcClient, args.server, trusted), options)
-    tls = server_context(shown) if args.tls_cert_file and shown else None
+    tls = server_context(shown) if shown else None
     return ExtenderServer(app, host, port, tls, args.drain_delay)
 
 

@@ -64,6 +64,19 @@ def web(folder: Path) -> Path:
         pytest.param(
             ["serve", "--tls-cert-file", "c"], "--tls-cert-file: is given together with", id="half of TLS"
         ),
+        pytest.param(
+            ["serve", "--tls-client-ca-file", "a"], "as --tls-client-ca-file needs", id="authority alone"
+        ),
+        pytest.param(
+            ["serve", "--extender-listen", "127.0.0.1:0", "--extender-tls-private-key-file", "k"],
+            "--extender-tls-cert-file: is given together with",
+            id="half of the extender's TLS",
+        ),
+        pytest.param(
+            ["serve", "--extender-listen", "127.0.0.1:0", "--extender-client-ca-file", "a"],
+            "as --extender-client-ca-file needs",
+            id="authority of the extender alone",
+        ),
         pytest.param(["serve", "--kubeconfig", "none"], "kubeconfig: none can't be used", id="kubeconfig"),
         pytest.param(["serve", "--in-cluster"], "in-cluster: ", id="outside a cluster"),
         pytest.param(

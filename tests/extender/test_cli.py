@@ -105,6 +105,8 @@ def test_unusable_certificate_exits_with_1(tmp_path: Path, capsys: pytest.Captur
         pytest.param(["--insecure-listen", "maybe"], "neither true nor false", id="boolean"),
         pytest.param(["--listen", "0.0.0.0:0"], "is not a loopback address", id="not-loopback"),
         pytest.param(["--listen", "node.example:0"], "is not a loopback address", id="name-not-loopback"),
+        pytest.param(["--tls-private-key-file", "k"], "need --tls-cert-file", id="key-alone"),
+        pytest.param(["--client-ca-file", "a"], "need --tls-cert-file", id="authority-alone"),
         pytest.param(["--prof", "x"], "unrecognized arguments", id="abbreviated"),
         pytest.param(["x"], "unrecognized arguments", id="positional"),
     ],

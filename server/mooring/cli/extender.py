@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mooring.cli.flags import Flags, above_zero
+from mooring.cli.flags import Flags, above_zero, certificate_files
 from mooring.service.listen import ListenError, is_local, split
 from mooring.service.offer import Servicers
 
 if TYPE_CHECKING:
-    import ssl
-
     from mooring_extender.server import ExtenderServer
 
 
@@ -31,6 +28,7 @@ def extender_server(args: argparse.Namespace, servicers: Servicers) -> ExtenderS
     """The adapter in this process, its port taken.
 
     Raises:
+        InvalidArgumentError: The certificate or its key is missing.
         ListenError: The address is taken, can be reached by others and nobody said so, or a file of its
             certificate can't be used.
     """
@@ -38,10 +36,14 @@ def extender_server(args: argparse.Namespace, servicers: Servicers) -> ExtenderS
     from mooring_extender.app import ExtenderApp, Options
     from mooring_extender.server import ExtenderServer
     from mooring_extender.server import ListenError as TakenError
+    from mooring_extender.tls import TlsFiles, server_context
 
+    files = certificate_files(
+        args, "extender-tls-cert-file", "extender-tls-private-key-file", "extender-client-ca-file"
+    )
     address = args.extender_listen
     host, port = split(address)
-    if not (args.insecure_listen or args.extender_tls_cert_file or is_local(address)):
+    if not (args.insecure_listen or files or is_local(address)):
         raise ListenError(
             f"{address} can be reached from other machines: give --extender-tls-cert-file and "
             "--extender-tls-private-key-file, or allow plain HTTP with --insecure-listen"
@@ -54,7 +56,7 @@ def extender_server(args: argparse.Namespace, servicers: Servicers) -> ExtenderS
     )
     try:
         app = ExtenderApp(lambda: LocalClient(servicers), options)
-        return ExtenderServer(app, host, port, _tls(args))
+        return ExtenderServer(app, host, port, server_context(TlsFiles(*files)) if files else None)
     except (TakenError, OSError) as error:
         raise ListenError(str(error)) from None
 
@@ -65,13 +67,3 @@ def _binders(args: argparse.Namespace) -> frozenset[str] | None:
     if is_local(args.extender_listen) and not (allowed and args.extender_client_ca_file):
         return None
     return allowed
-
-
-def _tls(args: argparse.Namespace) -> ssl.SSLContext | None:
-    from mooring_extender.tls import TlsFiles, server_context
-
-    if not args.extender_tls_cert_file:
-        return None
-    names = ("extender_tls_cert_file", "extender_tls_private_key_file", "extender_client_ca_file")
-    certificate, key, authority = (Path(path) if (path := getattr(args, name)) else None for name in names)
-    return server_context(TlsFiles(certificate, key, authority))

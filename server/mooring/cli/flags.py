@@ -6,9 +6,11 @@ import argparse
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from mooring.framework import KubeVersion
+from mooring.framework.errors import InvalidArgumentError
 
 ENVIRONMENT_PREFIX = "MOORING_"
 
@@ -169,6 +171,26 @@ def kube_version(text: str) -> str:
         return str(KubeVersion.parse(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def certificate_files(
+    args: argparse.Namespace, certificate: str, key: str, authority: str
+) -> tuple[Path, Path, Path | None] | None:
+    """The files of a listener's certificate, of its key and of the authority of its clients, by their flags.
+
+    Returns:
+        None for plain text: none of the three is given.
+
+    Raises:
+        InvalidArgumentError: The certificate or the key is missing.
+    """
+    given = [getattr(args, flag.replace("-", "_")) for flag in (certificate, key, authority)]
+    if not any(given):
+        return None
+    if not (given[0] and given[1]):
+        other = f", as --{authority} needs" if given[2] else ""
+        raise InvalidArgumentError.at(f"--{certificate}", f"is given together with --{key}, or not{other}")
+    return Path(given[0]), Path(given[1]), Path(given[2]) if given[2] else None
 
 
 def add_verbosity(flags: Flags) -> None:

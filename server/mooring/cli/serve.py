@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import threading
 from contextlib import ExitStack
-from pathlib import Path
 
 from mooring.cli.assembly import assemble
 from mooring.cli.extender import add_extender, extender_server
-from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, positive, seconds
+from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, certificate_files, positive, seconds
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
 from mooring.cli.signals import stop_signal
@@ -74,10 +73,10 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     commit_slots = Slots(COMMIT_SLOTS, MOST_OPEN_COMMITS)
     servicers = Servicers.of(assembly.backend(slots, commit_slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
+    extender = extender_server(args, servicers) if args.extender_listen else None
     server = build(
         servicers.services(), _options(args), metrics=metrics, slots=slots, ready=assembly.not_ready
     )
-    extender = extender_server(args, servicers) if args.extender_listen else None
     with ExitStack() as running:
         running.callback(commit_slots.stop)
         assembly.start(running)
@@ -96,11 +95,12 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
 
 def _options(args: argparse.Namespace) -> Options:
+    files = certificate_files(args, "tls-cert-file", "tls-private-key-file", "tls-client-ca-file")
     return Options(
         listen=args.listen,
         health_listen=args.health_listen,
         metrics_listen=args.metrics_listen,
-        tls=_tls(args),
+        tls=TlsFiles(*files) if files else None,
         insecure_listen=args.insecure_listen,
         allow_clients=_allowed(args),
         reflection=args.reflection,
@@ -122,23 +122,6 @@ def _allowed(args: argparse.Namespace) -> frozenset[str]:
             "--allow-client", "needs --tls-client-ca-file: without it no client has a name"
         )
     return frozenset(args.allow_client) if args.tls_client_ca_file else frozenset()
-
-
-def _tls(args: argparse.Namespace) -> TlsFiles | None:
-    """The certificate's files; None for plain text.
-
-    Raises:
-        InvalidArgumentError: One of them is missing.
-    """
-    names = ("tls_cert_file", "tls_private_key_file", "tls_client_ca_file")
-    certificate, key, authority = (Path(path) if (path := getattr(args, name)) else None for name in names)
-    if certificate and key:
-        return TlsFiles(certificate, key, authority)
-    if certificate or key or authority:
-        raise InvalidArgumentError.at(
-            "--tls-cert-file", "is given together with --tls-private-key-file, or not"
-        )
-    return None
 
 
 def _ready_line(server: Server, extender: str) -> str:
