@@ -201,3 +201,19 @@ EMPTY_NODES: list[Step] = [
 @given(histories())
 def test_decisions_from_kept_evaluations_are_those_in_full(later: list[Step]) -> None:
     History().run([*EMPTY_NODES, *later])
+
+
+@settings(max_examples=50)
+@given(histories())
+def test_decisions_that_ask_no_plugin_are_the_same_or_none(later: list[Step]) -> None:
+    history = History().run(EMPTY_NODES)
+    engine = history.engine
+    for number, step in enumerate(later):
+        history.run([step])
+        for name in ("small", "spread hard"):
+            pod = make_pod("asked", metadata={"uid": f"asked-{number}"}, **TEMPLATES[name])
+            found = engine.from_kept(pod, engine.profile(), 5, None, assume=False, ask=False)
+            full = engine.decide(pod, engine.profile(), all_rows, seed=5, options=CycleOptions())
+            assert found is None or summary(found) == summary(full)
+            again = engine.decide(pod, engine.profile(), all_rows, seed=5)
+            assert summary(again) == summary(full)

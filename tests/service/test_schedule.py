@@ -1,5 +1,7 @@
 """Schedule: batches as columns, dry runs, ties and forms."""
 
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +26,8 @@ from tests.service.backends import (
     statuses_code,
     world,
 )
-from tests.service.fakes import scoring
+from tests.service.fakes import gate, scoring
+from tests.service.harness import LONG
 from tests.service.test_filter import assumed, formed, indices, inline, joined, names
 
 NODES = (make_node("a"), make_node("b"))
@@ -230,6 +233,27 @@ def test_inline_nodes_can_be_chosen() -> None:
     with world(small) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Schedule(batch(FULL, pods=columns(3), nodes=nodes))
     assert sorted(chosen(answer)) == ["", "a", "z"]
+
+
+@pytest.mark.parametrize("count", [pytest.param(1, id="one pod"), pytest.param(2, id="a batch")])
+def test_what_takes_no_plugin_waits_for_no_slot(count: int) -> None:
+    request = batch(HALF, pods=columns(count))
+    with gate() as event, world(*NODES) as w, direct(w.backend) as stubs:
+        stubs.scheduling.Schedule(request)
+        expected = stubs.scheduling.Schedule(request)
+        workers = [
+            threading.Thread(target=w.slots.run, args=(lambda _: event.wait(LONG), time.monotonic() + LONG))
+            for _ in range(9)
+        ]
+        for worker in workers:
+            worker.start()
+        answers = [stubs.scheduling.Schedule(request, timeout=LONG) for _ in range(3)]
+        late = refused(lambda: stubs.scheduling.Schedule(batch(FULL), timeout=0.3))
+        event.set()
+        for worker in workers:
+            worker.join()
+    assert answers == [expected] * 3
+    assert late.code is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 def test_nothing_in_nothing_out() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from mooring.cluster.decoding import (
@@ -26,6 +27,8 @@ from mooring.v1 import objects_pb2
 
 _SOURCE_NAME = re.compile(r"[a-z0-9-]{1,63}")
 _LONGEST_SESSION = 128
+_SMALL_POD, _KEPT_PODS = 1 << 14, 1 << 10
+"""Bytes up to which a decoded pod is kept for the next call, and how many are."""
 
 T = TypeVar("T")
 
@@ -34,12 +37,20 @@ class Decoder:
     """Implements ``mooring.service.backend.ObjectDecoder``."""
 
     def pod(self, encoding: str, data: bytes, path: str) -> Pod:
-        decode = decode_pod if encoding == "json" else decode_pod_protobuf
-        return _at(f"{path}.{encoding}", lambda: decode(data))
+        decode = _decoded_again if len(data) <= _SMALL_POD else _decoded
+        return _at(f"{path}.{encoding}", lambda: decode(encoding, data))
 
     def node(self, encoding: str, data: bytes, path: str) -> Node:
         decode = decode_node if encoding == "json" else decode_node_protobuf
         return _at(f"{path}.{encoding}", lambda: decode(data))
+
+
+def _decoded(encoding: str, data: bytes) -> Pod:
+    return decode_pod(data) if encoding == "json" else decode_pod_protobuf(data)
+
+
+_decoded_again = lru_cache(_KEPT_PODS)(_decoded)
+"""Callers send the same bytes many times: a template in each batch, a pod to Filter and then to Score."""
 
 
 class PushBridge:

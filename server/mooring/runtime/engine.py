@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mooring.framework import ClusterState, Int32s, Pod
-from mooring.framework.errors import NotFoundError, UnavailableError
+from mooring.framework.errors import UnavailableError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import Choice, chosen
 from mooring.runtime.cycle import CycleOptions, evaluate, evaluate_filters, evaluate_scores
@@ -27,8 +27,9 @@ from mooring.runtime.kept.decisions import KeptDecisions
 from mooring.runtime.kept.keeper import Keeper
 from mooring.runtime.kept.overlay import ChoiceColumns, Overlays
 from mooring.runtime.kept.ranking import OUT
+from mooring.runtime.kept.standing import ask_nobody
 from mooring.runtime.permit import PermitRoom
-from mooring.runtime.profile import Profile
+from mooring.runtime.profile import Profile, find_profile
 from mooring.runtime.progress import NullObserver, Observer, PluginCalls, Progress, Unhurried
 from mooring.runtime.tie_break import choose, mix64
 
@@ -81,21 +82,8 @@ class Engine:
         return Engine(state, self.profiles, self._observer, self.waiting)
 
     def profile(self, name: str = "", pod: Pod | None = None) -> Profile:
-        """The profile called ``name``; else the one that the pod's schedulerName names; else the only one.
-
-        Raises:
-            NotFoundError: There is none; the message lists the names.
-        """
-        wanted = name or (pod.spec.scheduler_name if pod is not None else "")
-        if wanted in self.profiles:
-            return self.profiles[wanted]
-        if not name and len(self.profiles) == 1:
-            return next(iter(self.profiles.values()))
-        known = ", ".join(self.profiles)
-        said = f"no profile {wanted!r}" if wanted else "several profiles, name one"
-        raise NotFoundError(
-            f"{said}; there are: {known}", reason="PROFILE_NOT_FOUND", profile=wanted, known=known
-        )
+        """As ``find_profile``."""
+        return find_profile(self.profiles, name, pod)
 
     def calls(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
         """The way to call plugins of ``profile`` in one decision."""
@@ -208,7 +196,7 @@ class Engine:
     ) -> Choice:
         """The node for ``pod``; nothing is changed. With ``options`` it is evaluated in full, as they say."""
         if options is None and state is None and rows is all_rows:
-            kept = self._from_kept(pod, profile, seed, progress, assume=False)
+            kept = self.from_kept(pod, profile, seed, progress, assume=False)
             if kept is not None:
                 return kept
         options = options or CycleOptions()
@@ -224,10 +212,11 @@ class Engine:
         *,
         seed: int = 0,
         progress: Progress | None = None,
+        ask: bool = True,
     ) -> ChoiceColumns | None:
-        """The nodes for pods that each see the ones before placed, as ``Overlays.decide`` says."""
+        """The nodes for pods that each see the ones before placed, see ``Overlays.decide``, ``from_kept``."""
         progress, began = progress or Unhurried(), time.perf_counter()
-        calls = partial(self.calls, progress=progress)
+        calls = partial(self.calls, progress=progress) if ask else ask_nobody
         found = self._overlays.decide(templates, indices, uids, seed, progress, calls)
         if found is not None:
             self._observer.algorithm_duration((time.perf_counter() - began) / len(uids), len(uids))
@@ -248,7 +237,7 @@ class Engine:
         self, pod: Pod, profile: Profile, rows: Rows, seed: int, progress: Progress | None
     ) -> Choice:
         if rows is all_rows:
-            kept = self._from_kept(pod, profile, seed, progress, assume=True)
+            kept = self.from_kept(pod, profile, seed, progress, assume=True)
             if kept is not None:
                 return kept
         state = self.state
@@ -270,12 +259,23 @@ class Engine:
             reason="OVERLOADED",
         )
 
-    def _from_kept(
-        self, pod: Pod, profile: Profile, seed: int, progress: Progress | None, *, assume: bool
+    def from_kept(
+        self,
+        pod: Pod,
+        profile: Profile,
+        seed: int,
+        progress: Progress | None,
+        *,
+        assume: bool,
+        ask: bool = True,
     ) -> Choice | None:
-        """The choice from a kept evaluation; None when the pod has to be evaluated in full."""
-        began = time.perf_counter()
-        choice = self._kept.decide(pod, profile, seed, partial(self.calls, profile, progress), assume=assume)
+        """The choice among all nodes from a kept evaluation, without ``ask`` one that takes no plugin's code.
+
+        Returns:
+            None when the pod has to be evaluated in full, or a plugin to be asked.
+        """
+        began, calls = time.perf_counter(), partial(self.calls, profile, progress) if ask else ask_nobody
+        choice = self._kept.decide(pod, profile, seed, calls, assume=assume)
         if choice is not None:
             if assume:
                 self._start = (self._start + choice.evaluated) % len(self.state.snapshot.nodes)

@@ -33,6 +33,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
+from mooring.framework.errors import NotFoundError
 from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.runtime.registry import Registry, RegistryError
 
@@ -108,6 +109,24 @@ class Profile:
         if not self.unsupported:
             return ()
         return (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are refused",)
+
+
+def find_profile(profiles: Mapping[str, Profile], name: str = "", pod: Pod | None = None) -> Profile:
+    """The profile called ``name``; else the one that the pod's schedulerName names; else the only one.
+
+    Raises:
+        NotFoundError: There is none; the message lists the names.
+    """
+    wanted = name or (pod.spec.scheduler_name if pod is not None else "")
+    if wanted in profiles:
+        return profiles[wanted]
+    if not name and len(profiles) == 1:
+        return next(iter(profiles.values()))
+    known = ", ".join(profiles)
+    said = f"no profile {wanted!r}" if wanted else "several profiles, name one"
+    raise NotFoundError(
+        f"{said}; there are: {known}", reason="PROFILE_NOT_FOUND", profile=wanted, known=known
+    )
 
 
 def build_profile(effective: EffectiveProfile, registry: Registry, handle: Handle) -> Profile:

@@ -17,6 +17,7 @@ from mooring.runtime.reservations import Reservation
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.commits import refuse_recreated
+from mooring.service.objects import is_placed
 from mooring.service.outcomes import OUTCOMES
 from mooring.service.schedule_answer import AnswerColumns, chosen_response
 from mooring.service.selection import Selection
@@ -46,17 +47,38 @@ class Schedule:
         self._waiting: list[tuple[int, Reservation, float]] = []
         self._closed = False
 
+    def at_once(self, progress: Progress) -> pb.ScheduleResponse | None:
+        """Decide what takes no plugin's code, and so no slot; None when ``run`` has to do it.
+
+        Raises:
+            MooringError: The request is wrong, or time is over.
+        """
+        batch = self._batch = Batch.of(self._request, self._backend)
+        if not self._plain(batch):
+            return None
+        if len(batch) > 1:
+            return self._decided(batch, progress, ask=False)
+        began = time.perf_counter()
+        pod, profile = next(batch.pods())
+        engine, seed = self._backend.engine, self._request.seed
+        choice = engine.from_kept(pod, profile, seed, progress, assume=False, ask=False)
+        if choice is None:
+            return None
+        self._take(choice, profile, began)
+        return self._response(batch)
+
     def run(self, progress: Progress) -> pb.ScheduleResponse:
         """Decide, and where asked bind, the pods in order; each sees the earlier ones placed.
 
         Raises:
             MooringError: The request is wrong, time is over, or a plugin failed in a dry run.
         """
-        batch = self._batch = Batch.of(self._request, self._backend)
+        batch = self._batch = self._batch or Batch.of(self._request, self._backend)
         if batch.mode == pb.COMMIT_MODE_DRY_RUN:
-            response = self._decided(batch, progress)
-            if response is not None:
-                return response
+            if len(batch) > 1 and self._plain(batch):
+                response = self._decided(batch, progress, ask=True)
+                if response is not None:
+                    return response
             self._dry_run(batch, progress)
         else:
             self._backend.committer.require_leader()
@@ -78,16 +100,21 @@ class Schedule:
             self._columns.add(NO_TURN)
         return self._response(batch)
 
-    def _decided(self, batch: Batch, progress: Progress) -> pb.ScheduleResponse | None:
+    def _plain(self, batch: Batch) -> bool:
+        """Whether all nodes of the live state are in question, for pods that are on none of them."""
+        selection, state = batch.selection, self._backend.engine.state
+        if not len(batch) or self._rows(selection) is not all_rows or selection.state is not None:
+            return False
+        if state.snapshot.pods.records.keys().isdisjoint(batch.uids):
+            return True
+        return not any(is_placed(state, uid) for uid in batch.uids)
+
+    def _decided(self, batch: Batch, progress: Progress, *, ask: bool) -> pb.ScheduleResponse | None:
         """Decide on top of the live state, without an object per pod; None when that can't be done."""
-        engine = self._backend.engine
-        plain = len(batch) and self._rows(batch.selection) is all_rows and batch.selection.state is None
-        # A pod that is placed must not count against itself.
-        if not plain or not engine.state.snapshot.pods.records.keys().isdisjoint(batch.uids):
-            return None
         began = time.perf_counter()
+        engine, seed = self._backend.engine, self._request.seed
         chosen = engine.decide_in_turn(
-            batch.templates, batch.indices, batch.uids, seed=self._request.seed, progress=progress
+            batch.templates, batch.indices, batch.uids, seed=seed, progress=progress, ask=ask
         )
         if chosen is None:
             return None
@@ -120,9 +147,12 @@ class Schedule:
                 raise
             if choice.node_name is not None and selection.state is not None:
                 selection.state.assume(pod, choice.node_name)
-            self._version = choice.state_version
-            self._add(choice, choice.status, choice.message)
-            self._count(_result(choice.status), profile, time.perf_counter() - began)
+            self._take(choice, profile, began)
+
+    def _take(self, choice: Choice, profile: Profile, began: float) -> None:
+        self._version = choice.state_version
+        self._add(choice, choice.status, choice.message)
+        self._count(_result(choice.status), profile, time.perf_counter() - began)
 
     def _commit(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> None:
         began = time.perf_counter()

@@ -88,7 +88,7 @@ class SchedulingServicer(SchedulingServiceServicer):
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
         call = Schedule(self._backend, request, commits.caller(context))
         if not asks_commit(request):
-            return self._run(context, call.run)
+            return self._run(context, call.run, call.at_once)
         try:
             return self._commit(context, call.run)
         except DeadlineExceededError:
@@ -115,9 +115,18 @@ class SchedulingServicer(SchedulingServiceServicer):
     def Preempt(self, request: pb.PreemptRequest, context: grpc.ServicerContext) -> pb.PreemptResponse:
         return self._run(context, lambda progress: preempt(self._backend, request, progress))
 
-    def _run(self, context: grpc.ServicerContext, work: Callable[[Progress], Response]) -> Response:
+    def _run(
+        self,
+        context: grpc.ServicerContext,
+        work: Callable[[Progress], Response],
+        at_once: Callable[[Progress], Response | None] = lambda _: None,
+    ) -> Response:
+        """What ``at_once`` gives, which calls no plugin, else what ``work`` gives in a slot."""
         self._refuse_unsynced()
-        response = self._backend.slots.run(work, time_limit(context), context.add_callback)
+        deadline = time_limit(context)
+        response = at_once(Progress(deadline))
+        if response is None:
+            response = self._backend.slots.run(work, deadline, context.add_callback)
         if stale := self._backend.stale():
             self._backend.metrics.stale_decisions.inc()
             if isinstance(response, Answer):

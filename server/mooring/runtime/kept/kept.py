@@ -14,7 +14,7 @@ from mooring.runtime.kept.lead import Lead, best
 from mooring.runtime.kept.movements import Movements
 from mooring.runtime.kept.passing import Passing
 from mooring.runtime.kept.ranking import OUT, Ranking
-from mooring.runtime.kept.standing import NotKeptError, Standing
+from mooring.runtime.kept.standing import NotKeptError, PluginsNeededError, Standing
 from mooring.runtime.progress import PluginCalls
 from mooring.runtime.tie_break import choose
 
@@ -70,6 +70,8 @@ class Kept:
                 self._take_in(changes, calls)
             if passing and self._passing is not None:
                 self._passing.follow(self.version, self._totals, calls)
+        except PluginsNeededError:
+            raise
         except BaseException:
             # Half of it may be done.
             self.version = -1
@@ -130,13 +132,15 @@ class Kept:
     def _begin(self, calls: Calls) -> None:
         """Find everything out, as if every row had changed."""
         movements = self._movements
-        self.version, self._structure = movements.version, movements.structure
+        version, structure = movements.version, movements.structure
+        self.version = -1
         if movements.generation != self._generation:
             self._generation = movements.generation
             self._amounts.forget()
         self.standing = standing = self._stand(calls)
         self._passing = Passing(self._cluster, self._pod, standing) if standing.passes else None
         self._add_up(self._amounts.of(standing.open_rows, calls()))
+        self.version, self._structure = version, structure
 
     def _add_up(self, values: Int32s) -> None:
         """Find the totals, of which ``values`` (int32[K], of the open rows) are a part."""

@@ -113,8 +113,9 @@ class Branch:
         self._base, self.ranking = base.data, Ranking(totals)
 
     def _learn(self, row: int, number: int, overlay: Overlay) -> int:
+        calls = self._calls()
         with self._kept.lock:
-            self._amounts.learn_number(number, *overlay.shown(row, number), self._calls())
+            self._amounts.learn_number(number, *overlay.shown(row, number), calls)
             self._values = self._amounts.values.data
             return self._values[number]
 

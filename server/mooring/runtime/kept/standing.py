@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,19 @@ PASSING = Part.AMOUNTS | Part.PODS | Part.FEASIBLE
 
 class NotKeptError(Exception):
     """The pod has to be evaluated in full."""
+
+
+class PluginsNeededError(NotKeptError):
+    """A plugin has to be asked, by whom nobody wants to wait."""
+
+
+def ask_nobody(*_: object) -> NoReturn:
+    """In place of the way to call plugins, for who has no slot for them.
+
+    Raises:
+        PluginsNeededError: Always.
+    """
+    raise PluginsNeededError
 
 
 @dataclass(frozen=True, slots=True)
