@@ -57,7 +57,7 @@ def _prepare(size: Size, names: int, start: Placement, running: ExitStack) -> Re
     client = running.enter_context(closing(HttpClient(start(running, size.nodes))))
     chosen = random.Random(names).sample([node_name(number) for number in range(size.nodes)], names)
     numbers = itertools.count()
-    call = partial(_one_pod, client, numbers, json.dumps(chosen, separators=(",", ":")).encode())
+    call = partial(one_pod, client, numbers, json.dumps(chosen, separators=(",", ":")).encode())
     _check(client, chosen)
     timed_for(size.seconds / 4, call)
     return lambda: _repeat(size, call)
@@ -76,7 +76,7 @@ def _body(number: int, names: bytes) -> bytes:
     return b'{"Pod":%s,"Nodes":null,"NodeNames":%s}' % (pending_json(number), names)
 
 
-def _one_pod(client: HttpClient, numbers: itertools.count[int], names: bytes) -> tuple[float, float]:
+def one_pod(client: HttpClient, numbers: itertools.count[int], names: bytes) -> tuple[float, float]:
     body = _body(next(numbers), names)
     filtering, scoring = client.request("/filter", body), client.request("/prioritize", body)
     return timed(lambda: client.exchange(filtering)), timed(lambda: client.exchange(scoring))

@@ -59,7 +59,7 @@ def _prepare_unary(size: Size, running: ExitStack) -> Repeat:
     channel = _channel(running, size)
     get_info, schedule = ClusterServiceStub(channel).GetClusterInfo, SchedulingServiceStub(channel).Schedule
     nothing = cluster.GetClusterInfoRequest()
-    request = _schedule_request(1, 0)
+    request = schedule_request(1, 0)
 
     def null() -> object:
         return get_info(nothing)
@@ -88,16 +88,16 @@ def _repeat_unary(size: Size, null: Callable[[], object], decide: Callable[[], o
 def _prepare_batch(size: Size, running: ExitStack) -> Repeat:
     schedule = SchedulingServiceStub(_channel(running, size)).Schedule
     numbers = itertools.count(step=BATCH)
-    _check(schedule(_schedule_request(BATCH, 0)), BATCH)
+    _check(schedule(schedule_request(BATCH, 0)), BATCH)
 
     def repeat() -> Sample:
-        took = timed_for(size.seconds, lambda: schedule(_schedule_request(BATCH, next(numbers))))
+        took = timed_for(size.seconds, lambda: schedule(schedule_request(BATCH, next(numbers))))
         return {"pods/s": BATCH * len(took) / sum(took), "p50 ms": percentile(took, 50) * 1e3}
 
     return repeat
 
 
-def _schedule_request(count: int, first: int) -> scheduling.ScheduleRequest:
+def schedule_request(count: int, first: int) -> scheduling.ScheduleRequest:
     names = [f"pod-{first + number}" for number in range(count)]
     return scheduling.ScheduleRequest(
         templates=[scheduling.PodTemplate(pod=_pod())],

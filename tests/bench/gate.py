@@ -1,0 +1,183 @@
+"""``make bench-gate``: what must stay so many times faster than something else in the same run.
+
+Both sides of a ratio take turns, so that a slow or busy machine slows both; no time by itself decides.
+A ratio is the median of a few repeats; one that is too low is measured again, and fails when it stays too low. The
+limits are a third of what is usual, or less: they find what has become slow for a reason, not what varies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import grpc
+
+from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.engine import all_rows
+from mooring.v1 import cluster_service_pb2 as cluster
+from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from tests.bench.cluster import node_name
+from tests.bench.extender import one_pod
+from tests.bench.families import FAMILIES
+from tests.bench.http_client import HttpClient
+from tests.bench.processes import start_server
+from tests.bench.remote import BATCH, schedule_request
+from tests.bench.report import FOLDER, publish
+from tests.bench.scheduler_perf import Cluster
+from tests.bench.steps import steps
+from tests.bench.workload import Figure, timed
+
+ATTEMPTS = 3
+"""So often a ratio is measured before it fails."""
+
+REPEATS = 5
+"""Repeats of an attempt; their median counts."""
+
+KEPT_OVER_FULL = {"SchedulingBasic": 20, "TopologySpreading": 1.5, "SchedulingPodAntiAffinity": 1.5}
+"""scheduler_perf's workloads whose decisions are compared with an evaluation in full."""
+
+Measure = Callable[[], float]
+"""The ratio, once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times faster the first thing in the name is than the second.
+
+    Attributes:
+        name: What is compared with what.
+        least: The lowest median that passes.
+        prepare: Sets up, to be undone by the stack, and gives what measures.
+    """
+
+    name: str
+    least: float
+    prepare: Callable[[ExitStack], Measure]
+
+
+def ratios(nodes: int) -> list[Ratio]:
+    """All there are, on clusters of ``nodes`` nodes."""
+    return [
+        *(
+            Ratio(f"decision/{name}/KeptOverFull", least, partial(_kept_over_full, name, nodes))
+            for name, least in KEPT_OVER_FULL.items()
+        ),
+        Ratio("grpc/BatchOverUnary", 10, partial(_batch_over_unary, nodes)),
+        Ratio("grpc/UnaryOverNull", 0.25, partial(_unary_over_null, nodes)),
+        Ratio("extender/FilterPrioritizeOverNull", 0.03, partial(_extender_over_null, nodes)),
+    ]
+
+
+def _kept_over_full(name: str, nodes: int, _running: ExitStack) -> Measure:
+    [family] = [family for family in FAMILIES if family.name == name]
+    made = Cluster(family, nodes)
+    engine, profile = made.engine, made.engine.profile()
+
+    def measure() -> float:
+        pods = made.next_pods(50)
+        full = timed(
+            lambda: [engine.decide(pod, profile, all_rows, options=CycleOptions()) for pod in pods[:5]]
+        )
+        kept = timed(lambda: made.decide(pods))
+        return (full / 5) / (kept / len(pods))
+
+    return _warm(measure)
+
+
+def _channel(running: ExitStack, nodes: int) -> grpc.Channel:
+    return running.enter_context(grpc.insecure_channel(start_server(running, nodes)["grpc"]))
+
+
+def _batch_over_unary(nodes: int, running: ExitStack) -> Measure:
+    schedule = SchedulingServiceStub(_channel(running, nodes)).Schedule
+    numbers = itertools.count(step=BATCH)
+    return _in_turn(
+        lambda: schedule(schedule_request(BATCH, next(numbers))),
+        lambda: schedule(schedule_request(1, next(numbers))),
+        worth=BATCH,
+    )
+
+
+def _unary_over_null(nodes: int, running: ExitStack) -> Measure:
+    channel = _channel(running, nodes)
+    schedule, get_info = SchedulingServiceStub(channel).Schedule, ClusterServiceStub(channel).GetClusterInfo
+    request, nothing = schedule_request(1, 0), cluster.GetClusterInfoRequest()
+    return _in_turn(lambda: schedule(request), lambda: get_info(nothing))
+
+
+def _extender_over_null(nodes: int, running: ExitStack) -> Measure:
+    url = start_server(running, nodes)["extender"]
+    client = running.enter_context(closing(HttpClient(url)))
+    names = json.dumps([node_name(number) for number in range(nodes // 10)]).encode()
+    numbers, null = itertools.count(), b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    return _in_turn(lambda: one_pod(client, numbers, names), lambda: client.exchange(null))
+
+
+def _in_turn(call: Callable[[], object], other: Callable[[], object], worth: int = 1) -> Measure:
+    """How many times faster ``call``, which does as much as ``worth`` others, is in the middle."""
+
+    def measure() -> float:
+        took = [(timed(call), timed(other)) for _ in range(50)]
+        return worth * statistics.median(b for _, b in took) / statistics.median(a for a, _ in took)
+
+    return _warm(measure)
+
+
+def _warm(measure: Measure) -> Measure:
+    """The first time also pays for what is kept from then on."""
+    measure()
+    return measure
+
+
+def judge(ratio: Ratio, advance: Callable[[], None]) -> tuple[float, ...]:
+    """The repeats of the first attempt that passes, or else of the last."""
+    with ExitStack() as running:
+        measure = ratio.prepare(running)
+        for _ in range(ATTEMPTS):
+            values = tuple(measure() for _ in range(REPEATS))
+            if statistics.median(values) >= ratio.least:
+                break
+    advance()
+    return values
+
+
+def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER / "gate") -> int:
+    """Measure all ratios and write the report.
+
+    Returns:
+        0; 1 if a ratio stayed too low.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.gate", description=__doc__, allow_abbrev=False
+    )
+    parser.add_argument("--nodes", type=int, default=5000, help="nodes of the clusters")
+    parser.add_argument("--only", metavar="NAME", default="", help="ratios with NAME in their name")
+    args = parser.parse_args(arguments)
+    chosen = [ratio for ratio in ratios(args.nodes) if args.only in ratio.name]
+    found: list[tuple[Ratio, Figure]] = []
+    with steps(len(chosen)) as bar:
+        for ratio in chosen:
+            bar.doing(ratio.name)
+            figure = Figure(f"gate/{ratio.name}", "times", judge(ratio, bar.done), f"{ratio.least:g} / -")
+            found.append((ratio, figure))
+    publish("Ratios that must hold", [figure for _, figure in found], folder)
+    low = [(ratio, figure) for ratio, figure in found if figure.median < ratio.least]
+    for ratio, figure in low:
+        print(
+            f"too low: {ratio.name} is {figure.median:.3g}, at least {ratio.least:g} is wanted",
+            file=sys.stderr,
+        )
+    return 1 if low else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
