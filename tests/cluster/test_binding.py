@@ -46,9 +46,9 @@ def stored(**fields: Any) -> dict[str, Any]:
 
 
 def binder_for(
-    fake: FakeApiServer, seconds: float = 5.0, leadership: Leadership | None = None
+    fake: FakeApiServer, seconds: float = 5.0, leadership: Leadership | None = None, **options: Any
 ) -> KubernetesBinder:
-    api = ApiServer(lambda: configuration(fake.url), ClientOptions(timeout_seconds=seconds))
+    api = ApiServer(lambda: configuration(fake.url), ClientOptions(timeout_seconds=seconds, **options))
     return KubernetesBinder(api, leadership)
 
 
@@ -228,6 +228,33 @@ def test_a_leader_whose_lease_ran_out_sends_no_binding(fake: FakeApiServer, term
         binder_for(fake, leadership=Deposed(terms)).bind(POD, "n")
     assert (raised.value.reason, raised.value.metadata["leader"]) == ("NOT_LEADER", "the-other")
     assert len(fake.history.bindings()) == sent
+    assert node_of(fake) == ""
+
+
+def test_a_leader_whose_lease_runs_out_while_a_binding_waits_for_its_turn_sends_none(
+    fake: FakeApiServer,
+) -> None:
+    fake.add(stored())
+
+    class Timed:
+        """Leads for a third of the time that a request waits for its turn."""
+
+        ends = float("inf")
+
+        def is_leader(self) -> bool:
+            return time.monotonic() < self.ends
+
+        def leader(self) -> str:
+            return "the-other"
+
+    leadership = Timed()
+    binder = binder_for(fake, leadership=leadership, qps=1 / 0.3, burst=1)
+    with pytest.raises(NotFoundError):
+        binder.bind(make_pod("unknown"), "n")
+    leadership.ends = time.monotonic() + 0.1
+    with pytest.raises(UnavailableError, match="does not lead"):
+        binder.bind(POD, "n")
+    assert len(fake.history.bindings()) == 1
     assert node_of(fake) == ""
 
 

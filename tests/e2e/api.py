@@ -4,6 +4,7 @@ import json
 import ssl
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -48,6 +49,14 @@ class Api:
         if not isinstance(answer, dict):
             raise ApiError(method, path, 200, repr(answer))
         return answer
+
+    def stream(self, path: str) -> Iterator[bytes]:
+        """The lines of an answer that goes on, until the server ends it. Raises URLError as `call`."""
+        request = urllib.request.Request(
+            self.address + path, headers={"Authorization": f"Bearer {self._token}"}
+        )
+        with self._opener.open(request, timeout=30) as response:
+            yield from response
 
     def is_ready(self) -> bool:
         """Whether the server is up and has made the namespace that pods go to."""

@@ -23,6 +23,11 @@ _AUDIT_POLICY = {
     "omitStages": ["RequestReceived"],
     "rules": [
         {"level": "Metadata", "resources": [{"group": "", "resources": ["pods/binding"]}]},
+        {
+            "level": "Metadata",
+            "verbs": ["create", "update", "patch"],
+            "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]}],
+        },
         {"level": "None"},
     ],
 }
@@ -82,7 +87,7 @@ class ControlPlane:
         return [
             (event["user"]["username"], event["objectRef"]["name"])
             for event in self.audited()
-            if event["responseStatus"]["code"] == 201
+            if event["responseStatus"]["code"] == 201 and event["objectRef"].get("subresource") == "binding"
         ]
 
     def audited(self) -> list[dict[str, Any]]:

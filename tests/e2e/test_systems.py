@@ -5,6 +5,7 @@ A process is started with its manifest's command, arguments and ConfigMaps, and 
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -20,12 +21,20 @@ from .api import Api, ApiError, Manifest
 from .applying import DEPLOY, apply, built, identity, scheduling, start, written
 from .guarded import GuardedControlPlane
 from .process import Process, free_port, wait_until
+from .witness import Witness
 
 pytestmark = pytest.mark.e2e
 
 S3 = "examples/systems/s3-underlay-ip"
 S5 = "examples/systems/s5-framework"
 NODES, IPS = 50, 10
+SCHEDULER = "blueking-ip-scheduler"
+LEASE_SECONDS = 3.0
+PACE = {
+    "--leader-elect-lease-duration": f"{LEASE_SECONDS:g}s",
+    "--leader-elect-renew-deadline": "2s",
+    "--leader-elect-retry-period": "200ms",
+}
 
 
 @pytest.fixture(scope="module")
@@ -84,15 +93,27 @@ def test_underlay_ips_are_given_once_and_given_back(
     guarded: GuardedControlPlane, underlay: Path, tmp_path: Path
 ) -> None:
     """S3: 501 pods on 500 IPs, with a restart and a kill meanwhile; the last waits until another goes."""
+    with Witness(guarded) as witness:
+        give_all_ips_with_a_restart_and_a_kill(guarded, underlay, tmp_path)
+    assert set(witness.accepted().values()) == {1}
+    assert witness.accepted().total() == NODES * IPS + 1
+    assert set(witness.most_at_once(SCHEDULER).values()) == {IPS}
+    assert witness.sent_without_lease(15.0) == witness.unexplained() == []
+    print("409s, each for a pod that was bound:", witness.conflicts())
+
+
+def give_all_ips_with_a_restart_and_a_kill(
+    guarded: GuardedControlPlane, underlay: Path, tmp_path: Path
+) -> None:
     api, before = guarded.api, len(guarded.bindings())
     (workload,) = written(f"{S3}/today.yaml")
     apply(api, [scaled(workload, NODES * IPS + 1)])
     with start("first", built(S3), tmp_path, scheduling(underlay)):
         wait_bound(api, 100)
-    second = start("second", built(S3), tmp_path, scheduling(underlay))
+    second = start("second", built(S3), tmp_path, scheduling(another_token(guarded)))
     wait_bound(api, 250)
     second.kill()
-    with start("third", built(S3), tmp_path, scheduling(underlay)):
+    with start("third", built(S3), tmp_path, scheduling(another_token(guarded))):
         full = wait_bound(api, NODES * IPS)
         assert Counter(full.values()) == {f"node-{number:02}": IPS for number in range(NODES)}
         (waiting,) = {pod["metadata"]["name"] for pod in api.pods()} - full.keys()
@@ -103,11 +124,40 @@ def test_underlay_ips_are_given_once_and_given_back(
         # The ReplicaSet makes a pod in place of the one that went: one of the two gets the IP.
         again = wait_until(lambda: ips_taken_again(api, full, gone), "the IP to be taken again")
         assert again == full[gone]
-    posted = Counter(guarded.bindings()[before:])
     user = "system:serviceaccount:mooring-system:mooring"
-    assert {who for who, _ in posted} == {user}
-    assert set(posted.values()) == {1}
-    assert len(posted) == NODES * IPS + 1
+    assert {who for who, _ in guarded.bindings()[before:]} == {user}
+
+
+def another_token(guarded: GuardedControlPlane) -> Path:
+    """The ServiceAccount's kubeconfig with a new token: by that the audit log tells instances apart."""
+    return identity(guarded, "mooring-system", "mooring")
+
+
+def test_a_stalled_leader_binds_no_more(guarded: GuardedControlPlane, underlay: Path, tmp_path: Path) -> None:
+    """S3 with two replicas: the leader is stopped in the middle, and wakes when the other has taken over."""
+    api = guarded.api
+    (workload,) = written(f"{S3}/today.yaml")
+    with Witness(guarded) as witness:
+        leader = start("leader", built(S3), tmp_path, {**scheduling(underlay), **PACE})
+        with start("standby", built(S3), tmp_path, {**scheduling(another_token(guarded)), **PACE}):
+            apply(api, [scaled(workload, NODES * IPS)])
+            wait_bound(api, 100)
+            leader.signal(signal.SIGSTOP)
+            wait_bound(api, 300)
+            leader.signal(signal.SIGCONT)
+            assert leader.wait_end() == 1, "it is started again by whoever watches over it"
+            full = wait_bound(api, NODES * IPS)
+            assert Counter(full.values()) == {f"node-{number:02}": IPS for number in range(NODES)}
+            # None of the IPs was lost on the way: all pods go, and as many come again.
+            api.call("DELETE", "/api/v1/namespaces/default/pods?gracePeriodSeconds=0")
+            wait_until(lambda: not bound(api).keys() & full.keys(), "all pods to be gone")
+            again = wait_bound(api, NODES * IPS)
+            assert Counter(again.values()) == Counter(full.values())
+    assert set(witness.accepted().values()) == {1}
+    assert witness.accepted().total() == 2 * NODES * IPS
+    assert set(witness.most_at_once(SCHEDULER).values()) == {IPS}
+    assert witness.sent_without_lease(LEASE_SECONDS) == witness.unexplained() == []
+    print("409s, each for a pod that was bound:", witness.conflicts())
 
 
 def ips_taken_again(api: Api, full: dict[str, str], gone: str) -> str | None:

@@ -117,7 +117,7 @@ class ApiServer:
             body: JSON values; None = no body.
             content_type: Of the body.
             timeout: Seconds for the whole call; None = ``options.timeout_seconds``.
-            before: Called each time before it is sent; what that raises ends the call.
+            before: Called each time right before it is sent, after any waiting; what it raises ends the call.
 
         Raises:
             UnavailableError: There was no answer; the request may have been carried out.
@@ -126,9 +126,7 @@ class ApiServer:
         data = None if body is None else msgspec.json.encode(body)
         request = Request(method, path, query or {}, data, content_type)
         while True:
-            if before is not None:
-                before()
-            response = self._answer(request, end)
+            response = self._answer(request, end, before or _nothing)
             pause = _pause(request, response)
             if pause is None or time.monotonic() + pause >= end:
                 return response
@@ -156,12 +154,15 @@ class ApiServer:
         """Close the connections that nobody uses."""
         self._connection.close()
 
-    def _answer(self, request: Request, end: float) -> Response:
+    def _answer(self, request: Request, end: float, before: Callable[[], None]) -> Response:
         self._wait_for_turn(end - time.monotonic())
+        before()
         connection = self._connection
         response = connection.exchange(request, end - time.monotonic())
         if response.status == 401:
-            response = self._reload(connection).exchange(request, end - time.monotonic())
+            renewed = self._reload(connection)
+            before()
+            response = renewed.exchange(request, end - time.monotonic())
         return response
 
     def _wait_for_turn(self, longest: float) -> None:
@@ -181,6 +182,10 @@ class ApiServer:
                 else:
                     refused.close()
             return self._connection
+
+
+def _nothing() -> None:
+    """There is nothing to be asked before a request is sent."""
 
 
 def _pause(request: Request, response: Response) -> float | None:

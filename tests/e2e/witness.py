@@ -1,0 +1,149 @@
+"""What a control plane itself says of a run: its audit log, and every change of a pod."""
+
+import json
+import threading
+import urllib.error
+from collections import Counter, defaultdict
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self
+
+from .api import Manifest
+from .control_plane import ControlPlane
+
+_PODS = "/api/v1/namespaces/default/pods"
+_CREDENTIAL = "authentication.kubernetes.io/credential-id"
+_WATCH_SECONDS = 2
+"""After so long a watch ends by itself, so that whoever reads it sees whether it is still wanted."""
+
+
+class Witness:
+    """Follows a control plane from `__enter__` to `__exit__`; the checks are for after that.
+
+    Instances are told apart by their tokens: each must have one of its own.
+    """
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._before = len(plane.audited())
+        self._audited: list[dict[str, Any]] = []
+        self._changes: list[tuple[str, Manifest]] = []
+        self._failure: Exception | None = None
+        self._stop = threading.Event()
+        self._reader = threading.Thread(target=self._follow, name="witness")
+
+    def __enter__(self) -> Self:
+        self._reader.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._reader.join()
+        self._audited = self._plane.audited()[self._before :]
+
+    def accepted(self) -> Counter[str]:
+        """How often each pod was bound."""
+        return Counter(event["objectRef"]["name"] for event in self._bindings(201))
+
+    def conflicts(self) -> int:
+        """How many bindings were refused with 409; each for a pod that had been bound before."""
+        bound: set[str] = set()
+        count = 0
+        for event in self._bindings(201, 409):
+            name, code = event["objectRef"]["name"], event["responseStatus"]["code"]
+            if code == 201:
+                bound.add(name)
+            else:
+                count += 1
+                assert name in bound, f"409 for no reason: {event}"
+        return count
+
+    def unexplained(self) -> list[str]:
+        """The bindings with any answer but yes and 409: the pod, and the answer's status."""
+        return [
+            f"{event['objectRef']['name']}: {event['responseStatus']['code']}"
+            for event in self._bindings()
+            if event["responseStatus"]["code"] not in (201, 409)
+        ]
+
+    def sent_without_lease(self, seconds: float) -> list[str]:
+        """The bindings of instances whose last renewal was longer ago than the lease lasts, or that another
+        instance had followed as holder; each with what there is to know of it.
+        """
+        late = []
+        holder, renewed = "", ""
+        for event in sorted(self._audited, key=lambda one: str(one["requestReceivedTimestamp"])):
+            instance = event["user"].get("extra", {}).get(_CREDENTIAL, [""])[0]
+            if event["objectRef"]["resource"] == "leases":
+                if event["objectRef"]["name"] == "mooring" and event["responseStatus"]["code"] < 300:
+                    holder, renewed = instance, event["requestReceivedTimestamp"]
+            elif instance != holder or _between(renewed, event["requestReceivedTimestamp"]) > seconds:
+                since = f"{_between(renewed, event['requestReceivedTimestamp']):.2f} s after the last renewal"
+                whose = "its own" if instance == holder else "another instance's"
+                code = event["responseStatus"]["code"]
+                late.append(f"{event['objectRef']['name']}: {code}, {since}, {whose}")
+        return late
+
+    def most_at_once(self, scheduler: str) -> dict[str, int]:
+        """By node, the most pods of `scheduler` that it had at any moment."""
+        assert self._failure is None, f"the history has a gap: {self._failure}"
+        on_node: dict[str, set[str]] = defaultdict(set)
+        most: Counter[str] = Counter()
+        for kind, pod in self._changes:
+            spec, uid = pod["spec"], pod["metadata"]["uid"]
+            node = spec.get("nodeName")
+            if spec["schedulerName"] != scheduler or not node:
+                continue
+            if kind == "DELETED" or pod["status"].get("phase") in ("Succeeded", "Failed"):
+                on_node[node].discard(uid)
+            else:
+                on_node[node].add(uid)
+                most[node] = max(most[node], len(on_node[node]))
+        return dict(most)
+
+    def _bindings(self, *codes: int) -> list[dict[str, Any]]:
+        """The bindings in the order in which they were answered; with these codes, if any are given."""
+        found = [event for event in self._audited if event["objectRef"].get("subresource") == "binding"]
+        found = [event for event in found if not codes or event["responseStatus"]["code"] in codes]
+        return sorted(found, key=lambda one: str(one["stageTimestamp"]))
+
+    def _follow(self) -> None:
+        try:
+            version = self._list()
+            while not self._stop.is_set():
+                version = self._watch(version)
+        except Exception as error:  # noqa: BLE001 - told by whoever asks for the history
+            self._failure = error
+
+    def _list(self) -> str:
+        answer = self._plane.api.call("GET", _PODS)
+        self._changes += [("ADDED", item) for item in answer["items"]]
+        version: str = answer["metadata"]["resourceVersion"]
+        return version
+
+    def _watch(self, version: str) -> str:
+        """Every change since `version`; returns the version of the last one.
+
+        Raises RuntimeError when some are forgotten.
+        """
+        path = f"{_PODS}?watch=1&timeoutSeconds={_WATCH_SECONDS}&resourceVersion={version}"
+        try:
+            for line in self._plane.api.stream(path):
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    raise RuntimeError(event["object"]["message"])
+                self._changes.append((event["type"], event["object"]))
+                version = event["object"]["metadata"]["resourceVersion"]
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            # It is gone on from the last change, so nothing is missing.
+            self._stop.wait(0.1)
+        return version
+
+
+def _between(earlier: str, later: str) -> float:
+    """Seconds from one audit timestamp to another; endless without the first."""
+    if not earlier:
+        return float("inf")
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
