@@ -1,8 +1,9 @@
 """``make bench-gate``: what must stay so many times faster than something else in the same run.
 
 Both sides of a ratio take turns, so that a slow or busy machine slows both; no time by itself decides.
-A ratio is the median of a few repeats; one that is too low is measured again, and fails when it stays too low. The
-limits are a third of what is usual, or less: they find what has become slow for a reason, not what varies.
+A ratio is the median of a few repeats; one that is too low is measured again, and fails when it stays too
+low. The limits are a third of what is usual, or less: they find what has become slow for a reason, not what
+varies.
 """
 
 from __future__ import annotations
