@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -27,7 +27,7 @@ def asks_commit(request: pb.ScheduleRequest) -> bool:
     return request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Batch:
     """The pods of a request in order, and the nodes to choose from.
 
@@ -51,10 +51,10 @@ class Batch:
         """How many pods there are."""
         return len(self.indices)
 
-    @cached_property
     def profiles(self) -> dict[str, Profile]:
         """Those of the pods, by name."""
-        return {profile.name: profile for _, profile in map(self.templates.__getitem__, self.indices)}
+        used = (self.templates[index][1] for index in dict.fromkeys(self.indices))
+        return {profile.name: profile for profile in used}
 
     def pods(self) -> Iterator[tuple[Pod, Profile]]:
         """Each pod with its profile."""

@@ -11,6 +11,7 @@ from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.choice import Choice
 from mooring.runtime.commit import Committed
 from mooring.runtime.engine import Rows, all_rows
+from mooring.runtime.kept.overlay import ChoiceColumns
 from mooring.runtime.placing import Placement
 from mooring.runtime.profile import Profile
 from mooring.runtime.reservations import Reservation
@@ -61,11 +62,13 @@ class Schedule:
         began = time.perf_counter()
         pod, profile = next(batch.pods())
         engine, seed = self._backend.engine, self._request.seed
+        table = engine.state.snapshot.nodes
+        epoch = table.epoch
         choice = engine.from_kept(pod, profile, seed, progress, assume=False, ask=False)
-        if choice is None:
+        if choice is None or table.epoch != epoch:
             return None
-        self._take(choice, profile, began)
-        return self._response(batch)
+        self._count("scheduled", profile, time.perf_counter() - began)
+        return chosen_response(self._backend, batch, ChoiceColumns.of(choice, epoch))
 
     def run(self, progress: Progress) -> pb.ScheduleResponse:
         """Decide, and where asked bind, the pods in order; each sees the earlier ones placed.

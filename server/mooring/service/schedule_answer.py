@@ -67,8 +67,9 @@ class AnswerColumns:
                 selection.epoch = table.epoch
             rows = rows_of(table, self.nodes)
             tie_rows = [rows_of(table, names) for names in self.ties] if include_ties else []
+        profile, warnings = _profile_and_warnings(batch)
         return pb.ScheduleResponse(
-            provenance=backend.provenance(version, selection.epoch, _profile(batch)),
+            provenance=backend.provenance(version, selection.epoch, profile),
             nodes=selection.node_list(self.nodes, rows),
             statuses=[status_message(status, message) for status, message in self.statuses],
             pod_statuses=self.pod_statuses,
@@ -78,7 +79,7 @@ class AnswerColumns:
             evaluated_counts=self.evaluated,
             feasible_counts=self.feasible,
             bind_outcomes=self.outcomes if batch.mode == pb.COMMIT_MODE_BIND else (),
-            warnings=_warnings(batch),
+            warnings=warnings,
         )
 
 
@@ -86,8 +87,9 @@ def chosen_response(backend: Backend, batch: Batch, chosen: ChoiceColumns) -> pb
     """The message when every pod has a node and nothing is committed."""
     selection = batch.selection
     selection.epoch = chosen.epoch
+    profile, warnings = _profile_and_warnings(batch)
     return pb.ScheduleResponse(
-        provenance=backend.provenance(chosen.version, chosen.epoch, _profile(batch)),
+        provenance=backend.provenance(chosen.version, chosen.epoch, profile),
         nodes=selection.node_list(chosen.names, chosen.rows),
         statuses=_SUCCESS,
         pod_statuses=[0] * len(batch),
@@ -95,18 +97,15 @@ def chosen_response(backend: Backend, batch: Batch, chosen: ChoiceColumns) -> pb
         tie_counts=chosen.tie_counts,
         evaluated_counts=chosen.evaluated,
         feasible_counts=chosen.feasible,
-        warnings=_warnings(batch),
+        warnings=warnings,
     )
 
 
 _SUCCESS = (status_message(SUCCESS),)
 
 
-def _profile(batch: Batch) -> str:
-    """The profile's name, "" when there are several."""
-    return next(iter(batch.profiles)) if len(batch.profiles) == 1 else ""
-
-
-def _warnings(batch: Batch) -> Sequence[str]:
-    profiles = batch.profiles.values()
-    return list(dict.fromkeys(warning for profile in profiles for warning in profile.warnings))
+def _profile_and_warnings(batch: Batch) -> tuple[str, Sequence[str]]:
+    """The profile's name, "" when there are several, and what the profiles warn of."""
+    profiles = batch.profiles()
+    name = next(iter(profiles)) if len(profiles) == 1 else ""
+    return name, list(dict.fromkeys(warning for one in profiles.values() for warning in one.warnings))

@@ -63,6 +63,11 @@ class Selection:
         self.nodes: pb.NodeList | None = None
         self.epoch = 0
         self._origin: tuple[int, int] | None = None
+        self._names: Sequence[str] = ()
+        if not self.everything or message.assumed_pods:
+            self._read(decoder)
+
+    def _read(self, decoder: ObjectDecoder) -> None:
         inline = self._inline_nodes(decoder)
         self._names = self._given_names(inline)
         self._check_names()

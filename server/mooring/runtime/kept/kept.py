@@ -54,6 +54,7 @@ class Kept:
         self._base: Int32s = np.zeros(0, np.int32)
         self._totals: Int32s = self._base
         self._ranking: Ranking | None = None
+        self._led = False
 
     def follow(self, calls: Calls, *, passing: bool = True) -> None:
         """Take in what changed since the last time; without ``passing`` only in what stands, and in amounts.
@@ -85,7 +86,10 @@ class Kept:
             return None
         ranking = self._ranking
         if ranking is None:
-            return best(self._totals, self._feasible, seed, uid)
+            if not self._led:
+                self._led = True
+                return best(self._totals, self._feasible, seed, uid)
+            ranking = self._ranked()
         row = ranking.leader(choose(seed, uid, ranking.ties))
         return Lead(row, ranking.top if self._feasible > 1 else 0, ranking.ties, self._feasible)
 
@@ -157,7 +161,7 @@ class Kept:
         self._feasible = len(values)
         self._totals = np.full(len(base), OUT, np.int32)
         self._totals[at] = base[at] + values
-        self._ranking = None
+        self._ranking, self._led = None, False
 
     def _ranked(self) -> Ranking:
         """The ranking, made when the totals are asked for again."""

@@ -12,6 +12,7 @@ from mooring.framework import ClusterState, Int32s, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.pod_table import PodKind
 from mooring.framework.view import NodesChangedError
+from mooring.runtime.choice import Choice
 from mooring.runtime.kept.amounts import UNKNOWN
 from mooring.runtime.kept.decisions import EVERY_NODE, only_rules_matter
 from mooring.runtime.kept.keeper import Keeper
@@ -57,6 +58,20 @@ class ChoiceColumns:
     tie_counts: list[int] = field(default_factory=list)
     feasible: list[int] = field(default_factory=list)
     evaluated: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, choice: Choice, epoch: int) -> ChoiceColumns:
+        """One choice, of a pod that has a node."""
+        return cls(
+            choice.state_version,
+            epoch,
+            [choice.node_name or ""],
+            [choice.row],
+            [choice.total],
+            [choice.tie_count],
+            [choice.feasible],
+            [choice.evaluated],
+        )
 
 
 class Branch:
