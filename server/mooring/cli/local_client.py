@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from mooring.service.errors import failure_of
 from mooring.service.offer import Servicers
@@ -16,6 +16,7 @@ from mooring_extender.failures import CallError
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
+Method: TypeAlias = Callable[[Request, Any], Response]
 
 THREADS = 32
 """Calls that may wait for a slot at once."""
@@ -50,9 +51,15 @@ class LocalClient:
         self._threads = ThreadPoolExecutor(THREADS, "extender-call")
 
     async def filter(self, request: pb.FilterRequest, seconds: float) -> pb.FilterResponse:
+        answer = self._at_once(self._scheduling.filter_at_once, request, seconds)
+        if answer is not None:
+            return answer
         return await self._call(self._scheduling.Filter, request, seconds)
 
     async def score(self, request: pb.ScoreRequest, seconds: float) -> pb.ScoreResponse:
+        answer = self._at_once(self._scheduling.score_at_once, request, seconds)
+        if answer is not None:
+            return answer
         return await self._call(self._scheduling.Score, request, seconds)
 
     async def bind(self, request: pb.BindRequest, seconds: float) -> pb.BindResponse:
@@ -75,12 +82,23 @@ class LocalClient:
     async def close(self) -> None:
         self._threads.shutdown(wait=False)
 
-    async def _call(
-        self, method: Callable[[Request, Any], Response], request: Request, seconds: float
-    ) -> Response:
+    def _at_once(
+        self, method: Method[Request, Response | None], request: Request, seconds: float
+    ) -> Response | None:
+        """What ``method`` answers in this thread, the event loop's."""
+        try:
+            return method(request, LocalContext(seconds))
+        except Exception as error:
+            raise _call_error(error) from error
+
+    async def _call(self, method: Method[Request, Response], request: Request, seconds: float) -> Response:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._threads, method, request, LocalContext(seconds))
         except Exception as error:
-            failure = failure_of(error)
-            raise CallError(failure.code, failure.text) from error
+            raise _call_error(error) from error
+
+
+def _call_error(error: Exception) -> CallError:
+    failure = failure_of(error)
+    return CallError(failure.code, failure.text)

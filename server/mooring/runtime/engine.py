@@ -14,19 +14,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from mooring.framework import ClusterState, Int32s, Pod
 from mooring.framework.errors import UnavailableError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import Choice, chosen
-from mooring.runtime.cycle import CycleOptions, evaluate, evaluate_filters, evaluate_scores
-from mooring.runtime.evaluation import Evaluation, Scores, begin
+from mooring.runtime.cycle import CycleOptions, evaluate
+from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.kept.answers import KeptAnswers, Totals
 from mooring.runtime.kept.decisions import KeptDecisions
 from mooring.runtime.kept.keeper import Keeper
 from mooring.runtime.kept.overlay import ChoiceColumns, Overlays
-from mooring.runtime.kept.ranking import OUT
 from mooring.runtime.kept.standing import ask_nobody
 from mooring.runtime.permit import PermitRoom
 from mooring.runtime.profile import Profile, find_profile
@@ -123,58 +120,16 @@ class Engine:
         fork = read.fork()
         return run(profile, fork, pod, rows(fork), calls), fork.version
 
-    def look_filters(
-        self,
-        pod: Pod,
-        profile: Profile,
-        rows: Rows,
-        *,
-        state: ClusterState | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[Evaluation, int]:
-        """``look`` with ``evaluate_filters``; where a kept answer does, only nodes that refuse are asked why.
-
-        Of such an answer codes and statuses are filled in, and what follows from them.
-        """
-        found = self._kept_totals(pod, profile, rows, progress) if state is None else None
-        if found is not None:
-            evaluation = begin(profile, self.state, pod, found.rows)
-            refused = found.totals == OUT
-            if not refused.any():
-                return evaluation, found.version
-            refusing = found.rows[refused]
-            why, version = self.look(
-                pod, profile, lambda _: refusing, progress=progress, run=evaluate_filters
-            )
-            if version == found.version and why.rejection.ok:
-                evaluation.codes[refused], evaluation.statuses = why.codes, why.statuses
-                return evaluation, version
-        return self.look(pod, profile, rows, state=state, progress=progress, run=evaluate_filters)
-
-    def look_totals(
-        self,
-        pod: Pod,
-        profile: Profile,
-        rows: Rows,
-        *,
-        state: ClusterState | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[Evaluation, int]:
-        """``look`` with ``evaluate_scores``, for who needs the totals and not the plugins' scores."""
-        if state is None and profile.has_scoring:
-            found = self._kept_totals(pod, profile, rows, progress)
-            if found is not None and (found.totals != OUT).all():
-                evaluation = begin(profile, self.state, pod, found.rows)
-                evaluation.scores = Scores((), found.totals.astype(np.int64))
-                return evaluation, found.version
-        return self.look(pod, profile, rows, state=state, progress=progress, run=evaluate_scores)
-
-    def _kept_totals(
-        self, pod: Pod, profile: Profile, rows: Rows, progress: Progress | None
+    def kept_totals(
+        self, pod: Pod, profile: Profile, rows: Rows, progress: Progress | None = None, *, ask: bool = True
     ) -> Totals | None:
-        """From a kept evaluation; None when there is none that will do, or no node in question."""
-        found = self._answers.totals(pod, profile, rows, partial(self.calls, profile, progress))
-        return found if found is not None and len(found.rows) else None
+        """What a kept evaluation says of some nodes, without ``ask`` one that takes no plugin's code.
+
+        Returns:
+            None when the pod has to be evaluated in full, or a plugin to be asked.
+        """
+        calls = partial(self.calls, profile, progress) if ask else ask_nobody
+        return self._answers.totals(pod, profile, rows, calls)
 
     def choose(self, evaluation: Evaluation, version: int, seed: int) -> Choice:
         """Pick one of the best nodes: the same evaluation, pod UID and seed give the same node."""

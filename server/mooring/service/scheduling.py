@@ -8,18 +8,16 @@ from functools import partial
 from typing import TypeVar
 
 import grpc
-import numpy as np
 
-from mooring.framework import Int64s, Pod
-from mooring.framework.args import FieldError
+from mooring.framework import Pod
 from mooring.framework.errors import (
     DeadlineExceededError,
-    InvalidArgumentError,
-    NotFoundError,
     UnavailableError,
 )
+from mooring.runtime.answering import look_filters, look_totals
 from mooring.runtime.cycle import CycleOptions, evaluate_scores
 from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.kept.standing import PluginsNeededError
 from mooring.runtime.normalizing import evaluate_normalized
 from mooring.runtime.profile import Profile
 from mooring.service import commits
@@ -28,8 +26,8 @@ from mooring.service.backend import Backend
 from mooring.service.batch import asks_commit
 from mooring.service.columns import put
 from mooring.service.explanation import explain_response
+from mooring.service.given_scores import known_only, raw_columns
 from mooring.service.interceptors import time_limit
-from mooring.service.node_names import NO_ROW
 from mooring.service.objects import status_message, subject, verdicts
 from mooring.service.preempt import preempt
 from mooring.service.schedule import Schedule
@@ -72,10 +70,24 @@ class SchedulingServicer(SchedulingServiceServicer):
         self._backend = backend
 
     def Filter(self, request: pb.FilterRequest, context: grpc.ServicerContext) -> pb.FilterResponse:
-        return self._run(context, lambda progress: self._filter(request, progress))
+        return self._run(
+            context, partial(self._filter, request), partial(self._unasked, self._filter, request)
+        )
 
     def Score(self, request: pb.ScoreRequest, context: grpc.ServicerContext) -> pb.ScoreResponse:
-        return self._run(context, lambda progress: self._score(request, progress))
+        return self._run(context, partial(self._score, request), partial(self._unasked, self._score, request))
+
+    def filter_at_once(
+        self, request: pb.FilterRequest, context: grpc.ServicerContext
+    ) -> pb.FilterResponse | None:
+        """``Filter`` for who can't wait: None where it takes the code of plugins, or a copy of the state."""
+        return self._at_once(context, partial(self._unasked, self._filter, request))
+
+    def score_at_once(
+        self, request: pb.ScoreRequest, context: grpc.ServicerContext
+    ) -> pb.ScoreResponse | None:
+        """``Score``, as ``filter_at_once``."""
+        return self._at_once(context, partial(self._unasked, self._score, request))
 
     def NormalizeScore(
         self, request: pb.NormalizeScoreRequest, context: grpc.ServicerContext
@@ -122,11 +134,32 @@ class SchedulingServicer(SchedulingServiceServicer):
         at_once: Callable[[Progress], Response | None] = lambda _: None,
     ) -> Response:
         """What ``at_once`` gives, which calls no plugin, else what ``work`` gives in a slot."""
-        self._refuse_unsynced()
-        deadline = time_limit(context)
-        response = at_once(Progress(deadline))
+        response = self._at_once(context, at_once)
         if response is None:
-            response = self._backend.slots.run(work, deadline, context.add_callback)
+            deadline = time_limit(context)
+            response = self._warned(self._backend.slots.run(work, deadline, context.add_callback))
+        return response
+
+    def _at_once(
+        self, context: grpc.ServicerContext, at_once: Callable[[Progress], Response | None]
+    ) -> Response | None:
+        self._refuse_unsynced()
+        response = at_once(Progress(time_limit(context)))
+        return response if response is None else self._warned(response)
+
+    def _unasked(
+        self, answer: Callable[..., Response], request: pb.FilterRequest | pb.ScoreRequest, progress: Progress
+    ) -> Response | None:
+        """What ``answer`` gives without asking a plugin; None where one has to be asked."""
+        if request.nodes.HasField("inline") or request.nodes.assumed_pods:
+            return None
+        try:
+            return answer(request, progress, ask=False)
+        except PluginsNeededError:
+            return None
+
+    def _warned(self, response: Response) -> Response:
+        """``response``, with a warning where the state may be behind the cluster."""
         if stale := self._backend.stale():
             self._backend.metrics.stale_decisions.inc()
             if isinstance(response, Answer):
@@ -171,9 +204,12 @@ class SchedulingServicer(SchedulingServiceServicer):
         )
         return evaluation, self._provenance(asked, version)
 
-    def _filter(self, request: pb.FilterRequest, progress: Progress) -> pb.FilterResponse:
+    def _filter(
+        self, request: pb.FilterRequest, progress: Progress, *, ask: bool = True
+    ) -> pb.FilterResponse:
         asked = self._question(request)
-        evaluation, provenance = self._look(asked, progress, self._backend.engine.look_filters)
+        look = partial(look_filters, self._backend.engine, ask=ask)
+        evaluation, provenance = self._look(asked, progress, look)
         codes, statuses = selected_verdicts(evaluation, asked.selection.rows)
         return pb.FilterResponse(
             provenance=provenance,
@@ -184,10 +220,15 @@ class SchedulingServicer(SchedulingServiceServicer):
             warnings=evaluation.warnings,
         )
 
-    def _score(self, request: pb.ScoreRequest, progress: Progress) -> pb.ScoreResponse:
+    def _score(self, request: pb.ScoreRequest, progress: Progress, *, ask: bool = True) -> pb.ScoreResponse:
         asked = self._question(request)
         engine = self._backend.engine
-        look = engine.look_totals if request.omit_plugins else partial(engine.look, run=evaluate_scores)
+        if request.omit_plugins:
+            look = partial(look_totals, engine, ask=ask)
+        elif ask:
+            look = partial(engine.look, run=evaluate_scores)
+        else:
+            raise PluginsNeededError
         evaluation, provenance = self._look(asked, progress, look)
         codes, statuses = score_verdicts(asked.selection.rows)
         columns, totals = selected_scores(evaluation, asked.selection.rows)
@@ -209,8 +250,8 @@ class SchedulingServicer(SchedulingServiceServicer):
     def _normalize(self, request: pb.NormalizeScoreRequest, progress: Progress) -> pb.NormalizeScoreResponse:
         asked = self._question(request)
         profile, selection = asked.profile, asked.selection
-        raw = _raw_columns(request, profile)
-        run = evaluate_normalized(lambda: _known_only(raw, selection))
+        raw = raw_columns(request, profile)
+        run = evaluate_normalized(lambda: known_only(raw, selection))
         evaluation, provenance = self._look(asked, progress, partial(self._backend.engine.look, run=run))
         codes, statuses = score_verdicts(selection.rows)
         columns, totals = selected_scores(evaluation, selection.rows)
@@ -245,39 +286,3 @@ class SchedulingServicer(SchedulingServiceServicer):
     def _provenance(self, asked: _Asked, version: int) -> objects_pb2.Provenance:
         selection = asked.selection
         return self._backend.provenance(selection.version(version), selection.epoch, asked.profile.name)
-
-
-def _raw_columns(request: pb.NormalizeScoreRequest, profile: Profile) -> dict[str, Int64s]:
-    """int64[M] by plugin, in the request's order."""
-    known = {enabled.name for enabled in profile.score}
-    columns: dict[str, Int64s] = {}
-    for at, column in enumerate(request.plugins):
-        if column.plugin not in known:
-            raise NotFoundError(
-                f"plugin {column.plugin!r} scores nothing in profile {profile.name!r}; "
-                "send only Score's plugins",
-                reason="PLUGIN_NOT_FOUND",
-                plugin=column.plugin,
-                profile=profile.name,
-            )
-        if column.plugin in columns:
-            raise InvalidArgumentError.at(f"plugins[{at}].plugin", f"{column.plugin!r} is given twice")
-        columns[column.plugin] = np.array(column.raw, np.int64)
-    return columns
-
-
-def _known_only(raw: dict[str, Int64s], selection: Selection) -> dict[str, Int64s]:
-    """The columns without the entries of unknown nodes.
-
-    Raises:
-        InvalidArgumentError: A column has not one score per selected node.
-    """
-    known = selection.rows != NO_ROW
-    faults = [
-        FieldError(f"plugins[{at}].raw", f"plugin {name}: {len(column)} scores for {len(known)} nodes")
-        for at, (name, column) in enumerate(raw.items())
-        if len(column) != len(known)
-    ]
-    if faults:
-        raise InvalidArgumentError(faults)
-    return {name: column[known] for name, column in raw.items()}

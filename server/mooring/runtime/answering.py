@@ -1,0 +1,76 @@
+"""Filter and Score of some nodes, from kept evaluations where they will do."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from mooring.framework import ClusterState, Pod
+from mooring.runtime.cycle import evaluate_filters, evaluate_scores
+from mooring.runtime.engine import Engine, Rows
+from mooring.runtime.evaluation import Evaluation, Scores, begin
+from mooring.runtime.kept.ranking import OUT
+from mooring.runtime.kept.standing import PluginsNeededError
+from mooring.runtime.profile import Profile
+from mooring.runtime.progress import Progress
+
+
+def look_filters(
+    engine: Engine,
+    pod: Pod,
+    profile: Profile,
+    rows: Rows,
+    *,
+    state: ClusterState | None = None,
+    progress: Progress | None = None,
+    ask: bool = True,
+) -> tuple[Evaluation, int]:
+    """``Engine.look`` with ``evaluate_filters``; where a kept answer does, only refusing nodes are asked why.
+
+    Of such an answer codes and statuses are filled in, and what follows from them.
+
+    Raises:
+        PluginsNeededError: Without ``ask``: a plugin has to be asked.
+    """
+    found = engine.kept_totals(pod, profile, rows, progress, ask=ask) if state is None else None
+    refused = np.zeros(0, np.bool_) if found is None else found.totals == OUT
+    if found is not None and len(refused) and not refused.any():
+        return begin(profile, engine.state, pod, found.rows), found.version
+    if not ask:
+        raise PluginsNeededError
+    look = partial(engine.look, pod, profile, progress=progress, run=evaluate_filters)
+    if found is not None and len(refused):
+        refusing = found.rows[refused]
+        why, version = look(lambda _: refusing)
+        if version == found.version and why.rejection.ok:
+            evaluation = begin(profile, engine.state, pod, found.rows)
+            evaluation.codes[refused], evaluation.statuses = why.codes, why.statuses
+            return evaluation, version
+    return look(rows, state=state)
+
+
+def look_totals(
+    engine: Engine,
+    pod: Pod,
+    profile: Profile,
+    rows: Rows,
+    *,
+    state: ClusterState | None = None,
+    progress: Progress | None = None,
+    ask: bool = True,
+) -> tuple[Evaluation, int]:
+    """``Engine.look`` with ``evaluate_scores``, for who needs the totals and not the plugins' scores.
+
+    Raises:
+        PluginsNeededError: Without ``ask``: a plugin has to be asked.
+    """
+    if state is None and profile.has_scoring:
+        found = engine.kept_totals(pod, profile, rows, progress, ask=ask)
+        if found is not None and len(found.rows) and (found.totals != OUT).all():
+            evaluation = begin(profile, engine.state, pod, found.rows)
+            evaluation.scores = Scores((), found.totals.astype(np.int64))
+            return evaluation, found.version
+    if not ask:
+        raise PluginsNeededError
+    return engine.look(pod, profile, rows, state=state, progress=progress, run=evaluate_scores)
