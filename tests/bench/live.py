@@ -12,8 +12,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -23,12 +22,10 @@ from tests.bench.report import FOLDER, publish
 from tests.bench.steps import steps
 from tests.bench.workload import Sample, figures
 from tests.e2e import objects
-from tests.e2e.api import Api
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.processes import MooringScheduler
 
 LONGEST_SECONDS = 600.0
-CREATORS = 8
 
 Start = Callable[[ControlPlane, Path], AbstractContextManager[Any]]
 
@@ -76,8 +73,8 @@ def main() -> int:
 def measure(start: Start, nodes: int, pods: int) -> float:
     """The rate of one run."""
     with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder)) as plane:
-        create(plane.api, [objects.node(f"node-{number:05}") for number in range(nodes)])
-        create(plane.api, map(replica, range(pods)))
+        plane.api.create_all(objects.node(f"node-{number:05}") for number in range(nodes))
+        plane.api.create_all(map(replica, range(pods)))
         with start(plane, Path(folder)):
             wait_bound(plane, pods)
         times = binding_times(plane)
@@ -89,11 +86,6 @@ def replica(number: int) -> dict[str, Any]:
     pod = objects.pod(f"pod-{number:05}")
     pod["metadata"]["labels"] = {"app": "bench"}
     return pod
-
-
-def create(api: Api, manifests: Iterable[dict[str, Any]]) -> None:
-    with ThreadPoolExecutor(CREATORS) as creators:
-        list(creators.map(api.create, manifests))
 
 
 def wait_bound(plane: ControlPlane, pods: int) -> None:

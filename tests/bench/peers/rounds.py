@@ -14,7 +14,6 @@ from pathlib import Path
 
 from mooring.testing.builders import pod_manifest
 from tests.bench.cluster import POD_ASKS, node_manifests
-from tests.bench.live import create
 from tests.bench.peers.contestants import Running, Start
 from tests.bench.workload import Sample
 from tests.e2e.control_plane import ControlPlane
@@ -32,7 +31,7 @@ _ALGORITHM = re.compile(
 def cluster(nodes: int) -> Iterator[ControlPlane]:
     """A control plane with so many of scheduler_perf's default nodes and no pods."""
     with tempfile.TemporaryDirectory(prefix="mooring-peers-") as folder, ControlPlane(Path(folder)) as plane:
-        create(plane.api, node_manifests(nodes))
+        plane.api.create_all(node_manifests(nodes))
         yield plane
 
 
@@ -43,7 +42,7 @@ def bind(plane: ControlPlane, start: Start, pods: int) -> tuple[Sample, Sample]:
         Its rate, between the first and the last binding by the API server's audit log, and the mean of its
         decisions; and the milliseconds of CPU per pod of each program.
     """
-    create(plane.api, (pod_manifest(f"pod-{number:05}", requests=POD_ASKS) for number in range(pods)))
+    plane.api.create_all(pod_manifest(f"pod-{number:05}", requests=POD_ASKS) for number in range(pods))
     with ExitStack() as running:
         bindings = Bindings(plane.directory / "audit.log")
         contestant = start(running, plane)
