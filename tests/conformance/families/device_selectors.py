@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tests.conformance.families.device_pools import DOMAIN, DRIVERS, ROOMS
 from tests.conformance.families.draft import Draft
 
+NAMES = ["numa", "model"]
 MACROS = ["exists", "all", "exists_one"]
 PATTERNS = ["100$", "^(a|h)", "(?i)t4", "[0-9]{3}", "^r[12]$", "^$", "x|y"]
 
@@ -122,8 +123,7 @@ def _plain(draft: Draft) -> str:
             "true",
             f"{capacity}.{name}.compareTo({room}) >= 0",
             f"{_domain(draft)}.{rng.choice(MACROS)}(key, key.startsWith('{rng.choice('mihfn')}'))",
-            f"device.attributes.{rng.choice(MACROS)}(key, '{rng.choice(['numa', 'model'])}' in device"
-            ".attributes[key])",
+            f"device.attributes.{rng.choice(MACROS)}(k, '{rng.choice(NAMES)}' in device.attributes[k])",
             f"size({capacity}) == {rng.choice([0, 1])}",
             f"{name!r} in {capacity} && {capacity}.{name}.isLessThan({room})",
             f"has({capacity}.{name}) && {capacity}.{name} == {room}",
