@@ -137,7 +137,7 @@ def fields_set(item: Any) -> Iterator[tuple[str, str]]:
         for entry in item:
             yield from fields_set(entry)
     elif isinstance(item, msgspec.Struct):
-        for name in msgspec.to_builtins(item):
+        for name in msgspec.to_builtins(item, enc_hook=dict):
             field = next(each for each in msgspec.structs.fields(item) if each.encode_name == name)
             yield type(item).__name__, field.name
             yield from fields_set(getattr(item, field.name))

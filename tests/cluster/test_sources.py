@@ -225,7 +225,7 @@ def test_pushing_and_reading_files_give_the_same_state(
     items = list(unique.values())
     folder = tmp_path_factory.mktemp("files")
     for index, item in enumerate(items):
-        text = msgspec.json.encode({"kind": type(item).__name__, **msgspec.to_builtins(item)})
+        text = msgspec.json.encode({"kind": type(item).__name__, **msgspec.to_builtins(item, enc_hook=dict)})
         (folder / f"{index}.json").write_bytes(text)
     from_files, pushed = State(), State()
     source = FilesSource(from_files, [folder], poll_seconds=3600)

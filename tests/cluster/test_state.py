@@ -173,3 +173,14 @@ def test_an_images_size_is_that_of_the_first_node_that_listed_it() -> None:
     assert state.snapshot.nodes.images["app:1"].size == 8
     state.apply("test", [Remove("Node", "", "b")])
     assert state.snapshot.nodes.images == {}
+
+
+def test_after_a_full_load_readers_look_at_every_row() -> None:
+    state = State(log_length=8)
+    state.replace("test", [make_node(f"node-{number}") for number in range(9)])
+    assert state.changes_since(0) is None
+    assert state.changes_since(state.version) == ()
+    before = state.version
+    state.apply("test", [Put(make_node("node-9"))])
+    assert state.changes_since(before) == [(state.snapshot.nodes.index["node-9"], None, 0)]
+    assert state.changes_since(before - 1) is None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mooring.framework.state import RowChange
 
-DEFAULT_LENGTH = 1 << 14
+DEFAULT_LENGTH = 1 << 12
 """Changes that are remembered; for a reader that is further behind it is cheaper to look at every row."""
 
 
@@ -20,7 +20,10 @@ class ChangeLog:
         self._changes: list[RowChange] = []
 
     def extend(self, changes: Sequence[RowChange]) -> None:
-        """Notes ``changes``, the next versions."""
+        """Notes ``changes``, the next versions; so many at once, as a full load brings, are all forgotten."""
+        if len(changes) > self._length:
+            self._changes.clear()
+            return
         self._changes += changes
         if len(self._changes) > 2 * self._length:
             del self._changes[: -self._length or None]

@@ -6,7 +6,7 @@ known parts is one operation of a dict, and losing one of them only costs memory
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from sys import intern
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.cluster.kinds import ClusterObject
+from mooring.cluster.node_labels import NodeLabels
 from mooring.framework.objects import (
     ContainerImage,
     Node,
@@ -52,9 +53,11 @@ def shared(item: ObjectT, check: Callable[[ClusterObject], None]) -> ObjectT:
 
 
 def _shared_node(node: Node) -> Node:
+    meta = node.metadata
+    name = _text(meta.name)
     return replace(
         node,
-        metadata=replace(_shared_metadata(node.metadata), name=_text(node.metadata.name)),
+        metadata=_shared_metadata(replace(meta, name=name), _node_labels(meta.labels, name)),
         spec=_one(node.spec),
         status=_shared_node_status(node.status),
     )
@@ -103,17 +106,23 @@ def _one(value: T, rebuilt: Callable[[T], T] | None = None) -> T:
     return new
 
 
-def _shared_metadata(meta: ObjectMeta) -> ObjectMeta:
+def _shared_metadata(meta: ObjectMeta, labels: Mapping[str, str]) -> ObjectMeta:
     return replace(
         meta,
         namespace=_text(meta.namespace),
-        labels=_one(meta.labels, _shared_texts),
+        labels=labels,
         annotations=_one(meta.annotations, _shared_texts),
         owner_references=_one(meta.owner_references),
     )
 
 
-def _shared_texts(texts: dict[str, str]) -> dict[str, str]:
+def _node_labels(labels: Mapping[str, str], name: str) -> NodeLabels:
+    named = tuple(_text(key) for key, value in labels.items() if value == name)
+    common = {key: value for key, value in labels.items() if value != name}
+    return NodeLabels(_one(common, _shared_texts), _one(named), name)
+
+
+def _shared_texts(texts: Mapping[str, str]) -> dict[str, str]:
     return {_text(key): _text(value) for key, value in texts.items()}
 
 
@@ -127,7 +136,7 @@ def _shared_template(template: Pod) -> Pod:
     common_spec = _one(replace(spec, volumes=()))
     common_status = _one(replace(status, resource_claim_statuses=(), extended_resource_claim_status=None))
     return Pod(
-        _shared_metadata(template.metadata),
+        _shared_metadata(template.metadata, _one(template.metadata.labels, _shared_texts)),
         replace(common_spec, volumes=spec.volumes) if spec.volumes else common_spec,
         common_status
         if common_status == status

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -36,7 +36,7 @@ class PodClass:
 
     key: ClassKey
     namespace: str
-    labels: dict[str, str]
+    labels: Mapping[str, str]
     terminating: bool
     counts: dict[int, int] = field(default_factory=dict)
     column: Int64s | None = None

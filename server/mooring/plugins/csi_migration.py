@@ -7,7 +7,7 @@ volume and the nodes that reach it go.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -33,7 +33,7 @@ ZONE_SEPARATOR = "__"
 _UNKNOWN = "UNSPECIFIED"
 _EBS_ID = re.compile(r"vol-[^/]*")
 
-Labels = dict[str, str]
+Labels = Mapping[str, str]
 
 
 class TranslationError(ValueError):

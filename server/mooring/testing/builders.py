@@ -126,4 +126,4 @@ def make_node(name: str = "node", **fields: Any) -> Node:
 
 def to_json(item: Object) -> bytes:
     """An object as the API server would send it."""
-    return msgspec.json.encode(item)
+    return msgspec.json.encode(item, enc_hook=dict)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from msgspec import field
 
@@ -31,7 +33,7 @@ class ObjectMeta(Object, frozen=True):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
-    labels: dict[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
