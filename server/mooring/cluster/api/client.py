@@ -117,16 +117,16 @@ class ApiServer:
             body: JSON values; None = no body.
             content_type: Of the body.
             timeout: Seconds for the whole call; None = ``options.timeout_seconds``.
-            before: Called each time right before it is sent, after any waiting; what it raises ends the call.
+            before: Called each time right before a request with a body is sent; what it raises ends the call.
 
         Raises:
             UnavailableError: There was no answer; the request may have been carried out.
         """
         end = time.monotonic() + (timeout or self.options.timeout_seconds)
         data = None if body is None else msgspec.json.encode(body)
-        request = Request(method, path, query or {}, data, content_type)
+        request = Request(method, path, query or {}, data, content_type, before)
         while True:
-            response = self._answer(request, end, before or _nothing)
+            response = self._answer(request, end)
             pause = _pause(request, response)
             if pause is None or time.monotonic() + pause >= end:
                 return response
@@ -154,15 +154,12 @@ class ApiServer:
         """Close the connections that nobody uses."""
         self._connection.close()
 
-    def _answer(self, request: Request, end: float, before: Callable[[], None]) -> Response:
+    def _answer(self, request: Request, end: float) -> Response:
         self._wait_for_turn(end - time.monotonic())
-        before()
         connection = self._connection
         response = connection.exchange(request, end - time.monotonic())
         if response.status == 401:
-            renewed = self._reload(connection)
-            before()
-            response = renewed.exchange(request, end - time.monotonic())
+            response = self._reload(connection).exchange(request, end - time.monotonic())
         return response
 
     def _wait_for_turn(self, longest: float) -> None:
@@ -182,10 +179,6 @@ class ApiServer:
                 else:
                     refused.close()
             return self._connection
-
-
-def _nothing() -> None:
-    """There is nothing to be asked before a request is sent."""
 
 
 def _pause(request: Request, response: Response) -> float | None:

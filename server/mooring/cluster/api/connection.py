@@ -6,7 +6,7 @@ Those decode a binding's answer wrongly, repeat no 429 and lose what a refusal s
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -24,6 +24,7 @@ class Request:
         query: Parameters of the URL.
         data: The body; None = none.
         content_type: Of the body.
+        before: Called right before a request with a body is sent; what it raises ends the request.
     """
 
     method: str
@@ -31,6 +32,7 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     data: bytes | None = None
     content_type: str = ""
+    before: Callable[[], None] | None = None
 
 
 class Connection:
@@ -47,9 +49,12 @@ class Connection:
     def __init__(self, configuration: Any, user_agent: str) -> None:
         from kubernetes.client.rest import RESTClientObject
 
+        from mooring.cluster.api.in_one_piece import send_in_one_piece
+
         self._configuration = configuration
         self._user_agent = user_agent
         self._pool: Any = RESTClientObject(configuration).pool_manager
+        send_in_one_piece(self._pool)
         self.address = str(configuration.host)
 
     def exchange(self, request: Request, seconds: float) -> Response:
@@ -93,6 +98,11 @@ class Connection:
     def _send(self, request: Request, connect: float, read: float) -> Any:
         from urllib3 import Timeout
 
+        from mooring.cluster.api.in_one_piece import GuardedBody
+
+        body = request.data
+        if body is not None and request.before is not None:
+            body = GuardedBody.of(body, request.before)
         headers = {"Accept": "application/json", "User-Agent": self._user_agent}
         if request.data is not None:
             headers["Content-Type"] = request.content_type
@@ -103,7 +113,7 @@ class Connection:
         return self._pool.urlopen(
             request.method,
             f"{self.address}{request.path}{query}",
-            body=request.data,
+            body=body,
             headers=headers,
             timeout=Timeout(connect=connect, read=read),
             retries=False,
