@@ -174,6 +174,9 @@ def work(url: str, point: str) -> None:
                 committer.place(pod, engine.profile(), all_rows)
             except MooringError as error:
                 print(pod.metadata.name, error.reason, flush=True)
+                if point == POINTS[-1]:
+                    # Another thread reads it: meanwhile this one would bind what is for the next points.
+                    until(lambda: not len(committer.reservations))
     until(lambda: not len(committer.reservations))
 
 

@@ -29,6 +29,9 @@ from tests.scheduler.world import World
 from tests.soak.binding import manifests
 from tests.soak.rounds import Round, Row, at_once
 
+QUIET_SECONDS = 0.5
+"""So long nothing is heard of a process that stands still."""
+
 
 def two_leaders(round_: Round) -> None:
     """The leader is stopped while another one takes the lease; it sends no binding any more."""
@@ -82,8 +85,7 @@ def stopped(round_: Round) -> None:
             wait_for(lambda: node_of(fake, "before-0"), "the first binding")
             time.sleep(dice.random() * 0.2)
             started.process.send_signal(signal.SIGSTOP)
-            # What it had sent by then is answered.
-            time.sleep(0.1)
+            wait_quiet(fake)
             stopped_at = time.monotonic()
             fake.add(*(pending(f"meanwhile-{at}") for at in range(dice.randint(1, 20))))
             time.sleep(dice.uniform(1.2, 6.0))
@@ -94,6 +96,15 @@ def stopped(round_: Round) -> None:
         assert late == [], "a binding after the lease ran out"
         round_.faults += 1
         round_.count(fake)
+
+
+def wait_quiet(fake: FakeApiServer) -> None:
+    """Until everything was taken in that had been sent, which on a busy machine takes its time."""
+    heard, since = -1, time.monotonic()
+    while time.monotonic() < since + QUIET_SECONDS:
+        if heard != (heard := len(fake.history.bindings())):
+            since = time.monotonic()
+        time.sleep(0.02)
 
 
 def lease_clock(round_: Round) -> None:
