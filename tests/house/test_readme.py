@@ -145,7 +145,16 @@ def test_the_client_is_told_a_node(server: str, tmp_path: Path) -> None:
     assert re.fullmatch(r"[a-z0-9.-]+\n", done.stdout)
 
 
+def test_a_batch_is_placed(server: str, tmp_path: Path) -> None:
+    (tmp_path / "batch.py").write_text(FILES["batch.py"])
+    done = run(sys.executable, "batch.py", server, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        f"web-{number}" for number in range(100)
+    ]
+
+
 def test_every_marked_file_is_used() -> None:
     assert sorted(FILES) == sorted(
-        [*TUTORIAL, "client.py", "my_mooring.py", "scheduler.yaml", "second-scheduler.yaml"]
+        [*TUTORIAL, "batch.py", "client.py", "my_mooring.py", "scheduler.yaml", "second-scheduler.yaml"]
     )

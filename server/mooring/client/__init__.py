@@ -1,0 +1,11 @@
+"""A client of mooring.v1: batches of pods, node indices in place of names, retries where they are safe.
+
+It shows what a client in another language does as well; it needs nothing of mooring but the contract.
+"""
+
+from mooring.client.client import Client
+from mooring.client.errors import reason_of
+from mooring.client.nodes import NodeIndex
+from mooring.client.pods import Placement, Pods
+
+__all__ = ["Client", "NodeIndex", "Placement", "Pods", "reason_of"]

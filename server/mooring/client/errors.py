@@ -1,0 +1,37 @@
+"""What a failed call says, and whether it may be sent again."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import grpc
+from google.rpc.error_details_pb2 import ErrorInfo  # type: ignore[import-untyped]  # ships no types
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ships no types
+
+STALE: Final = "NODE_EPOCH_STALE"
+"""The indices belong to nodes as they were; nothing was done."""
+
+_NOTHING_DONE: Final = frozenset({"NOT_SYNCED", "STATE_STALE", "OVERLOADED", "WORKERS_ABANDONED"})
+"""Reasons for which a server refuses a call before it begins, and that pass."""
+
+_PASSING: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED})
+_KEY: Final = "grpc-status-details-bin"
+
+
+def reason_of(error: grpc.RpcError) -> str:
+    """The reason in the error's details, a value of ``ErrorReason`` without its prefix; "" without one."""
+    trailers: Any = error.trailing_metadata()  # grpcio's types have it wrong
+    for key, value in trailers or ():
+        if key == _KEY and isinstance(value, bytes):
+            for detail in Status.FromString(value).details:
+                info = ErrorInfo()
+                if detail.Unpack(info):
+                    return str(info.reason)
+    return ""
+
+
+def may_be_sent_again(error: grpc.RpcError, *, idempotent: bool) -> bool:
+    """Whether the same call may succeed in a moment and can do no harm."""
+    if reason_of(error) in _NOTHING_DONE:
+        return True
+    return idempotent and error.code() in _PASSING

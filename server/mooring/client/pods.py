@@ -1,0 +1,70 @@
+"""Pods to place, and where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mooring.v1.objects_pb2 import KubernetesObject, PodSource
+from mooring.v1.scheduling_service_pb2 import PodColumns, PodTemplate, ScheduleRequest, ScheduleResponse
+from mooring.v1.statuses_pb2 import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Pods:
+    """Pods that are alike.
+
+    Attributes:
+        template: One of them, as the API server's JSON; sent and decoded once for all.
+        uids: Their UIDs, each another one.
+        names: Their names, one for each UID; none = the template's for all.
+    """
+
+    template: bytes
+    uids: Sequence[str]
+    names: Sequence[str] = ()
+
+
+class Placement(NamedTuple):
+    """What became of one pod.
+
+    Attributes:
+        uid: The pod's UID.
+        node: The node's name, "" = none. Without success it was chosen all the same, and the commit failed.
+        total: The node's total score.
+        status: The verdict. Its code is ``CODE_SUCCESS`` for a pod that has its node, ``CODE_PENDING`` for
+            one that there was no time for, which may be sent again.
+    """
+
+    uid: str
+    node: str
+    total: int
+    status: Status
+
+
+def fill(request: ScheduleRequest, groups: Sequence[Pods]) -> list[str]:
+    """Put the pods into ``request`` as templates and columns; their UIDs in order.
+
+    Raises:
+        ValueError: A group has names for some of its pods only.
+    """
+    uids = [uid for pods in groups for uid in pods.uids]
+    columns = PodColumns(uids=uids)
+    named = any(pods.names for pods in groups)
+    for number, pods in enumerate(groups):
+        if len(pods.names) not in ((len(pods.uids),) if named else (0,)):
+            raise ValueError(f"group {number} has {len(pods.names)} names for {len(pods.uids)} pods")
+        source = PodSource(object=KubernetesObject(json=pods.template))
+        request.templates.append(PodTemplate(pod=source))
+        columns.template_indices.extend([number] * len(pods.uids))
+        columns.names.extend(pods.names)
+    request.pods.CopyFrom(columns)
+    return uids
+
+
+def placements(uids: Sequence[str], names: Sequence[str], response: ScheduleResponse) -> Iterator[Placement]:
+    """The answer, pod by pod; ``names`` are the chosen nodes."""
+    statuses = list(response.statuses)
+    for uid, name, total, number in zip(uids, names, response.totals, response.pod_statuses, strict=True):
+        yield Placement(uid, name, total, statuses[number])
