@@ -15,7 +15,7 @@ from mooring.framework.columns import Int64s
 MAX_NODE_SCORE = 100
 MIN_NODE_SCORE = 0
 
-_MAX_EXACT = 2**53 // MAX_NODE_SCORE - 1
+MAX_EXACT = 2**53 // MAX_NODE_SCORE - 1
 """Up to here float64 divides faster and still rounds down right: a quotient of whole numbers below 2**53 that
 falls short of the next whole number does so by more than rounding makes up."""
 
@@ -52,7 +52,7 @@ class Normalizer(Enum):
 def percentage(part: Int64s, whole: Int64s | int) -> Int64s:
     """int64[K]: ``100 * part / whole`` rounded down, exact for any ``0 <= part <= whole``."""
     highest = int(part.max(initial=0))
-    if isinstance(whole, np.ndarray) and highest <= _MAX_EXACT:
+    if isinstance(whole, np.ndarray) and highest <= MAX_EXACT:
         # Turning what is not negative into whole numbers rounds down. Mixed types would take several times as
         # long.
         share = part.astype(np.float64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 
@@ -35,7 +36,6 @@ Amounts = dict[str, int]
 
 DEFAULT_AMOUNTS: Amounts = {CPU: DEFAULT_MILLI_CPU * 1_000_000, MEMORY: DEFAULT_MEMORY * 1_000_000_000}
 """What a container without these requests counts with when nodes are scored."""
-
 
 _NO_STATUS = PodStatus()
 
@@ -115,6 +115,7 @@ def is_native_resource(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
+@lru_cache
 def is_extended_resource(name: str) -> bool:
     """True for a well-formed name in somebody else's domain (``example.com/gpu``)."""
     if is_native_resource(name) or name.startswith("requests."):
@@ -122,6 +123,7 @@ def is_extended_resource(name: str) -> bool:
     return is_qualified_name(f"requests.{name}")
 
 
+@lru_cache
 def is_scalar_resource(name: str) -> bool:
     """True for resources that nodes count beside CPU, memory, ephemeral storage and pods."""
     return (

@@ -59,15 +59,7 @@ def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Ite
         non_zero: Pods without a CPU or memory request count with the defaults, as in
             ``NodeTable.non_zero_requested``.
     """
-    for position, (name, request) in enumerate(requests):
-        scalar = is_scalar_resource(name)
-        if (scalar and not request) or not (scalar or name in (CPU, MEMORY, EPHEMERAL_STORAGE)):
-            continue
-        offered = nodes.allocatable(name)
-        if non_zero and name in _NON_ZERO_ROWS:
-            used: Int64s = nodes.take(nodes.table.non_zero_requested[_NON_ZERO_ROWS[name]])
-        else:
-            used = nodes.requested(name)
+    for position, request, offered, used in listed_columns(requests, nodes, non_zero=non_zero):
         everywhere = int(offered.min(initial=1)) > 0
         most = MAX_INT64 - request
         yield ResourceUse(
@@ -77,6 +69,21 @@ def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Ite
             used=used,
             wanted=(used if int(used.max(initial=0)) <= most else np.minimum(used, most)) + request,
         )
+
+
+def listed_columns(
+    requests: Requests, nodes: NodeView, *, non_zero: bool
+) -> Iterator[tuple[int, int, Int64s, Int64s]]:
+    """The same resources: the place in the list, the pod's request, what each node offers, what pods take."""
+    for position, (name, request) in enumerate(requests):
+        scalar = is_scalar_resource(name)
+        if (scalar and not request) or not (scalar or name in (CPU, MEMORY, EPHEMERAL_STORAGE)):
+            continue
+        if non_zero and name in _NON_ZERO_ROWS:
+            used: Int64s = nodes.take(nodes.table.non_zero_requested[_NON_ZERO_ROWS[name]])
+        else:
+            used = nodes.requested(name)
+        yield position, request, nodes.allocatable(name), used
 
 
 class OfLastPod(Generic[T]):

@@ -7,10 +7,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from mooring.framework import MAX_NODE_SCORE, MIN_NODE_SCORE, Code, Int32s, Int64s, NodeView, Status
+from mooring.framework import (
+    MAX_NODE_SCORE,
+    MIN_NODE_SCORE,
+    Code,
+    Int32s,
+    Int64s,
+    NodeView,
+    ScorePlugin,
+    Status,
+)
 from mooring.runtime.evaluation import Evaluation, PluginScores, Scores
 from mooring.runtime.progress import PluginCalls, plugin_failure
 
@@ -87,14 +97,27 @@ def weigh(evaluation: Evaluation, raw: Mapping[str, Int64s], count: int, calls: 
             if scores is None:
                 continue
             scores.flags.writeable = False
-            normalized = calls.call(
-                enabled.name, _LABEL, enabled.plugin.normalize_score, evaluation.state, evaluation.pod, scores
-            )
-            normalized = _checked(enabled.name, _LABEL, normalized, count)
+            normalized = scores
+            if normalizes(enabled.plugin):
+                normalized = calls.call(
+                    enabled.name,
+                    _LABEL,
+                    enabled.plugin.normalize_score,
+                    evaluation.state,
+                    evaluation.pod,
+                    scores,
+                )
+                normalized = _checked(enabled.name, _LABEL, normalized, count)
             _check_range(enabled.name, normalized)
             plugins.append(PluginScores(enabled.name, enabled.weight, scores, normalized))
-            totals = totals + normalized * enabled.weight
+            totals += normalized if enabled.weight == 1 else normalized * enabled.weight
     return Scores(tuple(plugins), totals)
+
+
+def normalizes(plugin: ScorePlugin[Any]) -> bool:
+    """Whether the plugin has anything to do at NormalizeScore."""
+    own = type(plugin).normalize_score is not ScorePlugin.normalize_score
+    return own or plugin.normalizer is not None
 
 
 def _checked(plugin: str, point: str, scores: object, count: int) -> Int64s:
@@ -105,8 +128,8 @@ def _checked(plugin: str, point: str, scores: object, count: int) -> Int64s:
 
 
 def _check_range(plugin: str, normalized: Int64s) -> None:
-    lowest, highest = normalized.min(initial=MIN_NODE_SCORE), normalized.max(initial=MAX_NODE_SCORE)
-    if lowest < MIN_NODE_SCORE or highest > MAX_NODE_SCORE:
+    # Numbers below 0 are the highest ones when they are taken for unsigned.
+    if len(normalized) and int(normalized.view(np.uint64).max()) > MAX_NODE_SCORE:
         outside = (normalized < MIN_NODE_SCORE) | (normalized > MAX_NODE_SCORE)
         worst = int(normalized[outside][0])
         raise plugin_failure(

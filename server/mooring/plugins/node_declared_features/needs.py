@@ -18,12 +18,9 @@ def needed_features(pod: Pod) -> frozenset[str]:
     """The features that the pod's node must declare."""
     spec = pod.spec
     needed = set()
-    if any(
-        rule.action == "RestartAllContainers"
-        for container in (*spec.init_containers, *spec.containers)
-        for rule in container.restart_policy_rules
-    ):
-        needed.add(RESTART_ALL_CONTAINERS)
+    for container in (*spec.init_containers, *spec.containers):
+        if any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules):
+            needed.add(RESTART_ALL_CONTAINERS)
     if spec.host_network and spec.host_users is False:
         needed.add(USER_NAMESPACES_IN_HOST_NETWORK)
     return frozenset(needed)

@@ -22,11 +22,19 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
+from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass
 from mooring.framework.resources import ResourceRules, is_scalar_resource, pod_amounts
 from mooring.plugins.extended_resources import DevicesInstead
+from mooring.plugins.loops import FEWEST_ROWS, loop
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
-from mooring.plugins.resource_uses import OfLastPod, Requests, listed_requests, resource_uses
+from mooring.plugins.resource_uses import (
+    OfLastPod,
+    Requests,
+    listed_columns,
+    listed_requests,
+    resource_uses,
+)
 
 _IMPROVEMENT_SINCE = KubeVersion(1, 36)
 """Before, the score was the balance with the pod, however it was without."""
@@ -51,6 +59,7 @@ class NodeResourcesBalancedAllocation(
         self._rules = ResourceRules.of(handle.gates)
         self._requests = OfLastPod(self._listed)
         self._devices = DevicesInstead(handle)
+        self._improves = handle.kube_version >= _IMPROVEMENT_SINCE
 
     def sign(self, pod: Pod) -> Hashable:
         return self._requests(pod)
@@ -70,6 +79,14 @@ class NodeResourcesBalancedAllocation(
         requests: Requests = state.get(_PRE_SCORE, tuple) or self._requests(pod)
         if not any(amount for _, amount in requests):
             return np.zeros(len(nodes), np.int64)
+        if put_improvements is not None and len(nodes) >= FEWEST_ROWS and self._improves:
+            columns = [use[1:] for use in listed_columns(requests, nodes, non_zero=False)]
+            scores: Int64s = np.empty(len(nodes), np.int64)
+            if len(columns) == 2 and put_improvements(*columns[0], *columns[1], scores):
+                return scores
+        return self._scores(requests, nodes)
+
+    def _scores(self, requests: Requests, nodes: NodeView) -> Int64s:
         uses = list(resource_uses(requests, nodes, non_zero=False))
         counts = [use.counts for use in uses]
         capacities = [use.capacity.astype(np.float64) for use in uses]
@@ -78,7 +95,7 @@ class NodeResourcesBalancedAllocation(
             counts,
             len(nodes),
         )
-        if self.handle.kube_version < _IMPROVEMENT_SINCE:
+        if not self._improves:
             return with_pod
         without_pod = _balance(
             [_share(use.used, capacity) for use, capacity in zip(uses, capacities, strict=True)],
@@ -95,6 +112,35 @@ class NodeResourcesBalancedAllocation(
     def _listed(self, pod: Pod) -> Requests:
         names = (resource.name for resource in self.args.resources)
         return listed_requests(pod_amounts(pod, self._rules), names)
+
+
+@loop
+def put_improvements(
+    request: int,
+    offered: Int64s,
+    used: Int64s,
+    other_request: int,
+    other_offered: Int64s,
+    other_used: Int64s,
+    scores: Int64s,
+) -> bool:
+    """Write to ``scores`` (int64[K]) how much more even the use of two resources becomes; columns int64[K].
+
+    Returns:
+        False when a node lacks one of them, or an amount is too large; then ``scores`` are worth nothing.
+    """
+    fine = (request <= MAX_EXACT) & (other_request <= MAX_EXACT)
+    for at in range(len(scores)):
+        fine &= (offered[at] > 0) & (other_offered[at] > 0)
+        fine &= (used[at] <= MAX_EXACT) & (other_used[at] <= MAX_EXACT)
+        share = min(used[at], offered[at]) / offered[at]
+        other_share = min(other_used[at], other_offered[at]) / other_offered[at]
+        without_pod = np.int64((1 - abs(share - other_share) / 2) * 100)
+        share = min(used[at] + request, offered[at]) / offered[at]
+        other_share = min(other_used[at] + other_request, other_offered[at]) / other_offered[at]
+        with_pod = np.int64((1 - abs(share - other_share) / 2) * 100)
+        scores[at] = ((with_pod - without_pod + 50) >> 1) + 50
+    return fine
 
 
 def _share(amount: Int64s, capacity: _Shares) -> _Shares:

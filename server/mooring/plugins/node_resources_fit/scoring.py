@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView
-from mooring.framework.normalize import percentage
+from mooring.framework.normalize import MAX_EXACT, percentage
+from mooring.plugins.loops import FEWEST_ROWS, loop
 from mooring.plugins.node_resources_fit.args import (
     MAX_SHAPE_SCORE,
     ScoringStrategy,
     ScoringStrategyType,
     UtilizationShapePoint,
 )
-from mooring.plugins.resource_uses import Requests, ResourceUse, resource_uses
+from mooring.plugins.resource_uses import Requests, ResourceUse, listed_columns, resource_uses
 
 Scorer = Callable[[Requests, NodeView], Int64s]
 """int64[K]: the scores, 0..100, of the nodes for a pod with these requests."""
@@ -29,7 +32,7 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
     """The strategy as a function."""
     weights = [resource.weight for resource in strategy.resources]
     if strategy.type is ScoringStrategyType.LEAST_ALLOCATED:
-        return lambda requests, nodes: _mean(weights, requests, nodes, _free)
+        return partial(_least_allocated, weights)
     if strategy.type is ScoringStrategyType.MOST_ALLOCATED:
         return lambda requests, nodes: _mean(weights, requests, nodes, _taken)
     ratio = strategy.requested_to_capacity_ratio
@@ -56,6 +59,37 @@ def _value_at(points: Sequence[tuple[int, int]], percent: int) -> int:
             return before[1] + math.trunc(rise / (at[0] - before[0]))
         before = at
     return before[1]
+
+
+def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView) -> Int64s:
+    if add_free_shares is not None and len(nodes) >= FEWEST_ROWS:
+        total: npt.NDArray[np.float64] = np.zeros(len(nodes))
+        divisor = 0
+        for position, request, offered, used in listed_columns(requests, nodes, non_zero=True):
+            if not add_free_shares(offered, used, request, weights[position], total):
+                break
+            divisor += weights[position]
+        else:
+            total /= max(divisor, 1)
+            return total.astype(np.int64)
+    return _mean(weights, requests, nodes, _free)
+
+
+@loop
+def add_free_shares(
+    offered: Int64s, used: Int64s, request: int, weight: int, total: npt.NDArray[np.float64]
+) -> bool:
+    """Add to ``total`` (float64[K]) the weighted share of ``offered`` (int64[K]) that stays free, in percent.
+
+    Returns:
+        False when a node has none of it, or an amount is too large; then ``total`` is worth nothing.
+    """
+    fine = request <= MAX_EXACT
+    for at in range(len(total)):
+        fine &= (offered[at] > 0) & (offered[at] <= MAX_EXACT) & (used[at] <= MAX_EXACT)
+        free = max(offered[at] - used[at] - request, 0)
+        total[at] += weight * np.floor(free * 100.0 / offered[at])
+    return fine
 
 
 def _free(use: ResourceUse) -> Int64s:

@@ -117,10 +117,10 @@ class AmountValues:
     def _file(self, rows: Int32s, found: Int32s, version: int) -> None:
         """Enter what was ``found`` (int32[K]) of ``rows``, but for those that changed after ``version``."""
         with self._cluster.lock:
+            self.make_room()
             changes = self._cluster.changes_since(version)
             if changes is None:
                 return
-            self.make_room()
             if changes:
                 steady = ~np.isin(rows, [row for row, _, _ in changes])
                 rows, found = rows[steady], found[steady]
@@ -136,15 +136,13 @@ class AmountValues:
 
     def _piece(self, rows: Int32s, calls: PluginCalls, cluster: ClusterState) -> Int32s | Int64s:
         evaluation = begin(self._profile, cluster, self._pod, rows)
-        values = np.full(len(rows), OUT, np.int32)
         if run_pre_filter(evaluation, calls) is None:
-            return values
+            return np.full(len(rows), OUT, np.int32)
         run_filters(evaluation, np.arange(len(rows), dtype=np.int32), calls)
+        if not evaluation.codes.any():
+            return weigh(evaluation, raw_scores(evaluation, rows, calls), len(rows), calls).totals
         fits = evaluation.codes == 0
-        everyone = bool(fits.all())
-        fitting = rows if everyone else rows[fits]
-        totals = weigh(evaluation, raw_scores(evaluation, fitting, calls), len(fitting), calls).totals
-        if everyone:
-            return totals
-        values[fits] = totals
+        fitting = rows[fits]
+        values = np.full(len(rows), OUT, np.int32)
+        values[fits] = weigh(evaluation, raw_scores(evaluation, fitting, calls), len(fitting), calls).totals
         return values

@@ -54,7 +54,8 @@ class Keeper:
         self._kept: dict[Hashable, Kept] = {}
         self._standing: dict[Hashable, Standing] = {}
         self._newest: tuple[Hashable, Kept] | None = None
-        self._asked_once: dict[Hashable, None] = {}
+        # By hash: that two have the same one keeps an evaluation too many, and does no harm.
+        self._asked_once: set[int] = set()
         self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[Profile, Profile]] = {}
         self._plugins: dict[str, tuple[Plugin[Any], ...]] = {}
         self._of_amounts: dict[str, tuple[Plugin[Any], ...]] = {}
@@ -115,7 +116,7 @@ class Keeper:
         """A kept evaluation that is new, or was until now; and whether it is kept from now on."""
         newest = self._newest
         kept = newest[1] if newest and newest[0] == key else self._new(pod, profile, signs)
-        again = key in self._asked_once
+        again = hash(key) in self._asked_once
         if again:
             self._make_room()
             self._kept[key] = kept
@@ -123,7 +124,7 @@ class Keeper:
         else:
             if len(self._asked_once) >= _MOST_TEMPLATES:
                 self._asked_once.clear()
-            self._asked_once[key] = None
+            self._asked_once.add(hash(key))
             self._newest = key, kept
         return kept, again
 

@@ -1,0 +1,63 @@
+"""Compiled loops give what numpy gives, whatever the amounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
+from mooring.plugins.loops import FEWEST_ROWS
+from mooring.plugins.node_resources_balanced_allocation import plugin as balance
+from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
+from mooring.plugins.node_resources_fit import scoring as fit
+from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
+from mooring.testing import make_pod
+from tests.plugins.harness import make
+
+pytest.importorskip("numba", reason="the extra fast isn't installed")
+
+SIZES = st.sampled_from((10, 4000, 2**40, 2**55, 2**62))
+
+
+def nodes(seed: int, cpu: int, memory: int, *, lacking: bool) -> NodeView:
+    """Nodes of any sizes, more or less full, some of them overcommitted."""
+    numbers = np.random.default_rng(seed)
+    sizes = np.array([[cpu], [memory], [cpu], [110]])
+    shape = (4, FEWEST_ROWS)
+    allocatable = numbers.integers(0 if lacking else 1, sizes, shape, endpoint=True)
+    requested = numbers.integers(0, sizes, shape)
+    return NodeView(
+        Snapshot(
+            NodeTable(
+                alive=np.ones(FEWEST_ROWS, np.bool_),
+                allocatable=allocatable,
+                requested=requested,
+                non_zero_requested=requested[:2] + 1,
+            ),
+            PodTable(),
+        ),
+        np.arange(FEWEST_ROWS, dtype=np.int32),
+    )
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32), SIZES, SIZES, st.integers(0, 5000), st.integers(0, 2**50), st.booleans())
+def test_scores_are_those_of_numpy(
+    seed: int, cpu: int, memory: int, asked_cpu: int, asked_memory: int, lacking: bool
+) -> None:
+    view = nodes(seed, cpu, memory, lacking=lacking)
+    pod = make_pod(requests={"cpu": f"{asked_cpu}m", "memory": asked_memory})
+    plugins: tuple[Any, ...] = (make(NodeResourcesFit), make(NodeResourcesBalancedAllocation))
+
+    def scores() -> list[Int64s]:
+        return [plugin.score_nodes(CycleState(), pod, view) for plugin in plugins]
+
+    with pytest.MonkeyPatch.context() as patch:
+        looped = scores()
+        patch.setattr(fit, "add_free_shares", None)
+        patch.setattr(balance, "put_improvements", None)
+        np.testing.assert_array_equal(looped, scores())
