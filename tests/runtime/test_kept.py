@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
-from mooring.config import default
+from mooring.config import default, from_document
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.choice import Choice
 from mooring.runtime.cycle import CycleOptions
@@ -105,16 +105,18 @@ def histories(draw: st.DrawFn) -> list[Step]:
 
 
 class History:
-    """A cluster to which things happen, with the default profile.
+    """A cluster to which things happen, with the default profile or a configuration.
 
     Attributes:
         kept: How many decisions came from a kept evaluation.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, document: dict[str, Any] | None = None) -> None:
         self.state = State()
         registry = new_in_tree_registry()
-        self.engine: Engine = build_engine(default(registry.catalog()), registry, self.state, NoBinder())
+        catalog = registry.catalog()
+        configuration = from_document(document, catalog) if document else default(catalog)
+        self.engine: Engine = build_engine(configuration, registry, self.state, NoBinder())
         self.kept = 0
         self._assumed: list[str] = []
         self._count = 0

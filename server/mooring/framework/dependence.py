@@ -38,8 +38,11 @@ class Part(Flag):
     FEASIBLE = auto()
     """For scores: which nodes passed Filter."""
 
+    OUTSIDE = auto()
+    """What is no part of the cluster and changes by itself, such as measurements."""
+
     NONE = 0
-    ALL = NODES | AMOUNTS | PODS | AFFINITIES | OBJECTS | FEASIBLE
+    ALL = NODES | AMOUNTS | PODS | AFFINITIES | OBJECTS | FEASIBLE | OUTSIDE
 
 
 _encode = msgspec.msgpack.Encoder().encode

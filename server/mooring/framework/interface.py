@@ -50,12 +50,15 @@ class Plugin(ABC, Generic[ArgsT]):
         scope: What its answers depend on; reuse beyond what is declared here never happens.
         reads: The kinds of objects, beside nodes and pods, that it reads from the state. A live cluster is
             asked for what the plugins in force declare; of other kinds there are none.
+        needs_notes: Its points after the choice, such as Reserve, need what it noted before that for this
+            very pod; False lets it have such points and be reused all the same.
     """
 
     name: ClassVar[str]
     Args: ClassVar[type[Any] | None] = None
     scope: ClassVar[Scope] = Scope.CLUSTER
     reads: ClassVar[tuple[type[Object], ...]] = ()
+    needs_notes: ClassVar[bool] = True
 
     def __init__(self, args: ArgsT, handle: Handle) -> None:
         self.args = args

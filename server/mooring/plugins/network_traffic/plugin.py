@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from mooring.framework import CycleState, Handle, Int64s, NodeView, Normalizer, Pod, ScorePlugin
+from mooring.framework import CycleState, Handle, Int64s, NodeView, Normalizer, Part, Pod, ScorePlugin
 from mooring.framework.objects import Node
 from mooring.plugins.network_traffic.args import NetworkTrafficArgs
 from mooring.plugins.network_traffic.monitor import BandwidthMonitor, Measurement
@@ -51,6 +52,12 @@ class BandwidthScore(ScorePlugin[ArgsT]):
             refresh_period=refresh,
             max_age=args.max_age.total_seconds(),
         )
+
+    def sign(self, pod: Pod) -> Hashable:
+        return ()
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NODES | Part.AMOUNTS | Part.OUTSIDE
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         state.write(_NAMES, tuple(nodes.names))

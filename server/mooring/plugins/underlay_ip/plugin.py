@@ -17,11 +17,13 @@ from mooring.framework import (
     CycleState,
     EventResource,
     FilterPlugin,
+    Handle,
     HintedEvent,
     Int64s,
     Node,
     NodeView,
     Normalizer,
+    Part,
     Pod,
     PodTable,
     PreFilterPlugin,
@@ -33,7 +35,8 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.pod_table import UNPLACED
+from mooring.framework.pod_table import UNPLACED, PodKind
+from mooring.framework.remembering import ByIdentity
 from mooring.plugins.underlay_ip.args import Consumers, UnderlayIPArgs
 
 REASON_NONE_FREE = "node(s) had no free underlay IP"
@@ -41,6 +44,9 @@ REASON_MASTER = "node(s) were masters, which have no underlay IPs"
 
 MASTER_LABELS = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
 """Nodes with one of these labels are out of scope."""
+
+MOST_KINDS = 1 << 14
+"""Of so many kinds of pods it is remembered whether they use an IP."""
 
 FEW_NODES = 64
 """Up to so many nodes, the pods on each are looked at, as when room is sought on one; above, all pods are."""
@@ -63,9 +69,19 @@ class UnderlayIP(
     Args = UnderlayIPArgs
     scope = Scope.NODE
     normalizer = Normalizer.BY_MAX
+    needs_notes = False
+
+    def __init__(self, args: UnderlayIPArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._counts: ByIdentity[PodKind, bool] = ByIdentity(
+            lambda kind: uses_ip(kind.template, args.consumers), MOST_KINDS
+        )
 
     def sign(self, pod: Pod) -> Hashable:
         return uses_ip(pod, self.args.consumers)
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return Part.NONE if idle else Part.NODES | Part.PODS
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         pods = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE | ActionType.UPDATE_POD_LABEL)
@@ -114,16 +130,17 @@ class UnderlayIP(
 
     def _used(self, nodes: NodeView) -> Int64s:
         """int64[K]: how many pods on each node use an IP; of many nodes in one pass over all pods."""
-        pods, consumers = nodes.snapshot.pods, self.args.consumers
+        pods, counts = nodes.snapshot.pods, self._counts
         if len(nodes) <= FEW_NODES:
             return np.array([self._used_on(pods, row) for row in nodes.rows.tolist()], np.int64)
         records = tuple(pods.records.values())
-        rows = [one.row for one in records if one.row != UNPLACED and uses_ip(one.pod, consumers)]
+        rows = [one.row for one in records if one.row != UNPLACED and counts(one.kind)]
         return nodes.take(np.bincount(np.array(rows, np.int64), minlength=nodes.table.capacity))
 
     def _used_on(self, pods: PodTable, row: int) -> int:
         """How many pods on a row use an IP."""
-        return sum(uses_ip(pod, self.args.consumers) for pod in pods.on_row(row))
+        records = map(pods.get, pods.by_row.get(row, ()))
+        return sum(record is not None and self._counts(record.kind) for record in records)
 
     def _after_pod(self, pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
         """A pod on a node that is gone, or lost its label, may leave an IP."""

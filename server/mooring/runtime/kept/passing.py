@@ -42,9 +42,10 @@ class Passing:
             NotKeptError: PreFilter now refuses the pod, or some nodes.
             PluginFailureError: A plugin failed.
         """
-        if version == self._version:
+        standing = self._standing
+        if version == self._version and standing.timeless:
             return
-        standing, rows, use = self._standing, self._standing.rows, calls()
+        rows, use = standing.rows, calls()
         evaluation = begin(standing.passing, self._cluster, self._pod, rows)
         allowed = run_pre_filter(evaluation, use)
         if allowed is None or not allowed.all():

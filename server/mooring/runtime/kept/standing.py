@@ -36,8 +36,8 @@ from mooring.runtime.profile import Enabled, Profile
 from mooring.runtime.progress import PluginCalls
 from mooring.runtime.scoring import run_pre_score, run_score, weigh
 
-PASSING = Part.AMOUNTS | Part.PODS | Part.FEASIBLE
-"""What every decision changes."""
+PASSING = Part.AMOUNTS | Part.PODS | Part.FEASIBLE | Part.OUTSIDE
+"""What every decision changes, or time alone."""
 
 
 class NotKeptError(Exception):
@@ -86,6 +86,7 @@ class Standing:
             ``OUT`` for rows that aren't open.
         scaled: The other scores.
         passing: The profile's plugins whose answers pass with every decision.
+        timeless: What they say stays true for as long as the state has the same version.
         evaluated: How many nodes PreFilter leaves.
         notes: What the plugins noted.
     """
@@ -98,6 +99,7 @@ class Standing:
     base: Int32s
     scaled: tuple[Scaled, ...]
     passing: Profile
+    timeless: bool
     evaluated: int
     notes: CycleState
 
@@ -165,6 +167,7 @@ def stand(profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls
         base=base,
         scaled=scaled,
         passing=narrowed(profile, roles.passes),
+        timeless=roles.timeless,
         evaluated=int(np.count_nonzero(allowed)),
         notes=evaluation.state,
     )
@@ -177,6 +180,7 @@ class _Roles:
         self._pod = pod
         self._passing: set[int] = set()
         self.parts = Part.NODES
+        self.timeless = True
 
     def sort(self, plugins: Iterable[Enabled[Any]], idle: Container[str]) -> None:
         for enabled in plugins:
@@ -185,6 +189,7 @@ class _Roles:
                 if acts_later(enabled.plugin):
                     raise NotKeptError
                 self._passing.add(id(enabled.plugin))
+                self.timeless &= Part.OUTSIDE not in parts
             else:
                 self.parts |= parts
 
@@ -196,8 +201,9 @@ class _Roles:
 
 
 def acts_later(plugin: Plugin[Any]) -> bool:
-    """Whether the plugin has a part in what follows the choice: then its notes must be those of this pod."""
-    return isinstance(plugin, ReservePlugin | PermitPlugin | PreBindPlugin | BindPlugin | PostBindPlugin)
+    """Whether the plugin has a part in what follows the choice that needs its notes about this very pod."""
+    later = isinstance(plugin, ReservePlugin | PermitPlugin | PreBindPlugin | BindPlugin | PostBindPlugin)
+    return later and plugin.needs_notes
 
 
 def normalizes_itself(plugin: Plugin[Any]) -> bool:
