@@ -61,7 +61,8 @@ def bind(plane: ControlPlane, start: Start, pods: int) -> tuple[Sample, Sample]:
     plane.api.call("DELETE", "/api/v1/namespaces/default/pods?gracePeriodSeconds=0")
     wait_until(lambda: not plane.api.pods(), "the pods to be gone")
     rate = {"pods/s": (pods - 1) / (times[-1] - times[0]), "decision ms": deciding * 1e3}
-    return rate, {f"{name} ms/pod": (after[name] - before[name]) / (pods - early) for name in programs}
+    cpu = {name: (after[name] - before[name]) / (pods - early) for name in programs}
+    return rate, {"ms/pod": sum(cpu.values()), **{f"{name} ms/pod": used for name, used in cpu.items()}}
 
 
 def _all_bound(contestant: Running, bindings: Bindings, pods: int) -> bool:
