@@ -5,10 +5,12 @@ Mirrors ``k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache``
 
 from __future__ import annotations
 
-from mooring.framework import SUCCESS, Handle, KubeVersion, NodeView, Status
+from mooring.framework import Handle, KubeVersion, NodeView
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import DeviceClass
 from mooring.framework.resources import is_scalar_resource
+from mooring.plugins.device_totals import NodesWithDevices, device_totals
+from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.resource_uses import Requests
 
 GATE = "DRAExtendedResource"
@@ -43,15 +45,19 @@ class DevicesInstead:
 
     def __init__(self, handle: Handle) -> None:
         self._enabled = handle.kube_version >= SINCE and handle.gates.enabled(GATE)
+        self._rules = Rules.of(handle.gates)
 
     def of(self, requests: Requests, objects: ObjectTable) -> frozenset[str]:
         """Those of ``requests``."""
         names = {name for name, amount in requests if amount and is_scalar_resource(name)}
         return frozenset(names & classes_by_resource(objects).keys() if names and self._enabled else ())
 
-    def unscored(self, requests: Requests, nodes: NodeView) -> Status:
-        """Success, unless one of ``nodes`` would be scored by how many of such devices are free."""
-        for name in sorted(self.of(requests, nodes.snapshot.objects)):
-            if not nodes.allocatable(name).all():
-                return Status.error(f"scoring nodes by the devices that stand for {name} is not supported")
-        return SUCCESS
+    def among(self, requests: Requests, nodes: NodeView) -> NodeView:
+        """``nodes`` as scores see them: such devices count where a node has none of the resource itself."""
+        objects = nodes.snapshot.objects
+        names = [name for name in self.of(requests, objects) if not nodes.allocatable(name).all()]
+        if not names:
+            return nodes
+        classes = classes_by_resource(objects)
+        totals = {name: device_totals(classes[name], nodes, self._rules) for name in names}
+        return NodesWithDevices(nodes.snapshot, nodes.rows, totals)

@@ -81,7 +81,9 @@ def selectors(draft: Draft) -> None:
 
 def extended(draft: Draft) -> None:
     """Resources of nodes for which devices may stand, where no device plugin offers them."""
-    cluster(draft, tainted=0.1)
+    cluster(draft, tainted=0.1, sharing=0.1, faulty=0.1)
+    if draft.chance(0.5):
+        _score(draft)
     if draft.chance(0.3):
         claims(draft)
     for each in draft.objects:
@@ -97,9 +99,34 @@ def extended(draft: Draft) -> None:
             init[0]["restartPolicy"] = "Always"
         draft.pod["spec"]["initContainers"] = init
     for pod in draft.pods():
-        for container in draft.containers(pod):
-            if draft.chance(0.7 if pod is draft.pod else 0.1):
-                _ask(draft, container)
+        _ask_some(draft, pod)
+
+
+def _score(draft: Draft) -> None:
+    """Scores that look at such resources, whichever way nodes have them."""
+    listed = draft.some(["cpu", "memory", *RESOURCES], 2, 5)
+    weighted = [{"name": name, "weight": draft.rng.choice([1, 1, 3])} for name in listed]
+    strategy: Manifest = {
+        "type": draft.rng.choice(["LeastAllocated", "MostAllocated"]),
+        "resources": weighted,
+    }
+    if draft.chance(0.2):
+        shape = [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 1}]
+        strategy |= {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {"shape": shape}}
+    draft.args.setdefault("NodeResourcesFit", {"scoringStrategy": strategy})
+    if draft.chance(0.4):
+        # With selectors, kube-scheduler 1.36.3 ends here: its cache of expressions is nil.
+        for each in draft.objects:
+            if each["kind"] == "DeviceClass":
+                each["spec"]["selectors"] = []
+        balanced = [{"name": name, "weight": 1} for name in draft.some(["cpu", *RESOURCES], 1, 4)]
+        draft.args.setdefault("NodeResourcesBalancedAllocation", {"resources": balanced})
+
+
+def _ask_some(draft: Draft, pod: Manifest) -> None:
+    for container in draft.containers(pod):
+        if draft.chance(0.7 if pod is draft.pod else 0.1):
+            _ask(draft, container)
 
 
 def _ask(draft: Draft, container: Manifest) -> None:

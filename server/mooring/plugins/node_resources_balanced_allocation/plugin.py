@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from mooring.framework import (
     MAX_NODE_SCORE,
+    SUCCESS,
     Bools,
     CycleState,
     Handle,
@@ -73,12 +74,13 @@ class NodeResourcesBalancedAllocation(
         if not any(amount for _, amount in requests):
             return Status.skip()
         state.write(_PRE_SCORE, requests)
-        return self._devices.unscored(requests, nodes)
+        return SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         requests: Requests = state.get(_PRE_SCORE, tuple) or self._requests(pod)
         if not any(amount for _, amount in requests):
             return np.zeros(len(nodes), np.int64)
+        nodes = self._devices.among(requests, nodes)
         if put_improvements is not None and len(nodes) >= FEWEST_ROWS and self._improves:
             columns = [use[1:] for use in listed_columns(requests, nodes, non_zero=False)]
             scores: Int64s = np.empty(len(nodes), np.int64)

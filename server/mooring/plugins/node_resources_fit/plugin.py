@@ -85,11 +85,12 @@ class NodeResourcesFit(
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         requests = self._scored_requests(pod)
         state.write(_PRE_SCORE, requests)
-        return self._devices.unscored(requests, nodes)
+        return SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         requests: Requests | None = state.get(_PRE_SCORE, tuple)
-        return self._scorer(self._scored_requests(pod) if requests is None else requests, nodes)
+        requests = self._scored_requests(pod) if requests is None else requests
+        return self._scorer(requests, self._devices.among(requests, nodes))
 
     def _requests_to_check(self, pod: Pod) -> Requests:
         """A pod that has no node yet is asked about as if it were not being resized."""
