@@ -7,27 +7,22 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mooring import __version__
 from mooring.cli import logs
 from mooring.cli.flags import Commands, Parser
-from mooring.cli.options import Option
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
-from mooring.cli.remote import CallError
-from mooring.config import ConfigError
 from mooring.framework.errors import InvalidArgumentError, MooringError
-from mooring.runtime.registry import RegistryError
-from mooring.runtime.signatures import PluginDefinitionError
-from mooring.service.listen import ListenError
+
+if TYPE_CHECKING:
+    from mooring.cli.options import Option
 
 COMMANDS = ("serve", "scheduler", "run", "schedule", "explain", "config", "plugins")
 """Each is the module of the same name here, which declares it with ``add``."""
 
 EXIT_INTERRUPTED = 130
 """As shells report a command that Ctrl-C ended."""
-
-Refusal = (ConfigError, RegistryError, PluginDefinitionError, MooringError, ListenError, CallError)
-"""What the user can put right; the text says what and where."""
 
 
 def main(*options: Option, argv: Sequence[str] | None = None) -> int:
@@ -40,7 +35,8 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
     Returns:
         0; 1 for invalid input; 3 when a pod stayed unschedulable. Wrong usage exits with 2.
     """
-    args = _parser().parse_args(sys.argv[1:] if argv is None else argv)
+    words = sys.argv[1:] if argv is None else argv
+    args = _parser(words[:1]).parse_args(words)
     logs.configure(getattr(args, "v", 0))
     try:
         code: int = args.run(args, options)
@@ -49,7 +45,7 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
         # Whoever reads has seen enough. What is still buffered must not fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
-    except Refusal as error:
+    except _refusals() as error:
         complain(_text_of(error, args))
         return EXIT_INVALID
     except OSError as error:
@@ -60,8 +56,21 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _refusals() -> tuple[type[Exception], ...]:
+    """What the user can put right; the text says what and where. Imported once something was raised."""
+    from mooring.cli.remote import CallError
+    from mooring.config import ConfigError
+    from mooring.runtime.registry import RegistryError
+    from mooring.runtime.signatures import PluginDefinitionError
+    from mooring.service.listen import ListenError
+
+    return ConfigError, RegistryError, PluginDefinitionError, MooringError, ListenError, CallError
+
+
 def _text_of(error: Exception, args: argparse.Namespace) -> str:
     """An error's text, with a line for each fault."""
+    from mooring.config import ConfigError
+
     if isinstance(error, ConfigError):
         file = args.file if args.command == "config" else args.config
         return "\n".join(f"{file}: {fault}" for fault in error.errors)
@@ -70,7 +79,8 @@ def _text_of(error: Exception, args: argparse.Namespace) -> str:
     return str(error)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Understands the arguments. When the ``first`` names a command, only that one is imported."""
     parser = Parser(
         prog="mooring",
         description="On which node should this pod run, and why?",
@@ -79,8 +89,10 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     commands: Commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    named = {*first} & {*COMMANDS, "version"}
     for name in COMMANDS:
-        importlib.import_module(f"mooring.cli.{name}").add(commands)
+        if not named or name in named:
+            importlib.import_module(f"mooring.cli.{name}").add(commands)
     version = commands.add_parser("version", help="print the version")
     version.set_defaults(run=_print_version)
     return parser

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from mooring.framework import PluginFactory
-from mooring.runtime.registry import Registry
+if TYPE_CHECKING:
+    from mooring.framework import PluginFactory
+    from mooring.runtime.registry import Registry
 
-Option = Callable[[Registry], None]
+Option = Callable[["Registry"], None]
 """Changes the registry before the configuration is read."""
 
 

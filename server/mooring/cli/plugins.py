@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 
 from mooring.cli.assembly import registry_of
+from mooring.cli.console import print_line, print_table
 from mooring.cli.flags import Commands, Flags, add_output, add_plugins, add_verbosity
 from mooring.cli.options import Option
-from mooring.cli.output import EXIT_OK, print_json, print_line, print_table
+from mooring.cli.output import EXIT_OK, print_json
 from mooring.cli.plugin_entries import plugin_entries
 from mooring.cli.scaffold import write_package
 from mooring.service.backend import PluginEntry

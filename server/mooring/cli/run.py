@@ -18,9 +18,10 @@ from typing import IO, Any
 import msgspec
 
 from mooring.cli import remote
+from mooring.cli.console import print_table
 from mooring.cli.flags import Commands, Flags, add_verbosity
 from mooring.cli.options import Option
-from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_table
+from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
 from mooring.cli.tables import print_explanation
 from mooring.cluster.sources import sample_objects
 from mooring.framework import Pod

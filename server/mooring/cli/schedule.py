@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.progress import track
 from rich.text import Text
 
+from mooring.cli.console import print_line, print_table
 from mooring.cli.flags import Commands, Flags, add_deciding, add_manifests, add_output, seed
 from mooring.cli.manifests import engine_over
 from mooring.cli.options import Option
-from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_json, print_line, print_table
+from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_json
 from mooring.framework import Pod
 from mooring.framework.errors import FailedPreconditionError, NotFoundError, PluginFailureError
 from mooring.runtime.binding_cycle import BindingCycle

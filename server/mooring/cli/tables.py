@@ -10,7 +10,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.output import console, print_line, print_table, printable, table_of
+from mooring.cli.console import console, print_line, print_table, table_of
+from mooring.cli.output import printable
 
 SHOWN_NODES = 20
 """So many nodes of each table are shown unless all are asked for."""
