@@ -17,7 +17,7 @@ RUNS ?= 5
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e conformance bench bench-cluster bench-gate bench-peers soak format stubs lock build clean
+.PHONY: help run test check e2e conformance bench bench-cluster bench-gate bench-ghz bench-peers soak format stubs lock build clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -59,6 +59,10 @@ bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside kube-scheduler
 
 bench-gate: $(VENV)/dev.stamp ## Fail if something has become slow, judged by ratios within the run
 	$(BIN)/python -m tests.bench.gate $(ARGS)
+
+bench-ghz: $(VENV)/dev.stamp ## Schedule and Filter called by ghz over 1 and 50 connections, beside a null RPC (needs Go)
+	$(BIN)/python tests/e2e/build.py ghz
+	$(BIN)/python -m tests.bench.ghz $(ARGS)
 
 bench-peers: $(VENV)/dev.stamp ## mooring beside kube-scheduler: decisions in process, and as an extender of a real one (needs Go)
 	$(BIN)/python -m tests.bench.peers $(ARGS)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench import ghz
+
 from .build import BIN, ROOT
 from .process import run
 from .processes import MooringServer
@@ -22,7 +24,7 @@ def server(tmp_path: Path) -> Iterator[MooringServer]:
         yield running
 
 
-@pytest.mark.parametrize("name", ["filter", "schedule"])
+@pytest.mark.parametrize("name", ["filter", "null", "schedule", "schedule-batch"])
 def test_load_without_an_error(server: MooringServer, name: str) -> None:
     report = LOAD / "reports" / f"{name}.json"
     report.parent.mkdir(exist_ok=True)
@@ -31,4 +33,17 @@ def test_load_without_an_error(server: MooringServer, name: str) -> None:
     result = json.loads(report.read_text())
     assert result["errorDistribution"] == {}
     assert result["statusCodeDistribution"] == {"OK": result["count"]}
-    assert result["count"] > 0
+    assert result["count"] == 300
+
+
+def test_the_benchmark_puts_a_null_call_beside_each(tmp_path: Path) -> None:
+    arguments = ["--nodes", "10", "--seconds", "0.2", "--repeats", "1", "--only", "schedule"]
+    assert ghz.main(arguments, tmp_path) == 0
+    lines = [json.loads(line) for line in (tmp_path / "figures.jsonl").read_text().splitlines()]
+    figures = {(line["workload"], line["metric"]): line["median"] for line in lines[1:]}
+    workloads = {workload for workload, _ in figures}
+    assert len(workloads) == 4
+    for workload in workloads:
+        assert figures[workload, "pods/s"] > 0
+        ratio = figures[workload, "p50 µs"] / figures[workload, "null p50 µs"]
+        assert figures[workload, "times null"] == pytest.approx(ratio)
