@@ -36,6 +36,7 @@ def workload(kind: str, version: str = "apps/v1", **spec: Any) -> dict[str, Any]
         pytest.param(workload("ReplicaSet", "extensions/v1beta1", replicas=2), 2, id="the oldest group"),
         pytest.param(workload("ReplicationController", "v1", replicas=2), 2, id="replication controller"),
         pytest.param(workload("StatefulSet", replicas=2), 2, id="stateful set"),
+        pytest.param(workload("ReplicaSet", template=None), 0, id="a selector alone"),
         pytest.param(workload("Job", "batch/v1", parallelism=3, completions=2), 2, id="job"),
         pytest.param(workload("Job", "batch/v1", parallelism=3, suspend=True), 0, id="suspended job"),
     ],

@@ -115,6 +115,8 @@ def _own(draft: Draft) -> None:
         "selector": matched if kind == "ReplicationController" else chosen,
         "template": template,
     }
+    if draft.chance(0.2):
+        del spec["template"]
     if kind == "StatefulSet":
         spec["serviceName"] = "service-0"
     space = meta["namespace"] if draft.chance(0.9) else draft.rng.choice(NAMESPACES)

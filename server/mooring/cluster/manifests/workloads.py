@@ -23,6 +23,9 @@ WORKLOADS = frozenset(
 )
 """The kinds that are expanded."""
 
+_SELECTING = frozenset({"ReplicaSet", "ReplicationController", "StatefulSet"})
+"""The kinds whose selectors plugins read, so that they tell something without a template too."""
+
 _MOST_PODS = 1_000_000
 
 _DAEMON_TOLERATIONS = [
@@ -52,11 +55,15 @@ def owners(documents: Iterable[Document]) -> set[tuple[str, str, str]]:
 def expanded(document: Document, nodes: Iterable[str]) -> Iterator[tuple[Manifest, str]]:
     """The pods of one workload; a DaemonSet's for each of ``nodes``, with its name; see ``runs_on``.
 
+    A controller of pods that is there for its selector alone has none.
+
     Raises:
         InvalidArgumentError: The template is missing, or the number of replicas is unusable.
     """
     workload = document.manifest
     kind = str(workload["kind"])
+    if kind in _SELECTING and _field(workload, "spec").get("template") is None:
+        return
     if kind == "DaemonSet":
         for node in nodes:
             yield _daemon(document, node), node
