@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Hashable
+from typing import TypeVar
 
 T = TypeVar("T")
-
-
-@runtime_checkable
-class Cloneable(Protocol):
-    """A mutable value in a CycleState: it knows how to copy itself for a what-if evaluation."""
-
-    def clone(self) -> Cloneable:
-        """A copy that shares nothing mutable with this value."""
 
 
 class CycleState:
@@ -58,8 +50,11 @@ class CycleState:
     def clone(self) -> CycleState:
         """A copy for a what-if evaluation: immutable values are shared, the others cloned."""
         copy = CycleState()
-        copy._values = {
-            key: value.clone() if isinstance(value, Cloneable) else value
-            for key, value in self._values.items()
-        }
+        copy._values = {key: _cloned(value) for key, value in self._values.items()}
         return copy
+
+
+def _cloned(value: object) -> object:
+    # An isinstance of the protocol takes ten times as long, in each decision that counts.
+    clone: Callable[[], object] | None = getattr(value, "clone", None)
+    return value if clone is None else clone()
