@@ -10,6 +10,7 @@ from tests.conformance.families.device_pools import (
     FAILURES,
     LONG_AGO,
     cel,
+    config,
     device_object,
     matches_any,
     slice_pool,
@@ -17,8 +18,13 @@ from tests.conformance.families.device_pools import (
 from tests.conformance.families.device_selectors import condition
 from tests.conformance.families.draft import Draft, Manifest
 
-AMOUNTS = ["1Gi", "2Gi", "3Gi", "4Gi", "5Gi", "8Gi"]
-FULL_NAMES = [*(f"{driver}/{name}" for driver in DRIVERS for name in ("model", "index")), f"{DOMAIN}/numa"]
+AMOUNTS = ["512Mi", "1Gi", "1500Mi", "2Gi", "3Gi", "4Gi", "5Gi", "8Gi"]
+NAMES = ["model", "index", "healthy", "firmware", "missing"]
+FULL_NAMES = [
+    *(f"{driver}/{name}" for driver in DRIVERS for name in NAMES),
+    f"{DOMAIN}/numa",
+    f"{DOMAIN}/numa",
+]
 TO_COME = "2090-01-01T00:00:00Z"
 
 
@@ -79,6 +85,8 @@ def _claim(draft: Draft, name: str, namespace: str, odds: dict[str, float]) -> M
     devices: Manifest = {"requests": requests}
     if draft.chance(odds.get("constrained", 0.0)):
         devices["constraints"] = [_constraint(draft, requests) for _ in range(draft.rng.choice([1, 1, 2]))]
+    if draft.chance(0.1):
+        devices["config"] = [config(draft) | {"requests": [requests[0]["name"]]}, config(draft)]
     claim = device_object("ResourceClaim", name, {"devices": devices}, namespace)
     if draft.chance(odds.get("faulty", 0.0) / 3):
         claim["metadata"] |= {"deletionTimestamp": LONG_AGO, "finalizers": ["example.com/keep"]}

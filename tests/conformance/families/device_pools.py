@@ -42,7 +42,15 @@ def _class(draft: Draft, name: str) -> Manifest:
         selectors.append(cel(f'device.driver == "{name}.example.com"'))
     if draft.chance(0.1):
         selectors.append(cel(f'has(device.attributes["{DOMAIN}"].numa)'))
-    return device_object("DeviceClass", name, {"selectors": selectors})
+    spec: Manifest = {"selectors": selectors}
+    if draft.chance(0.1):
+        spec["config"] = [config(draft)]
+    return device_object("DeviceClass", name, spec)
+
+
+def config(draft: Draft) -> Manifest:
+    """What a driver alone reads."""
+    return {"opaque": {"driver": draft.rng.choice(DRIVERS), "parameters": {"mode": "fast", "limits": [1, 2]}}}
 
 
 def cel(expression: str) -> Manifest:
@@ -67,6 +75,8 @@ def _pool(draft: Draft, driver: str, name: str, reach: Manifest, odds: dict[str,
     if counted:
         sets = [{"name": f"set-{i}", "counters": _counters(draft, ["6Gi", "12Gi", "20Gi"])} for i in range(2)]
         spec = common | {"sharedCounters": sets} | _plain_reach(reach)
+        if faulty and draft.chance(0.3):
+            sets[1]["name"] = "set-0"
         draft.objects.append(
             device_object("ResourceSlice", f"{draft.rng.choice('az')}-{stem}-counters", spec)
         )
@@ -84,7 +94,9 @@ def _pool(draft: Draft, driver: str, name: str, reach: Manifest, odds: dict[str,
         if faulty and draft.chance(0.2):
             spec["pool"] = pool | {"generation": 3}
         if faulty and counted and draft.chance(0.2) and devices:
-            unknown = draft.rng.choice([{"counterSet": "set-9", "counters": {"memory": {"value": "1Gi"}}}])
+            lacking = [("set-9", "memory"), ("set-0", "threads")]
+            of_set, counter = draft.rng.choice(lacking)
+            unknown = {"counterSet": of_set, "counters": {counter: {"value": "1Gi"}}}
             devices[0]["consumesCounters"] = [unknown]
         draft.objects.append(device_object("ResourceSlice", f"{draft.rng.choice('az')}-{stem}-{i}", spec))
 
