@@ -18,6 +18,7 @@ from mooring_extender.names import Names
 
 # Go writes a question without node objects like this; within a string the quotes would be escaped.
 _BEFORE_NAMES: Final = b',"Nodes":null,"NodeNames":'
+_AFTER_NODES: Final = b',"NodeNames":null}'
 _REMEMBERED: Final = 4
 
 
@@ -50,7 +51,8 @@ class Questions:
                 pod = _pod_before(body, len(body) - len(end))
                 if pod is not None:
                     return Question(pod, names)
-        return self._split(body) or question(wire.read_extender_args(body))
+        asked = _in_full(body) if body.endswith(_AFTER_NODES) else self._split(body)
+        return asked or question(wire.read_extender_args(body))
 
     def remember(self, names: Names) -> None:
         """Expect a question about exactly these names, spelt as in `names.array`."""
@@ -86,11 +88,25 @@ def question(args: wire.ExtenderArgs) -> Question:
     if (nodes is None) == (args.node_names is None):
         which = "both are" if nodes else "none is"
         raise wire.ArgumentsError(f"exactly one of Nodes and NodeNames must be set, {which}")
-    if args.node_names is not None:
-        given, items, field = args.node_names, None, "NodeNames[{}]"
-    else:
-        objects = wire.read_node_objects(args.nodes)
-        given, items, field = objects.names, objects.items, "Nodes.items[{}].metadata.name"
+    if args.node_names is None:
+        return _about_nodes(pod, wire.read_node_list(args.nodes))
+    return _about(pod, args.node_names, None, "NodeNames[{}]")
+
+
+def _in_full(body: bytes) -> Question | None:
+    """Read a body with nodes in full in one pass; None leaves it to others."""
+    try:
+        args = wire.read_pod_and_nodes(body)
+        return _about_nodes(wire.pod(args.pod), args.nodes.items or [])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _about_nodes(pod: bytes, items: list[Raw]) -> Question:
+    return _about(pod, wire.node_names(items), items, "Nodes.items[{}].metadata.name")
+
+
+def _about(pod: bytes, given: list[str | None], items: list[Raw] | None, field: str) -> Question:
     if not given:
         raise wire.ArgumentsError("the node list is empty: there is nothing to decide")
     joined = wire.joined_names(given, field)

@@ -46,6 +46,20 @@ class PodAlone(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True)
     pod: Raw = NULL
 
 
+class NodeList(Struct, frozen=True):
+    """The nodes of a question in full."""
+
+    items: list[Raw] | None = None
+
+
+class PodAndNodes(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True):
+    """ExtenderArgs with nodes in full."""
+
+    nodes: NodeList
+    pod: Raw = NULL
+    node_names: None = None
+
+
 class ExtenderFilterResult(Struct, rename="pascal", frozen=True):
     """The answer of filter: the nodes that stay, why the others do not, or why there is no answer."""
 
@@ -116,20 +130,6 @@ class _NodeHead(Struct):
     metadata: _NodeMetadata | None = None
 
 
-class _NodeList(Struct):
-    items: list[Raw] | None = None
-
-
-class NodeObjects(Struct, frozen=True):
-    """The nodes of a question in full: `items[i]` is the JSON of the node named `names[i]`, as it came.
-
-    A node without a name has None.
-    """
-
-    names: list[str | None]
-    items: list[Raw]
-
-
 T = TypeVar("T", bound=Struct)
 
 
@@ -193,29 +193,40 @@ def _keep_number(text: str) -> Raw:
 
 _generic: Final = msgspec.json.Decoder(float_hook=_keep_number)
 _outermost: Final = msgspec.json.Decoder(dict[str, Raw])
-_node_list: Final = msgspec.json.Decoder(_NodeList)
+_node_list: Final = msgspec.json.Decoder(NodeList)
 _node_head: Final = msgspec.json.Decoder(_NodeHead)
 
 read_names: Final = msgspec.json.Decoder(list[str]).decode
+read_pod_and_nodes: Final = msgspec.json.Decoder(PodAndNodes).decode
 read_pod_alone: Final = msgspec.json.Decoder(PodAlone).decode
 read_extender_args: Final = Reader(ExtenderArgs, casing.EXTENDER_ARGS).read
 read_binding_args: Final = Reader(ExtenderBindingArgs, casing.EXTENDER_BINDING_ARGS).read
 read_preemption_args: Final = Reader(ExtenderPreemptionArgs, casing.EXTENDER_PREEMPTION_ARGS).read
 
 
-def read_node_objects(nodes: Raw) -> NodeObjects:
-    """Split a NodeList into the JSON of each node and find their names.
+def read_node_list(nodes: Raw) -> list[Raw]:
+    """Split a NodeList into the JSON of each node.
 
     Raises:
-        ArgumentsError: `nodes` is no NodeList, or an item is null or no node.
+        ArgumentsError: `nodes` is no NodeList.
     """
     try:
-        items = _node_list.decode(nodes).items or []
+        return _node_list.decode(nodes).items or []
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ArgumentsError(f"Nodes: {_at_field(error)}") from error
+
+
+def node_names(items: list[Raw]) -> list[str | None]:
+    """Find the name of each node; one without a name has None.
+
+    Raises:
+        ArgumentsError: an item is null or no node.
+    """
+    try:
         heads = [_node_head.decode(item) for item in items]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ArgumentsError(f"Nodes: {_at_field(error)}") from error
-    names = [head.metadata.name if head.metadata else None for head in heads]
-    return NodeObjects(names=names, items=items)
+    return [head.metadata.name if head.metadata else None for head in heads]
 
 
 def joined_names(names: Sequence[str | None], field: str) -> bytes:

@@ -14,6 +14,7 @@ from mooring.framework.errors import (
     DeadlineExceededError,
     UnavailableError,
 )
+from mooring.framework.view import NodesChangedError
 from mooring.runtime.answering import look_filters, look_totals
 from mooring.runtime.cycle import CycleOptions, evaluate_scores
 from mooring.runtime.evaluation import Evaluation
@@ -32,6 +33,7 @@ from mooring.service.objects import status_message, subject, verdicts
 from mooring.service.preempt import preempt
 from mooring.service.schedule import Schedule
 from mooring.service.selection import Listing, Selection
+from mooring.service.sent_nodes import SentNodes
 from mooring.service.slots import Progress
 from mooring.v1 import objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -53,6 +55,9 @@ Answer = (
 Question = pb.FilterRequest | pb.ScoreRequest | pb.NormalizeScoreRequest | pb.ExplainRequest
 """A request about one pod that changes nothing."""
 
+AboutNodes = pb.FilterRequest | pb.ScoreRequest
+"""A question that an extender asks, with all nodes sent along if it must be."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
@@ -68,6 +73,7 @@ class SchedulingServicer(SchedulingServiceServicer):
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._sent_nodes = SentNodes(backend.decoder, backend.engine.state)
 
     def Filter(self, request: pb.FilterRequest, context: grpc.ServicerContext) -> pb.FilterResponse:
         return self._run(
@@ -144,11 +150,12 @@ class SchedulingServicer(SchedulingServiceServicer):
         self, context: grpc.ServicerContext, at_once: Callable[[Progress], Response | None]
     ) -> Response | None:
         self._refuse_unsynced()
+        self._backend.slots.check()
         response = at_once(Progress(time_limit(context)))
         return response if response is None else self._warned(response)
 
     def _unasked(
-        self, answer: Callable[..., Response], request: pb.FilterRequest | pb.ScoreRequest, progress: Progress
+        self, answer: Callable[..., Response], request: AboutNodes, progress: Progress
     ) -> Response | None:
         """What ``answer`` gives without asking a plugin; None where one has to be asked."""
         if request.nodes.HasField("inline") or request.nodes.assumed_pods:
@@ -187,7 +194,8 @@ class SchedulingServicer(SchedulingServiceServicer):
         pod = subject(backend.decoder, state, request.pod)
         by_pod = pod if isinstance(request, pb.ExplainRequest) else None
         profile = backend.engine.profile(request.profile, by_pod)
-        selection = Selection(request.nodes, state, backend.decoder, backend.limits, listing)
+        decoder = self._sent_nodes if isinstance(request, AboutNodes) else backend.decoder
+        selection = Selection(request.nodes, state, decoder, backend.limits, listing)
         selection.leave_out(pod)
         return _Asked(pod, profile, selection)
 
@@ -195,13 +203,12 @@ class SchedulingServicer(SchedulingServiceServicer):
         self, asked: _Asked, progress: Progress, look: Callable[..., tuple[Evaluation, int]]
     ) -> tuple[Evaluation, objects_pb2.Provenance]:
         """``look``, a method of the engine, at what was asked."""
-        evaluation, version = look(
-            asked.pod,
-            asked.profile,
-            asked.selection.candidates,
-            state=asked.selection.state,
-            progress=progress,
-        )
+        selection = asked.selection
+        about = partial(look, asked.pod, asked.profile, selection.candidates, progress=progress)
+        try:
+            evaluation, version = about(state=selection.state)
+        except NodesChangedError:
+            evaluation, version = about(state=selection.private())
         return evaluation, self._provenance(asked, version)
 
     def _filter(

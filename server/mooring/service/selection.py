@@ -10,6 +10,7 @@ import numpy as np
 from mooring.framework import ClusterState, Int32s, Node, NodeTable, Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.view import NodesChangedError
 from mooring.service.backend import Limits, ObjectDecoder
 from mooring.service.columns import put
 from mooring.service.indices import bitmap_rows, index_rows
@@ -64,17 +65,18 @@ class Selection:
         self.epoch = 0
         self._origin: tuple[int, int] | None = None
         self._names: Sequence[str] = ()
+        self._inline: Sequence[Node] = ()
         if not self.everything or message.assumed_pods:
             self._read(decoder)
 
     def _read(self, decoder: ObjectDecoder) -> None:
-        inline = self._inline_nodes(decoder)
+        inline = self._inline = self._inline_nodes(decoder)
         self._names = self._given_names(inline)
         self._check_names()
         self._check_indexed(inline)
         pods = self._assumed_pods(decoder)
-        if inline or pods:
-            self._fork(inline, pods)
+        if pods or self._others(self._live.snapshot.nodes):
+            self._fork(pods)
 
     @property
     def everything(self) -> bool:
@@ -89,7 +91,7 @@ class Selection:
     def private(self) -> ClusterState:
         """The private copy of the state, made now if there is none yet."""
         if self.state is None:
-            return self._fork((), ())
+            return self._fork(())
         return self.state
 
     def leave_out(self, pod: Pod) -> None:
@@ -104,9 +106,13 @@ class Selection:
         Raises:
             FailedPreconditionError: Indices of another epoch (NODE_EPOCH_STALE).
             InvalidArgumentError: An index that no node has.
+            NodesChangedError: Nodes were sent along that were the stored ones and aren't now: a ``private``
+                copy has them.
         """
         table = state.snapshot.nodes
         with state.lock:
+            if self.state is None and self._others(table):
+                raise NodesChangedError
             self.rows = self._selected_rows(table)
             self.epoch = self._origin[1] if self._origin else table.epoch
             if self._lists:
@@ -136,6 +142,13 @@ class Selection:
         if self._kind == "bitmap":
             return bitmap_rows(table, message.bitmap, self._limit)
         return rows_of(table, self._names)
+
+    def _others(self, table: NodeTable) -> list[Node]:
+        """The nodes sent along that are not the very ones that are stored."""
+        index, nodes = table.index, table.nodes
+        rows = [index.get(node.metadata.name) for node in self._inline]
+        pairs = zip(rows, self._inline, strict=True)
+        return [node for row, node in pairs if row is None or nodes[row] is not node]
 
     def _inline_nodes(self, decoder: ObjectDecoder) -> list[Node]:
         sent = self._message.inline.nodes if self._kind == "inline" else ()
@@ -193,11 +206,11 @@ class Selection:
             raise InvalidArgumentError(faults)
         return pods
 
-    def _fork(self, nodes: Sequence[Node], pods: Sequence[Pod]) -> ClusterState:
+    def _fork(self, pods: Sequence[Pod]) -> ClusterState:
         with self._live.lock:
             self.epoch = self._live.snapshot.nodes.epoch
             self._origin = (self._live.version, self.epoch)
-            self.state = self._live.fork(nodes, pods)
+            self.state = self._live.fork(self._others(self._live.snapshot.nodes), pods)
         return self.state
 
 

@@ -109,6 +109,15 @@ class Slots:
         """Whether new work is taken: no more than `max_abandoned` threads are stuck."""
         return self._abandoned <= self._max_abandoned
 
+    def check(self) -> None:
+        """Raises ResourceExhaustedError if too many threads are stuck: somebody will restart this process."""
+        if not self.alive():
+            raise ResourceExhaustedError(
+                f"{self._abandoned} workers are stuck in plugins, {self._max_abandoned} may be; "
+                "retry at another replica",
+                reason="WORKERS_ABANDONED",
+            )
+
     def run(
         self,
         work: Callable[[Progress], Result],
@@ -126,12 +135,7 @@ class Slots:
             DeadlineExceededError: The deadline passed; it names the plugin that was running.
             ResourceExhaustedError: Too many threads are stuck.
         """
-        if not self.alive():
-            raise ResourceExhaustedError(
-                f"{self._abandoned} workers are stuck in plugins, {self._max_abandoned} may be; "
-                "retry at another replica",
-                reason="WORKERS_ABANDONED",
-            )
+        self.check()
         job = _Job(work, Progress(deadline))
         if on_cancel is not None:
             on_cancel(job.progress.cancel)
