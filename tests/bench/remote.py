@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
+from functools import cache, partial
 
 import grpc
 
@@ -17,7 +17,16 @@ from mooring.v1.objects_pb2 import KubernetesObject, PodSource
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.bench.cluster import node_name, pending_json
 from tests.bench.processes import start_server
-from tests.bench.workload import Repeat, Sample, Size, Workload, calls_per_second, percentile, timed_for
+from tests.bench.workload import (
+    Repeat,
+    Sample,
+    Size,
+    Workload,
+    calls_per_second,
+    percentile,
+    timed,
+    timed_for,
+)
 
 IN_FLIGHT = 8
 BATCH = 100
@@ -43,6 +52,7 @@ def workloads(size: Size) -> list[Workload]:
             partial(_prepare_batch, size),
             {"pods/s": "40k / 150k"},
         ),
+        Workload(f"grpc/Schedule/{cluster_size}/{BATCH}PodsReserved", partial(_prepare_reserved, size)),
         *(
             Workload(f"grpc/Filter/{cluster_size}/{form}", partial(_prepare_filter, size, select))
             for form, select in forms.items()
@@ -90,9 +100,36 @@ def _prepare_batch(size: Size, running: ExitStack) -> Repeat:
     numbers = itertools.count(step=BATCH)
     _check(schedule(schedule_request(BATCH, 0)), BATCH)
 
+    def decide() -> object:
+        return schedule(schedule_request(BATCH, next(numbers)))
+
     def repeat() -> Sample:
-        took = timed_for(size.seconds, lambda: schedule(schedule_request(BATCH, next(numbers))))
-        return {"pods/s": BATCH * len(took) / sum(took), "p50 ms": percentile(took, 50) * 1e3}
+        took = timed_for(size.seconds, decide)
+        return {
+            "pods/s": BATCH * calls_per_second(size.seconds, decide, IN_FLIGHT),
+            "pods/s one call at a time": BATCH * len(took) / sum(took),
+            "p50 ms": percentile(took, 50) * 1e3,
+        }
+
+    return repeat
+
+
+def _prepare_reserved(size: Size, running: ExitStack) -> Repeat:
+    """Few batches, as each fills the cluster a little more."""
+    schedule = SchedulingServiceStub(_channel(running, size)).Schedule
+    numbers = itertools.count(step=BATCH)
+    calls = max(1, size.decisions // BATCH)
+
+    def reserve() -> scheduling.ScheduleResponse:
+        request = schedule_request(BATCH, next(numbers))
+        request.commit_mode = scheduling.COMMIT_MODE_RESERVE
+        return schedule(request)
+
+    _check(reserve(), BATCH)
+
+    def repeat() -> Sample:
+        took = [timed(reserve) for _ in range(calls)]
+        return {"pods/s one call at a time": BATCH * calls / sum(took), "p50 ms": percentile(took, 50) * 1e3}
 
     return repeat
 
@@ -114,6 +151,7 @@ def _check(response: scheduling.ScheduleResponse, count: int) -> None:
         raise RuntimeError(f"not every pod found a node: {list(response.statuses)}")
 
 
+@cache
 def _pod() -> PodSource:
     return PodSource(object=KubernetesObject(json=pending_json(0)))
 
