@@ -17,7 +17,7 @@ RUNS ?= 5
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e conformance bench bench-cluster bench-gate bench-ghz bench-peers soak format stubs lock build clean
+.PHONY: help run test check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers soak format stubs lock build clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -56,6 +56,10 @@ bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and m
 bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside kube-scheduler, on NODES nodes with PODS pods, RUNS times (needs Go)
 	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-scheduler
 	$(BIN)/python -m tests.bench.live --nodes $(NODES) --pods $(PODS) --runs $(RUNS)
+
+bench-list: $(VENV)/dev.stamp ## How long it takes to know 5,000 nodes and 150,000 pods of a real API server (needs Go)
+	$(BIN)/python tests/e2e/build.py etcd kube-apiserver
+	$(BIN)/python -m tests.bench.stored_cluster $(ARGS)
 
 bench-gate: $(VENV)/dev.stamp ## Fail if something has become slow, judged by ratios within the run
 	$(BIN)/python -m tests.bench.gate $(ARGS)

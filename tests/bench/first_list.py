@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 
 from mooring.cluster.api import ApiServer
+from mooring.cluster.api.configuration import at
 from mooring.cluster.sources import KubernetesSource
 from mooring.cluster.state import State
 from tests.bench.memory import resident
@@ -16,6 +18,7 @@ from tests.bench.processes import started
 from tests.bench.workload import Repeat, Sample, Size, Workload
 
 PODS_PER_NODE = 30
+TARGETS = {"synced s": "60 / 15", "resident MB": "1500 / 500"}
 
 
 def workloads(size: Size) -> list[Workload]:
@@ -25,38 +28,34 @@ def workloads(size: Size) -> list[Workload]:
         Workload(
             f"first-list/{size.nodes}Nodes{pods}Pods",
             partial(_prepare, size.nodes, pods),
-            {"synced s": "60 / 15", "resident MB": "1500 / 500"},
+            TARGETS,
         )
     ]
 
 
 def _prepare(nodes: int, pods: int, running: ExitStack) -> Repeat:
     line = running.enter_context(started("tests.bench.api_server", str(nodes), str(pods)))
-    return partial(_elsewhere, line.split()[-1], pods)
+    return partial(elsewhere, partial(_at, line.split()[-1]), pods)
 
 
-def _elsewhere(url: str, pods: int) -> Sample:
-    """The measurement in a fresh process, where nothing was allocated and given back before."""
+def _at(url: str) -> ApiServer:
+    return ApiServer(at(url))
+
+
+def elsewhere(connect: Callable[[], ApiServer], pods: int) -> Sample:
+    """``listed`` in a fresh process, where nothing was allocated and given back before."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(listed, url, pods).result()
+        return pool.submit(listed, connect, pods).result()
 
 
-def listed(url: str, pods: int) -> Sample:
+def listed(connect: Callable[[], ApiServer], pods: int) -> Sample:
     """Lists everything once.
 
     Raises:
         RuntimeError: Something is missing afterwards.
     """
-
-    def load() -> object:
-        from kubernetes.client import Configuration
-
-        configuration = Configuration()
-        configuration.host = url
-        return configuration
-
     state = State()
-    source = KubernetesSource(state, ApiServer(load), {})
+    source = KubernetesSource(state, connect(), {})
     before = resident()
     began, busy = time.perf_counter(), time.process_time()
     source.start()
