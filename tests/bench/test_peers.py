@@ -8,6 +8,8 @@ import pytest
 from tests.bench.peers.__main__ import BASES, TARGETS, main
 from tests.bench.peers.contestants import contestants
 from tests.bench.peers.rounds import Bindings, against, algorithm_seconds
+from tests.bench.peers.side_by_side import side_by_side
+from tests.bench.workload import Figure
 
 PAGE = """\
 # TYPE {prefix}_scheduling_algorithm_duration_seconds histogram
@@ -34,6 +36,25 @@ def test_rates_are_compared_within_the_round_with_those_that_took_part() -> None
         "Echo": {"pods/s": 200.0, "% of Echo": 100.0},
         "Mooring": {"pods/s": 150.0, "% of Echo": 75.0},
     }
+
+
+def test_a_decision_is_compared_with_mooring_in_process_repeat_by_repeat() -> None:
+    found = [
+        Figure("decisions/AsOnClusters/500Nodes", "mooring /s", (10_000.0, 5_000.0)),
+        Figure("decisions/AsOnClusters/500Nodes", "kube-scheduler /s, sampled", (1_000.0, 2_000.0)),
+        Figure("decisions/AsOnClusters/900Nodes", "mooring /s", (1.0, 1.0)),
+        Figure("500Nodes/KubeScheduler", "decision ms", (2.0, 4.0)),
+    ]
+    rows = [(figure.workload, figure.metric, figure.values) for figure in side_by_side(found, 500)]
+    assert rows == [
+        ("decision/500Nodes/KubeScheduler/InProcess/Sampled", "ms", (1.0, 0.5)),
+        ("decision/500Nodes/KubeScheduler/InProcess/Sampled", "times Mooring/InProcess", (10.0, 2.5)),
+        ("decision/500Nodes/KubeScheduler/InCluster/Sampled", "ms", (2.0, 4.0)),
+        ("decision/500Nodes/KubeScheduler/InCluster/Sampled", "times Mooring/InProcess", (20.0, 20.0)),
+        ("decision/500Nodes/Mooring/InProcess", "ms", (0.1, 0.2)),
+        ("decision/500Nodes/Mooring/InProcess", "times Mooring/InProcess", (1.0, 1.0)),
+    ]
+    assert side_by_side(found, 900) == []
 
 
 def test_only_new_whole_lines_about_accepted_bindings_count(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from tests.bench.peers import in_process, needs, rounds
 from tests.bench.peers.contestants import contestants
+from tests.bench.peers.side_by_side import side_by_side
 from tests.bench.report import FOLDER, publish
 from tests.bench.steps import Steps, steps
 from tests.bench.workload import Figure, Sample, figures, measure
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found += _in_process(args)
     if args.part != "decisions":
         found += [figure for nodes in args.nodes for figure in _on_clusters(args, nodes)]
-    publish(TITLE, found, FOLDER / "peers")
+    summary = [figure for nodes in args.nodes for figure in side_by_side(found, nodes)]
+    publish(TITLE, summary + found, FOLDER / "peers")
     return 0
 
 

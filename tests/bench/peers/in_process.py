@@ -21,20 +21,24 @@ from tests.bench.scheduler_perf import WARM_UP, Cluster
 from tests.bench.shapes import pod
 from tests.bench.workload import Repeat, Sample, Workload, timed
 
-EVERY_NODE, SAMPLED = 100, 0
+MOORING = "mooring /s"
+EVERY_NODE, SAMPLED = "kube-scheduler /s, every node", "kube-scheduler /s, sampled"
+PERCENTAGES = {EVERY_NODE: 100, SAMPLED: 0}
 """percentageOfNodesToScore: all, and kube-scheduler's own choice."""
 
-BASIC = FAMILIES[0]
+AS_ON_CLUSTERS = Family("AsOnClusters", pod("pod", namespace="default"))
+"""What the schedulers of the other part get: SchedulingBasic without pods that are there before."""
+
 EACH_ITS_OWN = Family("SchedulingBasic", lambda number: pod("own", requests=own_request(number))(number))
 """Pods that are like no other: nothing that was kept of an earlier one helps."""
 
 
 def workloads(sizes: Sequence[int], pods: int) -> list[Workload]:
-    """SchedulingBasic at every size, and all other workloads of scheduler_perf at the largest."""
+    """The clusters of the other part at every size, and the workloads of scheduler_perf at the largest."""
     largest = max(sizes)
-    cases = [(f"{BASIC.name}/{nodes}Nodes", BASIC, nodes) for nodes in sizes]
+    cases = [(f"{AS_ON_CLUSTERS.name}/{nodes}Nodes", AS_ON_CLUSTERS, nodes) for nodes in sizes]
     cases.append((f"{EACH_ITS_OWN.name}/{largest}Nodes/EachItsOwn", EACH_ITS_OWN, largest))
-    others = (family for family in FAMILIES if family is not BASIC and not family.preempts)
+    others = (family for family in FAMILIES if not family.preempts)
     cases += [(f"{family.name}/{largest}Nodes", family, largest) for family in others]
     return [
         Workload(f"decisions/{name}", partial(_prepare, family, nodes, pods)) for name, family, nodes in cases
@@ -42,10 +46,7 @@ def workloads(sizes: Sequence[int], pods: int) -> list[Workload]:
 
 
 def _prepare(family: Family, nodes: int, count: int, running: ExitStack) -> Repeat:
-    deciders = {
-        "every node": Decider(running, EVERY_NODE),
-        "sampled": Decider(running, SAMPLED),
-    }
+    deciders = {name: Decider(running, percentage) for name, percentage in PERCENTAGES.items()}
     mooring = Cluster(family, nodes)
     numbers = itertools.count()
     objects = family.objects(nodes)
@@ -57,18 +58,12 @@ def _prepare(family: Family, nodes: int, count: int, running: ExitStack) -> Repe
         beside = [item for manifest in manifests for item in family.with_pod(manifest)]
         rates = {name: pods / decider.decide(beside, manifests) for name, decider in deciders.items()}
         decoded = mooring.next_pods(pods)
-        return _compared(pods / timed(lambda: mooring.decide(decoded)), rates)
+        rate = pods / timed(lambda: mooring.decide(decoded))
+        times = {f"times {name.partition(', ')[2]}": rate / peer for name, peer in rates.items()}
+        return {MOORING: rate, **rates, **times}
 
     repeat(WARM_UP)
     return lambda: repeat(count)
-
-
-def _compared(mooring: float, peers: dict[str, float]) -> Sample:
-    return {
-        "mooring /s": mooring,
-        **{f"kube-scheduler /s, {name}": rate for name, rate in peers.items()},
-        **{f"times {name}": mooring / rate for name, rate in peers.items()},
-    }
 
 
 class Decider:

@@ -12,13 +12,13 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from mooring.testing.builders import pod_manifest
-from tests.bench.cluster import POD_ASKS, node_manifests
 from tests.bench.peers.contestants import Running, Start
+from tests.bench.peers.in_process import AS_ON_CLUSTERS
 from tests.bench.workload import Sample
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.process import Process, wait_until
 
+DECISION = "decision ms"
 LONGEST_SECONDS = 900.0
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -31,7 +31,7 @@ _ALGORITHM = re.compile(
 def cluster(nodes: int) -> Iterator[ControlPlane]:
     """A control plane with so many of scheduler_perf's default nodes and no pods."""
     with tempfile.TemporaryDirectory(prefix="mooring-peers-") as folder, ControlPlane(Path(folder)) as plane:
-        plane.api.create_all(node_manifests(nodes))
+        plane.api.create_all(AS_ON_CLUSTERS.nodes(nodes))
         yield plane
 
 
@@ -42,7 +42,7 @@ def bind(plane: ControlPlane, start: Start, pods: int) -> tuple[Sample, Sample]:
         Its rate, between the first and the last binding by the API server's audit log, and the mean of its
         decisions; and the milliseconds of CPU per pod of each program.
     """
-    plane.api.create_all(pod_manifest(f"pod-{number:05}", requests=POD_ASKS) for number in range(pods))
+    plane.api.create_all(map(AS_ON_CLUSTERS.pod, range(pods)))
     with ExitStack() as running:
         bindings = Bindings(plane.directory / "audit.log")
         contestant = start(running, plane)
@@ -60,7 +60,7 @@ def bind(plane: ControlPlane, start: Start, pods: int) -> tuple[Sample, Sample]:
         deciding = algorithm_seconds(contestant.metrics())
     plane.api.call("DELETE", "/api/v1/namespaces/default/pods?gracePeriodSeconds=0")
     wait_until(lambda: not plane.api.pods(), "the pods to be gone")
-    rate = {"pods/s": (pods - 1) / (times[-1] - times[0]), "decision ms": deciding * 1e3}
+    rate = {"pods/s": (pods - 1) / (times[-1] - times[0]), DECISION: deciding * 1e3}
     cpu = {name: (after[name] - before[name]) / (pods - early) for name in programs}
     return rate, {"ms/pod": sum(cpu.values()), **{f"{name} ms/pod": used for name, used in cpu.items()}}
 
