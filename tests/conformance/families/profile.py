@@ -85,9 +85,7 @@ def _point_by_point(rng: Random) -> Manifest:
     if rng.random() < 0.4:
         plugins["filter"] = {"disabled": _names(rng.sample(FILTERING, 2))}
     if rng.random() < 0.1:
-        plugins[rng.choice(["postFilter", "preEnqueue", "reserve", "permit", "preBind"])] = {
-            "disabled": _names(["*"])
-        }
+        plugins[rng.choice(["postFilter", "preEnqueue"])] = {"disabled": _names(["*"])}
     if rng.random() < 0.1:
         # Filter without what its PreFilter prepares, and Score without its PreScore.
         plugins[rng.choice(["preFilter", "preScore"])] = {"disabled": _names([rng.choice(["*", *BOTH])])}
