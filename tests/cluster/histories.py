@@ -141,6 +141,7 @@ def content(state: State) -> dict[str, Any]:
                 or table.non_zero_requested[:, row].any()
                 or table.unschedulable[row]
                 or table.taint_set[row]
+                or table.image_set[row]
                 or any(table.label(key).ids[row] for key in LABEL_KEYS)
             )
         ],
@@ -148,7 +149,8 @@ def content(state: State) -> dict[str, Any]:
             key: {name_of[row]: by_ip for row, by_ip in by_row.items()} for key, by_row in table.ports.items()
         },
         "images": {
-            name: (use.size, sorted(name_of[row] for row in use.rows)) for name, use in table.images.items()
+            name: (use.size, sorted(n for n, row in table.index.items() if table.image_set[row] in use.sets))
+            for name, use in table.images.items()
         },
         "records": {
             uid: (

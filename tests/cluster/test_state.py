@@ -165,8 +165,9 @@ def test_an_images_size_is_that_of_the_first_node_that_listed_it() -> None:
 
     state = State()
     state.apply("test", [listing("a", 5), listing("b", 7)])
-    use = state.snapshot.nodes.images["app:1"]
-    assert (use.size, sorted(use.rows)) == (5, [0, 1])
+    table = state.snapshot.nodes
+    use = table.images["app:1"]
+    assert (use.size, sorted(use.sets)) == (5, sorted(table.image_set[:2].tolist()))
     state.apply("test", [listing("a", 6)])
     assert state.snapshot.nodes.images["app:1"].size == 5
     state.apply("test", [Remove("Node", "", "a"), listing("b", 8)])

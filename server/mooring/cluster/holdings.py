@@ -8,8 +8,7 @@ from mooring.cluster.kinds import Remove, identity
 from mooring.cluster.prepared import Batch
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.objects import Pod
-from mooring.framework.pod_table import PodTable
+from mooring.framework.pod_table import PodRecord, PodTable
 
 
 class Holdings:
@@ -36,7 +35,8 @@ class Holdings:
             return
         violations = [
             FieldError(
-                f"{kind} {pod.key if pod else name}", f"source {owner!r} has it; remove it there first"
+                f"{kind} {identity(pod.namespace, pod.name) if pod else name}",
+                f"source {owner!r} has it; remove it there first",
             )
             for kind, name, pod in batch.identities()
             for owner, kinds in others
@@ -48,15 +48,15 @@ class Holdings:
     def add(self, source: str, batch: Batch) -> None:
         """``source`` now has the objects of ``batch``, but for the finished pods."""
         kinds = self._sources.setdefault(source, {})
-        for uid, (pod, _) in batch.pods.items():
-            if pod.finished:
+        for uid, record in batch.pods.items():
+            if record.kind.template.finished:
                 self.discard(source, "Pod", uid)
         for kind, name, named in batch.identities():
             held = kinds.setdefault(kind, {})
             if named is not None:
                 if name in held:
                     self._forget_name(name)
-                self._pod_uids.setdefault(named.metadata.namespace, {})[named.metadata.name] = name
+                self._pod_uids.setdefault(named.namespace, {})[named.name] = name
             held[name] = None
 
     def discard(self, source: str, kind: str, name: str) -> None:
@@ -78,9 +78,9 @@ class Holdings:
 
     def displaced_by(self, batch: Batch) -> Iterator[str]:
         """UIDs of pods that must be gone: pods of ``batch`` have their names now."""
-        for uid, (pod, _) in batch.pods.items():
-            known = self._uid_of(pod)
-            if known is not None and known != uid and not pod.finished:
+        for uid, record in batch.pods.items():
+            known = self._uid_of(record)
+            if known is not None and known != uid and not record.kind.template.finished:
                 yield known
 
     def find(self, source: str, change: Remove) -> str | None:
@@ -99,15 +99,14 @@ class Holdings:
         """How many objects of ``kind`` the source has."""
         return len(self._sources.get(source, {}).get(kind, {}))
 
-    def _uid_of(self, pod: Pod) -> str | None:
-        return self.pod_uid(pod.metadata.namespace, pod.metadata.name)
+    def _uid_of(self, named: PodRecord) -> str | None:
+        return self.pod_uid(named.namespace, named.name)
 
     def _forget_name(self, uid: str) -> None:
         """The pod has no name here any more, unless another pod has taken the name already."""
         record = self._pods.records[uid]
-        namespace = record.kind.template.metadata.namespace
-        names = self._pod_uids.get(namespace, {})
+        names = self._pod_uids.get(record.namespace, {})
         if names.get(record.name) == uid:
             del names[record.name]
             if not names:
-                del self._pod_uids[namespace]
+                del self._pod_uids[record.namespace]

@@ -1,20 +1,16 @@
-"""Writes node rows: what a node offers, and what its pods take.
-
-Images mirror ``addNodeImageStates`` and ``removeNodeImageStates`` in pkg/scheduler/backend/cache/cache.go.
-"""
+"""Writes node rows: what a node offers, and what its pods take."""
 
 from __future__ import annotations
 
 import heapq
-from array import array
-from collections.abc import Iterable
 
 import numpy as np
 
+from mooring.cluster.image_writer import ImageWriter
 from mooring.cluster.shared_values import SharedValues
 from mooring.framework.columns import grown
-from mooring.framework.node_table import PODS_ROW, ImageUse, NodeTable
-from mooring.framework.objects import ContainerImage, Node, Taint
+from mooring.framework.node_table import PODS_ROW, NodeTable
+from mooring.framework.objects import Node, Taint
 from mooring.framework.resources import PodUsage
 
 _SMALLEST_CAPACITY = 16
@@ -28,7 +24,7 @@ class NodeWriter:
         self._free: list[int] = []
         self._taint_numbers: dict[tuple[Taint, ...], int] = {(): 0}
         self._ports = SharedValues(table.ports, dict)
-        self._images = SharedValues(table.images, _copy_of_image)
+        self._images = ImageWriter(table)
         self._view()
 
     def fork(self) -> NodeWriter:
@@ -52,6 +48,8 @@ class NodeWriter:
                 taint_sets=old.taint_sets.copy(),
                 volumes_version=old.volumes_version.copy(),
                 ports=old.ports.copy(),
+                image_set=old.image_set.copy(),
+                image_set_nodes=old.image_set_nodes.copy(),
                 images=old.images.copy(),
                 label_columns={key: column.copy() for key, column in old.label_columns.items()},
             )
@@ -59,7 +57,7 @@ class NodeWriter:
         twin._free = self._free.copy()
         twin._taint_numbers = self._taint_numbers.copy()
         twin._ports = self._ports.fork(twin.table.ports)
-        twin._images = self._images.fork(twin.table.images)
+        twin._images = self._images.fork(twin.table)
         return twin
 
     def reserve(self, count: int) -> None:
@@ -82,7 +80,7 @@ class NodeWriter:
         for key, column in table.label_columns.items():
             column.put(row, node.metadata.labels.get(key))
         old = table.nodes[row]
-        self._put_images(row, old.status.images if old else (), node.status.images)
+        self._images.put(row, old.status.images if old else (), node.status.images)
         table.nodes[row] = node
         if not known:
             table.names[row] = name
@@ -107,7 +105,7 @@ class NodeWriter:
         table.taint_set[row] = 0
         for column in table.label_columns.values():
             column.put(row, None)
-        self._put_images(row, node.status.images if node else (), ())
+        self._images.put(row, node.status.images if node else (), ())
         heapq.heappush(self._free, row)
 
     def take(self, row: int, usage: PodUsage) -> None:
@@ -162,6 +160,7 @@ class NodeWriter:
         self._view()
         table.unschedulable = grown(table.unschedulable, capacity)
         table.taint_set = grown(table.taint_set, capacity)
+        table.image_set = grown(table.image_set, capacity)
         table.volumes_version = grown(table.volumes_version, capacity)
         for column in table.label_columns.values():
             column.grow(capacity)
@@ -210,53 +209,9 @@ class NodeWriter:
             if not by_row:
                 self._ports.drop(key)
 
-    def _put_images(self, row: int, old: Iterable[ContainerImage], new: Iterable[ContainerImage]) -> None:
-        before, after = _image_sizes(old), _image_sizes(new)
-        for name in before.keys() - after.keys():
-            self._remove_image(name, row)
-        for name, size in after.items():
-            use = self._images.writable(name)
-            if use is None:
-                self._images.put(name, ImageUse(size, array("i", (row,))))
-            elif name not in before:
-                self._images.put(name, ImageUse(use.size, _with_row(use.rows, row)))
-            elif len(use.rows) == 1:
-                use.size = size
-
-    def _remove_image(self, name: str, row: int) -> None:
-        use = self._images.values[name]
-        rows = use.rows[:]
-        rows.remove(row)
-        if rows:
-            self._images.put(name, ImageUse(use.size, rows))
-        else:
-            self._images.drop(name)
-
 
 def _set(column: memoryview, at: int, row: int, amount: int) -> None:
     try:
         column[at, row] = amount
     except ValueError:
         column[at, row] = (amount + 2**63) % 2**64 - 2**63
-
-
-def _with_row(rows: array[int], row: int) -> array[int]:
-    """``rows`` and ``row``, in the same array unless somebody reads its memory just now."""
-    try:
-        rows.append(row)
-    except BufferError:
-        return rows + array("i", (row,))
-    return rows
-
-
-def _copy_of_image(use: ImageUse) -> ImageUse:
-    return ImageUse(use.size, use.rows[:])
-
-
-def _image_sizes(images: Iterable[ContainerImage]) -> dict[str, int]:
-    """Size by name; of a name given twice, the first size counts."""
-    sizes: dict[str, int] = {}
-    for image in images:
-        for name in image.names:
-            sizes.setdefault(name, image.size_bytes)
-    return sizes

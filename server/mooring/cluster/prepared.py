@@ -10,7 +10,7 @@ from mooring.cluster.pod_kinds import PodKinds
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod
-from mooring.framework.pod_table import PodKind, PodTable
+from mooring.framework.pod_table import UNPLACED, PodRecord
 from mooring.framework.resources import ResourceError, allocatable
 
 
@@ -20,12 +20,12 @@ class Batch:
 
     Attributes:
         nodes: By name: the node and what it offers.
-        pods: By UID: the pod and what it counts as.
+        pods: By UID, on no row yet.
         objects: The others, by kind and identity.
     """
 
     nodes: dict[str, tuple[Node, dict[str, int]]] = field(default_factory=dict)
-    pods: dict[str, tuple[Pod, PodKind]] = field(default_factory=dict)
+    pods: dict[str, PodRecord] = field(default_factory=dict)
     objects: dict[tuple[str, str], TabledObject] = field(default_factory=dict)
 
     def has(self, kind: str, name: str) -> bool:
@@ -36,21 +36,19 @@ class Batch:
             return name in self.pods
         return (kind, name) in self.objects
 
-    def identities(self) -> Iterable[tuple[str, str, Pod | None]]:
-        """Kind, identity and, of pods, the pod; finished pods are left out: nobody holds them."""
+    def identities(self) -> Iterable[tuple[str, str, PodRecord | None]]:
+        """Kind, identity and, of pods, the record; finished pods are left out: nobody holds them."""
         for name in self.nodes:
             yield "Node", name, None
-        for uid, (pod, _) in self.pods.items():
-            if not pod.finished:
-                yield "Pod", uid, pod
+        for uid, record in self.pods.items():
+            if not record.kind.template.finished:
+                yield "Pod", uid, record
         for kind, name in self.objects:
             yield kind, name, None
 
 
-def prepare(objects: Iterable[ClusterObject], known: PodTable, kinds: PodKinds) -> Batch:
+def prepare(objects: Iterable[ClusterObject], kinds: PodKinds) -> Batch:
     """Works out what ``objects`` count as; of an object given twice the last one counts.
-
-    A pod that ``known`` has just like this keeps its kind.
 
     Raises:
         InvalidArgumentError: Quantities can't be used; every such object is named.
@@ -66,9 +64,7 @@ def prepare(objects: Iterable[ClusterObject], known: PodTable, kinds: PodKinds) 
                     if same_name != item.metadata.uid:
                         batch.pods.pop(same_name, None)
                     uids[item.key] = item.metadata.uid
-                record = known.get(item.metadata.uid)
-                kind = record.kind if record is not None and record.pod == item else kinds.of(item)
-                batch.pods[item.metadata.uid] = item, kind
+                batch.pods[item.metadata.uid] = PodRecord.of(item, kinds.of(item), UNPLACED)
             elif isinstance(item, Node):
                 batch.nodes[item.metadata.name] = item, allocatable(item.status.allocatable)
             else:

@@ -100,7 +100,7 @@ class State:
             if delivered is None:
                 self._writer.remove_pod(uid)
             else:
-                self._writer.put_pod(delivered.pod, delivered.kind)
+                self._writer.put_pod(delivered)
             self._publish()
 
     def assume_object(self, item: TabledObject) -> None:
@@ -121,7 +121,7 @@ class State:
             pod = record.pod
             if pod.status.nominated_node_name != node_name:
                 pod = replace(pod, status=replace(pod.status, nominated_node_name=node_name))
-                self._writer.put_pod(pod, self._kinds.of(pod))
+                self._writer.put_pod(PodRecord.of(pod, self._kinds.of(pod), UNPLACED))
                 self._publish()
 
     def discard(self, uid: str) -> None:
@@ -135,7 +135,7 @@ class State:
         Raises:
             InvalidArgumentError: A quantity of ``nodes`` or ``pods`` can't be used.
         """
-        batch = prepare([*nodes, *pods], self.snapshot.pods, self._kinds)
+        batch = prepare([*nodes, *pods], self._kinds)
         twin = State(log_length=0)
         with self.lock:
             twin._start(self._writer.fork(), self._kinds, self._log.copy(), self.version)
@@ -154,7 +154,7 @@ class State:
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
-        batch = prepare(objects, self.snapshot.pods, self._kinds)
+        batch = prepare(objects, self._kinds)
         with self.lock:
             self._holdings.check(source, batch)
             for gone, name in self._holdings.missing(source, batch, kind):
@@ -173,8 +173,7 @@ class State:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
         steps: list[Batch | Remove] = [
-            prepare([change.object], self.snapshot.pods, self._kinds) if isinstance(change, Put) else change
-            for change in changes
+            prepare([change.object], self._kinds) if isinstance(change, Put) else change for change in changes
         ]
         with self.lock:
             for step in steps:
@@ -226,7 +225,8 @@ class State:
         self._holdings.discard(source, kind, name)
         old: ClusterObject | None
         if kind == "Pod":
-            old = self._delivered_pod(name)
+            record = self._delivered_record(name)
+            old = record.pod if record is not None else None
             self._remove_pod(name)
         elif kind == "Node":
             old = self.snapshot.nodes.nodes[self.snapshot.nodes.index[name]]
@@ -245,11 +245,11 @@ class State:
             if old != node:
                 self._writer.put_node(node, amounts)
                 self._listeners.tell("Node", old, node)
-        for pod, kind in batch.pods.values():
-            before = self._delivered_pod(pod.metadata.uid)
-            self._write_pod(pod, kind)
-            if before != pod:
-                self._listeners.tell("Pod", before, pod)
+        for record in batch.pods.values():
+            before = self._delivered_record(record.uid)
+            self._write_pod(record)
+            if self._listeners and (before is None or not before.says_what(record)):
+                self._listeners.tell("Pod", before.pod if before is not None else None, record.pod)
         for item in batch.objects.values():
             key = item.metadata.namespace, item.metadata.name
             known = self._writer.objects.find_delivered(type(item), key)
@@ -257,25 +257,24 @@ class State:
                 self._writer.put_object(item)
                 self._listeners.tell(type(item).__name__, known, item)
 
-    def _delivered_pod(self, uid: str) -> Pod | None:
+    def _delivered_record(self, uid: str) -> PodRecord | None:
         """The pod as its source delivered it, without what was decided since."""
-        record = self._delivered[uid] if uid in self._delivered else self.snapshot.pods.records.get(uid)
-        return record.pod if record else None
+        return self._delivered[uid] if uid in self._delivered else self.snapshot.pods.records.get(uid)
 
-    def _write_pod(self, pod: Pod, kind: PodKind) -> None:
-        uid = pod.metadata.uid
-        record = self.snapshot.pods.records.get(uid)
-        if pod.finished:
+    def _write_pod(self, record: PodRecord) -> None:
+        uid = record.uid
+        known = self.snapshot.pods.records.get(uid)
+        if record.kind.template.finished:
             self._remove_pod(uid)
         elif uid not in self._delivered:
-            if record is None or record.pod != pod:
-                self._writer.put_pod(pod, kind)
-        elif record is not None and not pod.spec.node_name:
-            self._delivered[uid] = PodRecord.of(pod, kind, UNPLACED)
-            self._writer.put_record(PodRecord.of(pod, kind, record.row, record.node_name, assumed=True))
+            if known is None or not known.says_what(record):
+                self._writer.put_pod(record)
+        elif known is not None and not record.node_name:
+            self._delivered[uid] = record
+            self._writer.put_record(replace(record, row=known.row, node_name=known.node_name, assumed=True))
         else:
             del self._delivered[uid]
-            self._writer.put_pod(pod, kind)
+            self._writer.put_pod(record)
 
     def _remove_pod(self, uid: str) -> None:
         self._delivered.pop(uid, None)

@@ -14,13 +14,12 @@ from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.shared_values import SharedValues, add_to, discard_from
 from mooring.cluster.volume_writer import VolumeWriter
 from mooring.framework.object_table import ObjectKey
-from mooring.framework.objects import Node, Object, Pod
+from mooring.framework.objects import Node, Object
 from mooring.framework.pod_affinity import AffinityKey, affinity_terms
 from mooring.framework.pod_table import (
     UNPLACED,
     AffinityClass,
     PodClass,
-    PodKind,
     PodRecord,
     PodTable,
 )
@@ -106,10 +105,10 @@ class TableWriter:
         self.nodes.remove(row)
         self.changes.append((row, None, 0))
 
-    def put_pod(self, pod: Pod, kind: PodKind) -> None:
-        """Adds or replaces the pod of this UID, which is of ``kind``."""
-        row = self.nodes.table.index.get(pod.spec.node_name, UNPLACED)
-        self.put_record(PodRecord.of(pod, kind, row))
+    def put_pod(self, record: PodRecord) -> None:
+        """Adds or replaces the pod of this UID, on the row of its node whatever ``record`` says."""
+        row = self.nodes.table.index.get(record.node_name, UNPLACED)
+        self.put_record(msgspec.structs.replace(record, row=row))
 
     def put_record(self, record: PodRecord) -> None:
         """Adds or replaces the record of this UID."""

@@ -21,17 +21,21 @@ CPU_ROW, MEMORY_ROW, EPHEMERAL_STORAGE_ROW, PODS_ROW = range(4)
 """Where the fixed resources stand on the first axis of ``allocatable`` and ``requested``."""
 
 
+NO_IMAGES = 0
+"""The number in ``image_set`` of a node without images."""
+
+
 @dataclass(slots=True)
 class ImageUse:
-    """An image name: its size and the rows of the nodes that have it.
+    """An image name: its size and where it is.
 
     Attributes:
         size: Bytes, as the first node that listed the image said; upstream's cache does the same.
-        rows: The rows, in the order in which the nodes came.
+        sets: The numbers in ``NodeTable.image_set`` of the nodes that have it.
     """
 
     size: int
-    rows: array[int] = field(default_factory=lambda: array("i"))
+    sets: array[int] = field(default_factory=lambda: array("i"))
 
 
 @dataclass(slots=True)
@@ -61,6 +65,8 @@ class NodeTable:
             pods that have storage, their claims, the volumes and classes of those, VolumeAttachments and the
             CSINode. Equal versions mean an equal past, in forks as well.
         ports: For (protocol, port): for each row that uses it, how many pods use it by host IP.
+        image_set: int32[capacity], the same number for nodes with the same images.
+        image_set_nodes: int32[numbers], how many nodes have each number but ``NO_IMAGES``.
         images: By image name.
     """
 
@@ -88,6 +94,8 @@ class NodeTable:
     taint_sets: list[tuple[Taint, ...]] = field(default_factory=lambda: [()])
     volumes_version: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
     ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(default_factory=dict)
+    image_set: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
+    image_set_nodes: Int32s = field(default_factory=lambda: np.zeros(16, np.int32))
     images: dict[str, ImageUse] = field(default_factory=dict)
     label_columns: dict[str, LabelColumn] = field(default_factory=dict)
 

@@ -123,6 +123,17 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
         )
 
     @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self.kind.template.metadata.namespace
+
+    def says_what(self, other: PodRecord) -> bool:
+        """Whether ``other`` is of an equal object; rows and decisions aside."""
+        return (self.kind is other.kind or self.kind.template == other.kind.template) and (
+            replace(self, kind=other.kind, row=other.row, assumed=other.assumed) == other
+        )
+
+    @property
     def pod(self) -> Pod:
         """The whole object, put together each time it is asked for."""
         template = self.kind.template

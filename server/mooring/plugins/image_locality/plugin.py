@@ -11,13 +11,13 @@ from mooring.framework import (
     CycleState,
     Int64s,
     KubeVersion,
-    NodeTable,
     NodeView,
     Part,
     Pod,
     ScorePlugin,
 )
-from mooring.framework.node_table import ImageUse
+from mooring.framework.columns import Int32s
+from mooring.framework.node_table import NO_IMAGES, ImageUse
 
 MIN_BYTES = 23 * 1024 * 1024
 """Fewer bytes than these are as good as none."""
@@ -47,10 +47,14 @@ class ImageLocality(ScorePlugin[None]):
         uses = [table.images.get(image) for image in self._images(pod)]
         if not any(uses):
             return np.zeros(len(nodes), np.int64)
-        present = np.zeros(table.capacity, np.int64)
+        nodes_with = table.image_set_nodes
+        present = np.zeros(len(nodes_with), np.int64)
         for use in filter(None, uses):
-            _add_bytes(use, table, present)
-        return _scores(nodes.take(present), MAX_BYTES_PER_CONTAINER * _container_count(pod))
+            _add_bytes(use, nodes_with, len(table), present)
+        sets = nodes.take(table.image_set)
+        # A set that came after the counts were read belongs to nodes that are looked at again.
+        there = present[np.where(sets < len(present), sets, NO_IMAGES)]
+        return _scores(there, MAX_BYTES_PER_CONTAINER * _container_count(pod))
 
     def _images(self, pod: Pod) -> Iterator[str]:
         """The normalised names of the images, repeated as often as the pod uses them."""
@@ -71,12 +75,12 @@ def _container_count(pod: Pod) -> int:
     return len(pod.spec.init_containers) + len(pod.spec.containers)
 
 
-def _add_bytes(use: ImageUse, table: NodeTable, present: Int64s) -> None:
-    """Add an image's bytes, times the share of nodes that have it, where it is."""
+def _add_bytes(use: ImageUse, nodes_with: Int32s, nodes: int, present: Int64s) -> None:
+    """Add an image's bytes, times the share of nodes that have it, to the sets that have it."""
     # A slice copies in one step: the writer may append meanwhile, and can't while numpy holds the buffer.
-    rows = np.array(use.rows[:], np.int32)
-    rows = rows[rows < len(present)]
-    present[rows] += int(float(use.size) * (len(rows) / max(len(table), 1)))
+    sets = np.array(use.sets[:], np.int32)
+    sets = sets[sets < len(present)]
+    present[sets] += int(float(use.size) * (int(nodes_with[sets].sum()) / max(nodes, 1)))
 
 
 def _scores(present: Int64s, most: int) -> Int64s:

@@ -23,10 +23,10 @@ class Known:
         self._moves: deque[tuple[int, int, str]] = deque(maxlen=_REMEMBERED)
         self.position = 0
 
-    def load(self, versions: Mapping[str, int], position: int) -> None:
-        """Begins anew from a full list."""
+    def load(self, versions: dict[str, int], position: int) -> None:
+        """Begins anew from a full list; ``versions`` is nobody else's from now on."""
         with self._lock:
-            self._versions = dict(versions)
+            self._versions = versions
             self._moves.clear()
             self.position = position
 

@@ -26,15 +26,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Listing:
-    """A whole list.
+    """What a whole list says beside its objects.
 
     Attributes:
-        objects: The objects that could be read.
         versions: The version of every object, by key.
         position: The list's own version.
     """
 
-    objects: list[ClusterObject] = field(default_factory=list)
     versions: dict[str, int] = field(default_factory=dict)
     position: int = 0
 
@@ -94,9 +92,11 @@ class Lister:
             if not token:
                 return
 
-    def all(self, stopped: Callable[[], bool]) -> Listing:
-        """A whole fresh list, or the beginning of one when ``stopped``. Raises as ``page``."""
-        listing = Listing()
+    def objects(self, listing: Listing, stopped: Callable[[], bool]) -> Iterator[ClusterObject]:
+        """The objects of a fresh list that could be read, page after page; ``listing`` gets the rest.
+
+        Ends early when ``stopped``. Raises as ``page``.
+        """
         for page in self.pages(stopped):
             for data in page.items or ():
                 item = self.read(bytes(data))
@@ -105,10 +105,9 @@ class Lister:
                 else:
                     meta = item.metadata
                     identity = Identity(meta.name, meta.namespace, meta.uid, meta.resource_version)
-                    listing.objects.append(item)
+                    yield item
                 listing.versions[identity.key] = identity.version
             listing.position = int(page.metadata.resource_version)
-        return listing
 
     def read(self, data: bytes) -> ClusterObject | None:
         """The object; None when it can't be used: it counts as absent, and the log says so once."""

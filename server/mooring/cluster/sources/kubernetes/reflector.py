@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mooring.cluster.api import ApiServer, Resource, Stream
-from mooring.cluster.kinds import Change, Put, Remove
+from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
 from mooring.cluster.sources.kubernetes.known import Known
-from mooring.cluster.sources.kubernetes.lister import Lister, refusal
+from mooring.cluster.sources.kubernetes.lister import Lister, Listing, refusal
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.kubernetes.wire import (
     UNREADABLE,
@@ -169,11 +169,8 @@ class Reflector:
         try:
             if not self.lister.path:
                 self.lister.find()
-            listing = self.lister.all(self._stopping.is_set)
-            if self._stopping.is_set():
-                return
-            self._check(listing.position)
-            self._state.replace(self._source, listing.objects, kind=self.resource.kind)
+            listing = Listing()
+            self._state.replace(self._source, self._listed(listing), kind=self.resource.kind)
         except BaseException:
             self._list_needed = self._list_needed or why
             raise
@@ -183,6 +180,17 @@ class Reflector:
         self.synced = True
         self.unavailable = ""
         self._note("")
+
+    def _listed(self, listing: Listing) -> Iterator[ClusterObject]:
+        """The objects of a list, which the state takes once it has all of them.
+
+        Raises:
+            UnavailableError: The list is cut short, or behind what was told before.
+        """
+        yield from self.lister.objects(listing, self._stopping.is_set)
+        if self._stopping.is_set():
+            raise UnavailableError("the source is stopping", reason="API_SERVER_UNAVAILABLE")
+        self._check(listing.position)
 
     def _check(self, position: int) -> None:
         """Refuses what a server says that is behind what was told before.
