@@ -44,6 +44,8 @@ def publish(title: str, figures: Sequence[Figure], folder: Path) -> None:
     lines = [{"machine": about}, *map(_document, figures)]
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (folder / "figures.jsonl").write_text(text, encoding="utf-8")
+    for old in folder.glob("*.svg"):
+        old.unlink()
     pictures = _draw(figures, folder)
     (folder / "report.md").write_text(_markdown(title, about, figures, pictures), encoding="utf-8")
     print(f"written to {folder}")

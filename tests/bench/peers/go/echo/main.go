@@ -12,6 +12,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -24,6 +26,9 @@ import (
 func main() {
 	follow := flag.String("follow", "", "kubeconfig of the cluster to follow")
 	flag.Parse()
+	// A second processor would mostly look for work, and take from the scheduler what it finds none on.
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(1000)
 	if err := run(*follow); err != nil {
 		fmt.Fprintln(os.Stderr, "echo:", err)
 		os.Exit(1)
