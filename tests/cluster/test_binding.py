@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +14,9 @@ import pytest
 
 from mooring.cluster.api import ApiServer, ClientOptions
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
+from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.state import State
+from mooring.framework.cluster_api import ObjectReference
 from mooring.framework.errors import (
     AbortedError,
     FailedPreconditionError,
@@ -256,6 +258,28 @@ def test_a_leader_whose_lease_runs_out_while_a_binding_waits_for_its_turn_sends_
         binder.bind(POD, "n")
     assert len(fake.history.bindings()) == 1
     assert node_of(fake) == ""
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        pytest.param(lambda api: api.delete_pod(POD), id="delete a pod"),
+        pytest.param(lambda api: api.patch_pod_status(POD, {"nominatedNodeName": "n"}), id="write a status"),
+        pytest.param(lambda api: api.patch(ObjectReference("Pod", "default", "p"), {}), id="patch"),
+        pytest.param(lambda api: api.create("Event", "default", {"metadata": {"name": "e"}}), id="create"),
+    ],
+)
+def test_a_leader_whose_lease_ran_out_writes_nothing_else_either(
+    fake: FakeApiServer, write: Callable[[KubernetesApi], object]
+) -> None:
+    fake.add(stored())
+    before = fake.get("Pod", "p")
+    api = KubernetesApi(ApiServer(lambda: configuration(fake.url)), Deposed(0))
+    assert api.read_pod("default", "p") is not None
+    with pytest.raises(UnavailableError, match="does not lead"):
+        write(api)
+    assert fake.get("Pod", "p") == before is not None
+    assert fake.all("Event") == []
 
 
 def test_of_many_bindings_of_one_pod_exactly_one_is_accepted(fake: FakeApiServer) -> None:

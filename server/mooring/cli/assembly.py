@@ -217,8 +217,8 @@ def assemble(
     rules = ResourceRules.of(Gates(KubeVersion.parse(args.kube_version), args.feature_gates))
     state = State(first_epoch=_first_epoch(), rules=rules)
     server = api_server_of(args)
-    api = KubernetesApi(server) if server else None
     election = _election(args, configuration, server, lost)
+    api = KubernetesApi(server, election) if server else None
     engine = build_engine(
         configuration,
         registry,

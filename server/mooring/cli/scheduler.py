@@ -141,8 +141,9 @@ def _assemble(
     connection = Connection.of(args, configuration)
     server = connection.server()
     gates = Gates(KubeVersion.parse(args.kube_version), args.feature_gates)
-    cluster, failed = KubernetesApi(server), threading.Event()
+    failed = threading.Event()
     election = _election(configuration, connection, failed, stop)
+    cluster = KubernetesApi(server, election)
     engine = build_engine(
         configuration,
         registry,

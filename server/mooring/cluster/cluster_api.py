@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,20 +12,25 @@ import msgspec
 from mooring.cluster.api import RESOURCES, ApiServer, Resource, Response, failure, served_version
 from mooring.cluster.api.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from mooring.cluster.decoding import decode_pod
+from mooring.framework import Leadership
 from mooring.framework.cluster_api import ObjectReference
 from mooring.framework.errors import NotFoundError
+from mooring.framework.handle import Unchallenged, require_leader
 from mooring.framework.objects import Pod
 
 
 class KubernetesApi:
-    """Implements ``mooring.framework.ClusterApi``.
+    """Implements ``mooring.framework.ClusterApi``. Safe from any thread.
 
     Args:
         api: The API server.
+        leadership: Asked each time before something is written; what another replica should write is
+            UnavailableError (NOT_LEADER) here. By default nobody else may write.
     """
 
-    def __init__(self, api: ApiServer) -> None:
+    def __init__(self, api: ApiServer, leadership: Leadership | None = None) -> None:
         self._api = api
+        self._require_leader = partial(require_leader, leadership or Unchallenged())
         self._versions: dict[str, str] = {}
         self._lock = threading.Lock()
 
@@ -39,6 +45,7 @@ class KubernetesApi:
             "DELETE",
             RESOURCES["Pod"].item(meta.namespace, meta.name),
             body={"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": meta.uid}},
+            before=self._require_leader,
         )
         # Of another UID by now: this pod is gone.
         if response.status not in (404, 409):
@@ -51,6 +58,7 @@ class KubernetesApi:
             RESOURCES["Pod"].item(meta.namespace, meta.name, "status"),
             body={"metadata": {"uid": meta.uid}, "status": patch},
             content_type=STRATEGIC_MERGE_PATCH,
+            before=self._require_leader,
         )
         _body(response, f"write the status of pod {pod.key}")
 
@@ -71,6 +79,7 @@ class KubernetesApi:
             self._path(target, subresource),
             body={**patch, "metadata": metadata} if metadata else patch,
             content_type=MERGE_PATCH,
+            before=self._require_leader,
         )
         return _document(response, f"write {_name(target)}")
 
@@ -81,6 +90,7 @@ class KubernetesApi:
             "POST",
             resource.collection(namespace, version),
             body={**body, "apiVersion": version, "kind": kind},
+            before=self._require_leader,
         )
         return _document(response, f"make a {kind} in {namespace or 'the cluster'}")
 
