@@ -20,7 +20,12 @@ from mooring.plugins.dynamic_resources.cel.checked import (
 )
 from mooring.plugins.dynamic_resources.cel.functions import ANY
 from mooring.plugins.dynamic_resources.cel.syntax import Name, Node, UnsupportedExpressionError
-from mooring.plugins.dynamic_resources.cel.values import EvaluationError, Value, condition
+from mooring.plugins.dynamic_resources.cel.values import (
+    EvaluationError,
+    InternalError,
+    Value,
+    condition,
+)
 
 _MAX_ITEMS = 64
 
@@ -69,6 +74,8 @@ def _quantified(deciding: bool) -> Form:
                 try:
                     if condition(wanted.run(inner)) is deciding:
                         return deciding
+                except InternalError:
+                    raise
                 except EvaluationError as error:
                     failure = failure or error
             if failure is not None:

@@ -24,6 +24,7 @@ from mooring.plugins.dynamic_resources.cel.functions import ANY
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
 from mooring.plugins.dynamic_resources.cel.syntax import (
     Entry,
+    Items,
     Literal,
     Name,
     Node,
@@ -31,6 +32,7 @@ from mooring.plugins.dynamic_resources.cel.syntax import (
 )
 from mooring.plugins.dynamic_resources.cel.values import (
     EvaluationError,
+    InternalError,
     Value,
     condition,
     differ,
@@ -72,6 +74,8 @@ def _junction(deciding: bool) -> Form:
                 try:
                     if condition(side.run(scope)) is deciding:
                         return deciding
+                except InternalError:
+                    raise
                 except EvaluationError as error:
                     failure = failure or error
             if failure is not None:
@@ -95,7 +99,9 @@ def _membership(arguments: tuple[Node, ...], names: Names, check: Check) -> Chec
     held = element_kind(items.kind)
     if held not in ("bool", "int", "string") or item.kind not in (held, ANY):
         raise UnsupportedExpressionError(f"{item.kind} in {items.kind}")
-    return Checked("bool", lambda scope: one_of(item.run(scope), items.run(scope)))
+    literals = arguments[1].items if isinstance(arguments[1], Items) else (None,)
+    constant = all(isinstance(literal, Literal) for literal in literals)
+    return Checked("bool", lambda scope: one_of(item.run(scope), items.run(scope), constant=constant))
 
 
 def _presence(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:

@@ -28,6 +28,10 @@ class EvaluationError(Exception):
     """An expression failed on a device; the decision fails, as in kube-scheduler."""
 
 
+class InternalError(EvaluationError):
+    """cel-go panics there, which ends the whole evaluation: no other operand makes up for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Amount:
     """A quantity, in billionths of a unit."""
@@ -125,18 +129,19 @@ def differ(left: Value, right: Value) -> bool:
         return True
 
 
-def one_of(item: Value, items: Value) -> bool:
-    """``item in items``.
+def one_of(item: Value, items: Value, *, constant: bool) -> bool:
+    """``item in items``; ``constant`` means a list of literals.
 
     Raises:
-        EvaluationError: ``items`` has no items, or ``item`` is a version, which no constant list can hold.
+        EvaluationError: ``items`` has no items.
+        InternalError: ``item`` is a version, and the list is constant: cel-go looks it up by a hash.
     """
     if isinstance(items, dict):
         return isinstance(item, str) and item in items
     if not isinstance(items, list):
         raise EvaluationError(f"no such overload: in {kind_of(items)}")
-    if isinstance(item, Semver):
-        raise EvaluationError("a version in a list")
+    if constant and isinstance(item, Semver):
+        raise InternalError("a version in a constant list")
     return any(type(item) is type(other) and item == other for other in items)
 
 
