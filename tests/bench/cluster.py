@@ -23,14 +23,9 @@ def node_name(number: int) -> str:
 def node_manifests(count: int, *, extra_labels: int = 0, images: int = 0) -> list[Manifest]:
     """Equal nodes spread over zones, with as many more labels and images as asked for."""
     return [
-        node_manifest(
-            node_name(number),
-            labels={
-                "topology.kubernetes.io/zone": f"zone-{number % ZONES}",
-                **{f"example.com/label-{at}": f"value-{(number + at) % 7}" for at in range(extra_labels)},
-            },
-            allocatable=NODE_OFFERS,
-            metadata={"uid": f"node-uid-{number}"},
+        node(
+            number,
+            labels={f"example.com/label-{at}": f"value-{(number + at) % 7}" for at in range(extra_labels)},
             status={
                 "images": [
                     {"names": [f"registry.example/team/app-{at}:1.{at}"], "sizeBytes": 50_000_000 + at}
@@ -40,6 +35,28 @@ def node_manifests(count: int, *, extra_labels: int = 0, images: int = 0) -> lis
         )
         for number in range(count)
     ]
+
+
+def uneven_node(number: int) -> Manifest:
+    """A node that offers a little less memory than any before it: what systems keep for themselves varies."""
+    return node(number, offers={**NODE_OFFERS, "memory": f"{32 * 2**20 - number}Ki"})
+
+
+def node(
+    number: int,
+    *,
+    offers: Mapping[str, Quantity] = NODE_OFFERS,
+    labels: Mapping[str, str] | None = None,
+    status: Manifest | None = None,
+) -> Manifest:
+    """One of the nodes, in the zone whose turn it is."""
+    return node_manifest(
+        node_name(number),
+        labels={"topology.kubernetes.io/zone": f"zone-{number % ZONES}", **(labels or {})},
+        allocatable=offers,
+        metadata={"uid": f"node-uid-{number}"},
+        status=status,
+    )
 
 
 def own_request(number: int) -> Mapping[str, Quantity]:

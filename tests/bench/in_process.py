@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 
 from mooring.cluster.decoding import from_manifest
@@ -18,11 +19,13 @@ from mooring.runtime.choice import Choice
 from mooring.runtime.cycle import CycleOptions
 from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.registry import new_in_tree_registry
+from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
-from tests.bench.cluster import POD_ASKS, node_manifests, own_request, pending_pod
+from tests.bench.cluster import POD_ASKS, node, own_request, pending_pod, uneven_node
 from tests.bench.workload import Repeat, Sample, Size, Workload
 
 SEED = 42
+METRIC = "decisions/s"
 TEMPLATES = 16
 WARM_UP = 10
 
@@ -36,33 +39,74 @@ Requests = Callable[[int], Mapping[str, Quantity]]
 """What the pod with this number asks for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Pods that are alike to some degree.
+
+    Attributes:
+        name: What they are called.
+        requests: What they ask for.
+        targets: By number of nodes: decisions per second at least, and those that are aimed at.
+        node: The nodes that they go to.
+        looks_at_all: Whether each of them is a first decision, which takes longer with more nodes.
+    """
+
+    name: str
+    requests: Requests
+    targets: Mapping[int, str]
+    node: Callable[[int], Manifest] = node
+    looks_at_all: bool = False
+
+    def decisions(self, size: Size, nodes: int) -> int:
+        """How many are decided about in one repeat."""
+        most = DECISIONS_TIMES * size.decisions
+        return max(most * size.nodes // nodes, WARM_UP) if self.looks_at_all else most
+
+
+VARIANTS = (
+    Variant(
+        "OneTemplate",
+        lambda _number: POD_ASKS,
+        {5000: "50k / 200k", 100_000: "40k / 150k", 1_000_000: "20k / 100k"},
+    ),
+    Variant(f"{TEMPLATES}Templates", lambda number: own_request(number % TEMPLATES), {5000: "15k / 40k"}),
+    Variant(
+        "EachItsOwn",
+        own_request,
+        {5000: "8k / 15k", 100_000: "800 / 1.3k", 1_000_000: "60 / 100"},
+        node=uneven_node,
+        looks_at_all=True,
+    ),
+)
+
+
 def workloads(size: Size) -> list[Workload]:
     """The default profile over all nodes, with pods that are alike to different degrees."""
-    basic = f"core/SchedulingBasic/{size.nodes}Nodes"
-    variants: list[tuple[str, Requests, str]] = [
-        ("OneTemplate", lambda _number: POD_ASKS, "50k / 200k"),
-        (f"{TEMPLATES}Templates", lambda number: own_request(number % TEMPLATES), "15k / 40k"),
-        ("EachItsOwn", own_request, "8k / 15k"),
-    ]
     return [
-        Workload(f"{basic}/{variant}", partial(_prepare, size, requests), {"decisions/s": target})
-        for variant, requests, target in variants
+        Workload(
+            f"core/SchedulingBasic/{nodes}Nodes/{variant.name}",
+            partial(_prepare, variant, nodes, variant.decisions(size, nodes)),
+            {METRIC: variant.targets.get(nodes, "")},
+        )
+        for nodes in (size.nodes, *size.more_nodes)
+        for variant in VARIANTS
+        if nodes == size.nodes or nodes in variant.targets
     ]
 
 
-def new_engine(nodes: int) -> Engine:
+def new_engine(nodes: int, make: Callable[[int], Manifest] = node) -> Engine:
     """An engine with the default profile over a state of its own."""
     state = State()
-    state.replace("bench", [from_manifest(manifest) for manifest in node_manifests(nodes)])
+    state.replace("bench", (from_manifest(make(number)) for number in range(nodes)))
     registry = new_in_tree_registry()
     return build_engine(default(registry.catalog()), registry, state, NoBinder())
 
 
-def _prepare(size: Size, requests: Requests, _running: ExitStack) -> Repeat:
-    engine = new_engine(size.nodes)
-    pods = (pending_pod(number, requests(number)) for number in itertools.count())
+def _prepare(variant: Variant, nodes: int, decisions: int, _running: ExitStack) -> Repeat:
+    engine = new_engine(nodes, variant.node)
+    pods = (pending_pod(number, variant.requests(number)) for number in itertools.count())
     _decide(engine, list(itertools.islice(pods, WARM_UP)))
-    return lambda: _repeat(engine, pods, DECISIONS_TIMES * size.decisions)
+    return lambda: _repeat(engine, pods, decisions)
 
 
 def _repeat(engine: Engine, pods: Iterator[Pod], decisions: int) -> Sample:
@@ -74,7 +118,7 @@ def _repeat(engine: Engine, pods: Iterator[Pod], decisions: int) -> Sample:
         choices = _decide(engine, batch)
         seconds += time.perf_counter() - began
         _check(batch, choices, expected)
-    return {"decisions/s": decisions / seconds}
+    return {METRIC: decisions / seconds}
 
 
 def _decide(engine: Engine, pods: list[Pod]) -> list[Choice]:

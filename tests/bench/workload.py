@@ -22,6 +22,7 @@ class Size:
 
     Attributes:
         nodes: Nodes of the cluster.
+        more_nodes: Nodes of further clusters, for what is also measured in large ones.
         few: Names in the smaller extender call.
         decisions: Decisions of one repeat in process.
         family_decisions: The same for each of scheduler_perf's workloads.
@@ -31,6 +32,7 @@ class Size:
     """
 
     nodes: int = 5000
+    more_nodes: tuple[int, ...] = (100_000, 1_000_000)
     few: int = 500
     decisions: int = 2000
     family_decisions: int = 300
@@ -39,7 +41,9 @@ class Size:
     repeats: int = 5
 
 
-QUICK = Size(nodes=100, few=10, decisions=20, family_decisions=5, pods=50, seconds=0.05, repeats=2)
+QUICK = Size(
+    nodes=100, more_nodes=(), few=10, decisions=20, family_decisions=5, pods=50, seconds=0.05, repeats=2
+)
 """Shows that everything works; its figures mean nothing."""
 
 
