@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,12 +14,15 @@ from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.config import default, from_document
+from mooring.framework import Pod
+from mooring.runtime import sampling
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.choice import Choice
-from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.cycle import CycleOptions, evaluate
 from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.kept.standing import Standing
 from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.tie_break import mix64
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
@@ -119,7 +124,7 @@ class History:
         self.engine: Engine = build_engine(configuration, registry, self.state, NoBinder())
         self.kept = 0
         self._assumed: list[str] = []
-        self._count = 0
+        self._count = self._start = 0
 
     def run(self, steps: Iterable[Step]) -> History:
         for name, *arguments in steps:
@@ -132,14 +137,20 @@ class History:
         uid = f"u{self._count}"
         pod = make_pod(f"p{self._count}", metadata={"uid": uid}, **TEMPLATES[template])
         profile = self.engine.profile()
-        full = self.engine.decide(pod, profile, all_rows, seed=5, options=CycleOptions())
+        full = self._in_full(pod, 5, self._start)
         dry = self.engine.decide(pod, profile, all_rows, seed=6)
-        assert summary(dry) == summary(self.engine.choose(full.evaluation, full.state_version, seed=6))
+        assert summary(dry) == summary(self._in_full(pod, 6, mix64(6, uid)))
         choice = self.engine.decide_and_assume(pod, profile, all_rows, seed=5)
         assert summary(choice) == summary(full)
+        self._start = (self._start + choice.evaluated) % max(len(self.state.snapshot.nodes), 1)
         self.kept += isinstance(choice.source, Standing)
         if choice.node_name is not None:
             self._assumed.append(uid)
+
+    def _in_full(self, pod: Pod, seed: int, start: int) -> Choice:
+        run = partial(evaluate, options=CycleOptions(start=start))
+        evaluation, version = self.engine.look(pod, self.engine.profile(), all_rows, run=run)
+        return self.engine.choose(evaluation, version, seed)
 
     def forget(self) -> None:
         if self._assumed:
@@ -189,6 +200,7 @@ def summary(choice: Choice) -> tuple[object, ...]:
     )
 
 
+EMPTY_DOCUMENT = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 EMPTY_NODES: list[Step] = [
     ("node", "n0", "4", "z1", None, {"disk"}, False),
     ("node", "n1", "4", "z2", None, {"gpu"}, False),
@@ -203,6 +215,17 @@ EMPTY_NODES: list[Step] = [
 @given(histories())
 def test_decisions_from_kept_evaluations_are_those_in_full(later: list[Step]) -> None:
     History().run([*EMPTY_NODES, *later])
+
+
+@settings(max_examples=100)
+@given(st.sampled_from((0, 10, 40, 70)), histories())
+def test_those_of_a_search_that_ends_before_all_nodes_were_looked_at_are_too(
+    percentage: int, later: list[Step]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampling, "MIN_FEASIBLE_NODES", 1)
+        document = {**EMPTY_DOCUMENT, "percentageOfNodesToScore": percentage}
+        History(document).run([*EMPTY_NODES, *later])
 
 
 @settings(max_examples=50)

@@ -28,7 +28,7 @@ from mooring.runtime.pre_filtering import refuse_left_out, run_pre_filter
 from mooring.runtime.preemption import preempt, run_post_filter
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
-from mooring.runtime.sampling import nodes_to_find, search_order
+from mooring.runtime.sampling import nodes_to_find, search, search_order
 from mooring.runtime.scoring import score
 from mooring.runtime.tie_break import mix64
 
@@ -215,12 +215,10 @@ def _search(
     looked_at = np.union1d(positions, refused)
     if wanted < len(positions):
         order = search_order(evaluation.snapshot.nodes, evaluation.rows)
-        order = np.roll(order[np.isin(order, positions)], -(options.start % len(positions)))
-        passed = np.flatnonzero(evaluation.codes[order] == 0)
-        if len(passed) > wanted:
-            # One feasible node too many is found, then the search ends.
-            looked_at = np.union1d(order[: passed[wanted]], refused)
-            _leave_out(evaluation, np.setdiff1d(positions, looked_at))
+        order = order[np.isin(order, positions)]
+        _, looked_at = search(order, evaluation.codes == 0, options.start, wanted)
+        looked_at = np.union1d(looked_at, refused)
+        _leave_out(evaluation, np.setdiff1d(positions, looked_at))
     evaluation.evaluated = evaluation.advance = len(looked_at)
 
 

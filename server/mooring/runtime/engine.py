@@ -230,7 +230,10 @@ class Engine:
             None when the pod has to be evaluated in full, or a plugin to be asked.
         """
         began, calls = time.perf_counter(), partial(self.calls, profile, progress) if ask else ask_nobody
-        choice = self._kept.decide(pod, profile, seed, calls, assume=assume)
+        start = self._start
+        if profile.samples and not assume:
+            start = mix64(seed, pod.metadata.uid)
+        choice = self._kept.decide(pod, profile, seed, calls, start=start, assume=assume)
         if choice is not None:
             if assume:
                 self._start = (self._start + choice.evaluated) % len(self.state.snapshot.nodes)

@@ -99,6 +99,11 @@ class Profile:
         return {entry.name: entry.plugin for entry in enabled if isinstance(entry, Enabled)}
 
     @property
+    def samples(self) -> bool:
+        """Whether the search for nodes may end before all were looked at."""
+        return self.percentage_of_nodes_to_score not in (None, 100)
+
+    @property
     def has_scoring(self) -> bool:
         """Whether any Score plugin is enabled, those that are not built included."""
         return self.weight_sum > 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mooring.framework import Int32s, Int64s
+from mooring.framework import Bools, Int32s, Int64s
 from mooring.framework.node_table import NodeTable
 
 MIN_FEASIBLE_NODES = 100
@@ -42,6 +42,21 @@ def nodes_to_find(percentage: int | None, count: int, has_scoring: bool) -> int:
     if percentage == 0:
         percentage = max(50 - count // 125, MIN_PERCENTAGE)
     return max(count * percentage // 100, MIN_FEASIBLE_NODES)
+
+
+def search(order: Int32s, fits: Bools, start: int, wanted: int) -> tuple[Int32s, Int32s]:
+    """Look for ``wanted`` feasible nodes from ``start`` (0 or more) on.
+
+    ``order`` (int32[M]) says where in ``fits`` (bool[N]) the nodes are that can be looked at.
+
+    Returns:
+        int32[F], what was found, and int32[L], all looked at. One feasible node too many ends the search.
+    """
+    turned = np.roll(order, -(start % len(order)))
+    passed = np.flatnonzero(fits[turned])
+    if len(passed) <= wanted:
+        return turned[passed], turned
+    return turned[passed[:wanted]], turned[: passed[wanted]]
 
 
 def search_order(nodes: NodeTable, rows: Int32s) -> Int32s:

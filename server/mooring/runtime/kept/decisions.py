@@ -32,9 +32,18 @@ class KeptDecisions:
         self._keeper = keeper
 
     def decide(
-        self, pod: Pod, profile: Profile, seed: int, calls: Callable[[], PluginCalls], *, assume: bool
+        self,
+        pod: Pod,
+        profile: Profile,
+        seed: int,
+        calls: Callable[[], PluginCalls],
+        *,
+        start: int,
+        assume: bool,
     ) -> Choice | None:
         """The node for ``pod`` among all nodes, on which it counts from now on with ``assume``.
+
+        When not all nodes are looked at, the search begins at ``start``.
 
         Returns:
             None when ``pod`` has to be evaluated in full, as every pod that no node takes.
@@ -49,7 +58,7 @@ class KeptDecisions:
             if template is None or not template.kept.lock.acquire(timeout=PATIENCE):
                 return None
             try:
-                return self._decided(pod, template, seed, calls, assume=assume)
+                return self._decided(pod, template, seed, calls, start=start, assume=assume)
             finally:
                 template.kept.lock.release()
         except DeadlineExceededError:
@@ -59,16 +68,21 @@ class KeptDecisions:
 
     def _may_decide(self, pod: Pod, profile: Profile) -> bool:
         """Whether nothing asks for more than the choice of a node by all of the profile's rules."""
-        if profile.percentage_of_nodes_to_score not in EVERY_NODE or not profile.has_scoring:
-            return False
-        return only_rules_matter(self._cluster, pod)
+        return profile.has_scoring and only_rules_matter(self._cluster, pod)
 
     def _decided(
-        self, pod: Pod, template: Template, seed: int, calls: Callable[[], PluginCalls], *, assume: bool
+        self,
+        pod: Pod,
+        template: Template,
+        seed: int,
+        calls: Callable[[], PluginCalls],
+        *,
+        start: int,
+        assume: bool,
     ) -> Choice | None:
         kept, cluster = template.kept, self._cluster
         for _ in range(MAX_ATTEMPTS):
-            kept.follow(calls)
+            kept.follow(calls, start=start)
             with cluster.lock:
                 if cluster.version != kept.version:
                     continue
@@ -83,7 +97,7 @@ class KeptDecisions:
                 lead.row,
                 lead.total,
                 lead.ties,
-                standing.evaluated,
+                lead.evaluated,
                 lead.feasible,
                 kept.version,
                 standing,

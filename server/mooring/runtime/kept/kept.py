@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mooring.framework import Bools, ClusterState, Int32s, Pod
+from mooring.framework import Bools, ClusterState, Int32s, Int64s, Pod
 from mooring.framework.state import RowChange
 from mooring.runtime.kept.amounts import UNKNOWN, AmountValues
 from mooring.runtime.kept.lead import Lead, best
@@ -16,6 +16,7 @@ from mooring.runtime.kept.passing import Passing
 from mooring.runtime.kept.ranking import OUT, Ranking
 from mooring.runtime.kept.standing import NotKeptError, PluginsNeededError, Standing
 from mooring.runtime.progress import PluginCalls
+from mooring.runtime.sampling import search
 from mooring.runtime.tie_break import choose
 
 Calls = Callable[[], PluginCalls]
@@ -50,14 +51,16 @@ class Kept:
         self._stand = stand
         self._amounts = amounts
         self._structure = self._generation = -1
-        self._feasible = 0
+        self._feasible = self._start = 0
         self._base: Int32s = np.zeros(0, np.int32)
         self._totals: Int32s = self._base
         self._ranking: Ranking | None = None
         self._led = False
 
-    def follow(self, calls: Calls, *, passing: bool = True) -> None:
+    def follow(self, calls: Calls, *, passing: bool = True, start: int = 0) -> None:
         """Take in what changed since the last time; without ``passing`` only in what stands, and in amounts.
+
+        When not all nodes are looked at, the search begins at ``start``.
 
         Raises:
             NotKeptError: The pods have to be evaluated in full as things are.
@@ -70,7 +73,8 @@ class Kept:
             elif changes:
                 self._take_in(changes, calls)
             if passing and self._passing is not None:
-                self._passing.follow(self.version, self._totals, calls)
+                self._passing.follow(self.version, self._totals, calls, start)
+            self._start = start
         except PluginsNeededError:
             raise
         except BaseException:
@@ -84,14 +88,29 @@ class Kept:
             return self._passing.lead(seed, uid)
         if not self._feasible:
             return None
+        standing = self.standing
+        if standing.order is not None:
+            return self._sampled(standing.order, seed, uid)
         ranking = self._ranking
         if ranking is None:
             if not self._led:
                 self._led = True
-                return best(self._totals, self._feasible, seed, uid)
+                feasible, evaluated = self._feasible, standing.evaluated
+                return best(self._totals, seed, uid, feasible=feasible, evaluated=evaluated)
             ranking = self._ranked()
         row = ranking.leader(choose(seed, uid, ranking.ties))
-        return Lead(row, ranking.top if self._feasible > 1 else 0, ranking.ties, self._feasible)
+        total = ranking.top if self._feasible > 1 else 0
+        return Lead(row, total, ranking.ties, self._feasible, standing.evaluated)
+
+    def _sampled(self, order: Int32s, seed: int, uid: str) -> Lead:
+        """The best of those that are found first, scored as if there were no others."""
+        standing = self.standing
+        found, looked_at = search(order, self._totals != OUT, self._start, standing.wanted)
+        rows = np.sort(found)
+        totals: Int32s | Int64s = self._totals[rows]
+        if standing.scaled:
+            totals = totals - self._base[rows] + standing.base[rows] + standing.scaled_scores(rows)
+        return best(totals, seed, uid, feasible=len(rows), evaluated=len(looked_at), rows=rows)
 
     def totals(self, rows: Int32s) -> Int32s:
         """int32[K]: the totals of ``rows`` as if there were no others; ``OUT`` where a node is refused.

@@ -17,17 +17,26 @@ class Lead(msgspec.Struct, frozen=True, gc=False):
         total: Its total; 0 when it is the only feasible one, which needs no score.
         ties: How many nodes have that total.
         feasible: How many nodes are feasible.
+        evaluated: How many nodes were looked at.
     """
 
     row: int
     total: int
     ties: int
     feasible: int
+    evaluated: int
 
 
-def best(totals: Int32s | Int64s, feasible: int, seed: int, uid: str) -> Lead:
-    """The lead for the pod with ``uid`` at ``totals`` ([N], by row), of which so many are ``feasible``."""
+def best(
+    totals: Int32s | Int64s, seed: int, uid: str, *, feasible: int, evaluated: int, rows: Int32s | None = None
+) -> Lead:
+    """The lead for the pod with ``uid``.
+
+    ``totals`` ([N]) are those of ``rows`` (int32[N], in row order; None = of all), of which so many are
+    ``feasible``.
+    """
     top = totals.max()
     leaders = np.flatnonzero(totals == top)
-    row = int(leaders[choose(seed, uid, len(leaders))])
-    return Lead(row, int(top) if feasible > 1 else 0, len(leaders), feasible)
+    at = leaders[choose(seed, uid, len(leaders))]
+    row = int(at if rows is None else rows[at])
+    return Lead(row, int(top) if feasible > 1 else 0, len(leaders), feasible, evaluated)

@@ -9,13 +9,13 @@ import numpy as np
 from mooring.framework import ClusterState, Int32s, Int64s, Pod
 from mooring.runtime.evaluation import begin
 from mooring.runtime.filtering import run_filters
-from mooring.runtime.kept.lead import Lead
+from mooring.runtime.kept.lead import Lead, best
 from mooring.runtime.kept.ranking import OUT
 from mooring.runtime.kept.standing import NotKeptError, Standing
 from mooring.runtime.pre_filtering import run_pre_filter
 from mooring.runtime.progress import PluginCalls
+from mooring.runtime.sampling import search
 from mooring.runtime.scoring import raw_scores, weigh
-from mooring.runtime.tie_break import choose
 
 
 class Passing:
@@ -32,18 +32,21 @@ class Passing:
         self._pod = pod
         self._standing = standing
         self._version = -1
+        self._evaluated = 0
         self._rows: Int32s = np.zeros(0, np.int32)
         self._totals: Int64s = np.zeros(0, np.int64)
 
-    def follow(self, version: int, totals: Int32s, calls: Callable[[], PluginCalls]) -> None:
+    def follow(self, version: int, totals: Int32s, calls: Callable[[], PluginCalls], start: int) -> None:
         """Ask about the rows that have ``totals`` (int32[capacity]) from all other plugins.
+
+        When not all nodes are looked at, the search begins at ``start``.
 
         Raises:
             NotKeptError: PreFilter now refuses the pod, or some nodes.
             PluginFailureError: A plugin failed.
         """
         standing = self._standing
-        if version == self._version and standing.timeless:
+        if version == self._version and standing.timeless and standing.order is None:
             return
         rows, use = standing.rows, calls()
         evaluation = begin(standing.passing, self._cluster, self._pod, rows)
@@ -53,16 +56,19 @@ class Passing:
         positions = np.flatnonzero(totals[rows] != OUT).astype(np.int32)
         run_filters(evaluation, positions, use)
         feasible = rows[positions[evaluation.codes[positions] == 0]]
+        self._evaluated = standing.evaluated
+        if standing.order is not None:
+            fits = np.zeros(len(totals), np.bool_)
+            fits[feasible] = True
+            found, looked_at = search(standing.order, fits, start, standing.wanted)
+            feasible, self._evaluated = np.sort(found), len(looked_at)
         own = weigh(evaluation, raw_scores(evaluation, feasible, use), len(feasible), use).totals
         self._rows, self._totals = feasible, own + totals[feasible] + standing.scaled_scores(feasible)
         self._version = version
 
     def lead(self, seed: int, uid: str) -> Lead | None:
         """The node for the pod with ``uid``; None when none is feasible."""
-        rows, totals = self._rows, self._totals
+        rows = self._rows
         if not len(rows):
             return None
-        top = totals.max()
-        best = np.flatnonzero(totals == top)
-        row = int(rows[best[choose(seed, uid, len(best))]])
-        return Lead(row, int(top) if len(rows) > 1 else 0, len(best), len(rows))
+        return best(self._totals, seed, uid, feasible=len(rows), evaluated=self._evaluated, rows=rows)

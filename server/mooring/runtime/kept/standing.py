@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from mooring.framework import (
     BindPlugin,
+    Bools,
     ClusterState,
     CycleState,
     Int32s,
@@ -34,6 +35,7 @@ from mooring.runtime.kept.ranking import OUT
 from mooring.runtime.pre_filtering import run_pre_filter
 from mooring.runtime.profile import Enabled, Profile
 from mooring.runtime.progress import PluginCalls
+from mooring.runtime.sampling import nodes_to_find, search_order
 from mooring.runtime.scoring import run_pre_score, run_score, weigh
 
 PASSING = Part.AMOUNTS | Part.PODS | Part.FEASIBLE | Part.OUTSIDE
@@ -88,6 +90,9 @@ class Standing:
         passing: The profile's plugins whose answers pass with every decision.
         timeless: What they say stays true for as long as the state has the same version.
         evaluated: How many nodes PreFilter leaves.
+        order: int32[evaluated], their rows in the order of the search, when it ends before all of them were
+            looked at; else None.
+        wanted: After how many feasible nodes it ends.
         notes: What the plugins noted.
     """
 
@@ -101,6 +106,8 @@ class Standing:
     passing: Profile
     timeless: bool
     evaluated: int
+    order: Int32s | None
+    wanted: int
     notes: CycleState
 
     @property
@@ -158,6 +165,8 @@ def stand(profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls
     evaluation.profile = narrowed(profile, roles.stands)
     raw = run_score(evaluation, view, skipped, calls)
     base, scaled = _combined(evaluation, view, raw, calls)
+    evaluated = int(np.count_nonzero(allowed))
+    wanted = nodes_to_find(profile.percentage_of_nodes_to_score, evaluated, profile.has_scoring)
     return Standing(
         version=version,
         parts=roles.parts,
@@ -168,9 +177,18 @@ def stand(profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls
         scaled=scaled,
         passing=narrowed(profile, roles.passes),
         timeless=roles.timeless,
-        evaluated=int(np.count_nonzero(allowed)),
+        evaluated=evaluated,
+        order=_order(evaluation, allowed) if wanted < evaluated else None,
+        wanted=wanted,
         notes=evaluation.state,
     )
+
+
+def _order(evaluation: Evaluation, allowed: Bools) -> Int32s:
+    """int32[M]: the ``allowed`` rows (bool[N], by candidate) in the order of the search."""
+    order = search_order(evaluation.snapshot.nodes, evaluation.rows)
+    rows: Int32s = evaluation.rows[order[allowed[order]]]
+    return rows
 
 
 class _Roles:
