@@ -216,7 +216,7 @@ class DynamicResources(
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         note = state.read(self.name, Note)
         scores = np.zeros(len(nodes), np.int64)
-        if not note.to_allocate:
+        if not note.to_allocate or (self._rules.version >= NEWEST and not self._rules.alternatives):
             return scores
         if self._rules.version < NEWEST and len(note.to_allocate) < len(note.claims):
             raise AllocationError("before 1.36, pods of which some claims are allocated get no scores")
