@@ -20,16 +20,18 @@ from functools import partial
 from pathlib import Path
 
 import grpc
+import numpy as np
 
 from mooring.runtime.cycle import CycleOptions
 from mooring.runtime.engine import all_rows
 from mooring.v1 import cluster_service_pb2 as cluster
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from tests.bench.cluster import node_name
+from tests.bench.cluster import node_name, pending_pod
 from tests.bench.extender import one_pod
 from tests.bench.families import FAMILIES
 from tests.bench.http_client import HttpClient
+from tests.bench.in_process import new_engine
 from tests.bench.processes import start_server
 from tests.bench.remote import BATCH, schedule_request
 from tests.bench.report import FOLDER, publish
@@ -45,6 +47,9 @@ REPEATS = 5
 
 KEPT_OVER_FULL = {"SchedulingBasic": 20, "TopologySpreading": 1.5, "SchedulingPodAntiAffinity": 1.5}
 """scheduler_perf's workloads whose decisions are compared with an evaluation in full."""
+
+PASSES = 50
+"""Passes over a column of all nodes that an evaluation in full is compared with."""
 
 Measure = Callable[[], float]
 """The ratio, once."""
@@ -72,6 +77,7 @@ def ratios(nodes: int) -> list[Ratio]:
             Ratio(f"decision/{name}/KeptOverFull", least, partial(_kept_over_full, name, nodes))
             for name, least in KEPT_OVER_FULL.items()
         ),
+        Ratio("decision/SchedulingBasic/FullOverNumpy", 0.05, partial(_full_over_numpy, nodes)),
         Ratio("grpc/BatchOverUnary", 10, partial(_batch_over_unary, nodes)),
         Ratio("grpc/UnaryOverNull", 0.25, partial(_unary_over_null, nodes)),
         Ratio("extender/FilterPrioritizeOverNull", 0.03, partial(_extender_over_null, nodes)),
@@ -92,6 +98,17 @@ def _kept_over_full(name: str, nodes: int, _running: ExitStack) -> Measure:
         return (full / 5) / (kept / len(pods))
 
     return _warm(measure)
+
+
+def _full_over_numpy(nodes: int, _running: ExitStack) -> Measure:
+    """Against so many passes over a column as an evaluation could do with."""
+    engine = new_engine(nodes)
+    profile, pods = engine.profile(), map(pending_pod, itertools.count())
+    column, other = np.arange(1.0, nodes + 1), np.full(nodes, 3.0)
+    return _in_turn(
+        lambda: engine.decide(next(pods), profile, all_rows, options=CycleOptions()),
+        lambda: [np.divide(column, other) for _ in range(PASSES)],
+    )
 
 
 def _channel(running: ExitStack, nodes: int) -> grpc.Channel:
