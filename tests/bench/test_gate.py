@@ -41,7 +41,7 @@ def test_an_engine_that_keeps_nothing_does_not_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Engine, "from_kept", lambda *_args, **_options: None)
-    assert main(["--nodes", "500", "--only", "decision/SchedulingBasic"], tmp_path) == 1
+    assert main(["--nodes", "500", "--only", "decision/SchedulingBasic/Kept"], tmp_path) == 1
     assert "too low: decision/SchedulingBasic/KeptOverFull is " in capsys.readouterr().err
     [_, figure] = map(json.loads, (tmp_path / "figures.jsonl").read_text("utf-8").splitlines())
     assert figure["target"] == "20 / -"
