@@ -77,7 +77,7 @@ def ratios(nodes: int) -> list[Ratio]:
             Ratio(f"decision/{name}/KeptOverFull", least, partial(_kept_over_full, name, nodes))
             for name, least in KEPT_OVER_FULL.items()
         ),
-        Ratio("decision/SchedulingBasic/FullOverNumpy", 0.05, partial(_full_over_numpy, nodes)),
+        Ratio("decision/SchedulingBasic/FullOverNumpy", 0.03, partial(_full_over_numpy, nodes)),
         Ratio("grpc/BatchOverUnary", 10, partial(_batch_over_unary, nodes)),
         Ratio("grpc/UnaryOverNull", 0.25, partial(_unary_over_null, nodes)),
         Ratio("extender/FilterPrioritizeOverNull", 0.03, partial(_extender_over_null, nodes)),
@@ -104,10 +104,10 @@ def _full_over_numpy(nodes: int, _running: ExitStack) -> Measure:
     """Against so many passes over a column as an evaluation could do with."""
     engine = new_engine(nodes)
     profile, pods = engine.profile(), map(pending_pod, itertools.count())
-    column, other = np.arange(1.0, nodes + 1), np.full(nodes, 3.0)
+    column, other, into = np.arange(1.0, nodes + 1), np.full(nodes, 3.0), np.empty(nodes)
     return _in_turn(
         lambda: engine.decide(next(pods), profile, all_rows, options=CycleOptions()),
-        lambda: [np.divide(column, other) for _ in range(PASSES)],
+        lambda: [np.divide(column, other, into) for _ in range(PASSES)],
     )
 
 
