@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.config import default
+from mooring.cluster.state import State
+from mooring.config import default, from_document
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.kept.overlay import ChoiceColumns
 from mooring.runtime.progress import NullObserver
 from mooring.runtime.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
+from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
 from tests.runtime.test_kept import EMPTY_NODES, SMALL, TEMPLATES, History, Step, histories
 
@@ -50,7 +52,7 @@ def rows(found: ChoiceColumns) -> Columns:
     return list(zip(*columns, strict=True))
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(histories(), st.lists(st.sampled_from(sorted(TEMPLATES)), min_size=1, max_size=3), st.data())
 def test_an_overlay_decides_as_a_copy_does(later: list[Step], names: list[str], data: st.DataObject) -> None:
     history = History().run([*EMPTY_NODES, *later])
@@ -108,3 +110,35 @@ def test_a_pod_without_a_node_needs_a_copy() -> None:
     assert SMALL == {"cpu": "500m", "memory": "1Gi"}
     assert on_top(history.engine, ["small"], [0, 0]) is not None
     assert on_top(history.engine, ["small"], [0, 0, 0]) is None
+
+
+def packing() -> Engine:
+    """An engine that fills one node after the other, with no two nodes alike."""
+    state, registry = State(), new_in_tree_registry()
+    offers = [
+        {"cpu": f"{3000 + 7 * number}m", "memory": f"{9000 + number}Mi", "pods": 50} for number in range(9)
+    ]
+    state.replace("test", [make_node(f"n{at}", allocatable=offer) for at, offer in enumerate(offers)])
+    strategy = {"type": "MostAllocated", "resources": [{"name": name} for name in ("cpu", "memory")]}
+    document: Manifest = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}]}],
+    }
+    return build_engine(from_document(document, registry.catalog()), registry, state, NoBinder())
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=12))
+def test_guesses_that_are_wrong_are_put_right(indices: list[int]) -> None:
+    engine, names = packing(), ["small", "large", "asks for nothing"]
+    full = on_a_copy(engine, names, indices)
+    found = on_top(engine, names, indices)
+    assert (found and rows(found)) == full
+
+
+def test_a_node_that_fills_up_in_one_batch() -> None:
+    engine = packing()
+    found = on_top(engine, ["small"], [0] * 30)
+    assert found is not None
+    assert rows(found) == on_a_copy(engine, ["small"], [0] * 30)
+    assert len(set(found.names)) < 9

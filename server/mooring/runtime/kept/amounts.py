@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -109,10 +110,12 @@ class AmountValues:
         if len(asked):
             self._file(asked, self._ask(asked, calls), version)
 
-    def learn_number(self, number: int, scratch: ClusterState, row: int, calls: PluginCalls) -> None:
-        """Ask about the amounts with this number, which ``row`` of a scratch copy of the state has."""
+    def learn_numbers(
+        self, numbers: Sequence[int], scratch: ClusterState, rows: Int32s, calls: PluginCalls
+    ) -> None:
+        """Ask about amounts by number; the first K have ``rows`` (int32[K]) in a scratch copy."""
         self.make_room()
-        self.values[number] = self._ask(np.array([row], np.int32), calls, scratch)[0]
+        self.values[numbers[: len(rows)]] = self._ask(rows, calls, scratch)
 
     def _file(self, rows: Int32s, found: Int32s, version: int) -> None:
         """Enter what was ``found`` (int32[K]) of ``rows``, but for those that changed after ``version``."""

@@ -24,15 +24,18 @@ from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls, Progress
 from mooring.runtime.tie_break import choose
 
-MAX_ATTEMPTS = 4
-"""So often an overlay is begun on a state that moves on meanwhile."""
+MAX_ATTEMPTS = 8
+"""So often an overlay is begun,"""
+
+GUESSES = 4
+"""of these so often with unknown amounts out of the lead, until they are asked about all at once."""
 
 _CHECKED = 256
 """After so many pods it is looked whether somebody still waits for them."""
 
 
-class StateMovedError(Exception):
-    """The state is another one than the overlay was put on."""
+class BeginAgainError(Exception):
+    """The state is another one than the overlay was put on, or more is known of it by now."""
 
 
 @dataclass(slots=True)
@@ -88,6 +91,7 @@ class Branch:
         self.version = kept.version
         self.standing = kept.standing
         self.ranking, base, self.feasible, self._amounts = kept.branch()
+        self.unknown: list[int] = []
         self._behind = 0
         self._kept = kept
         self._calls = calls
@@ -99,24 +103,39 @@ class Branch:
 
         Raises:
             NotKeptError: What is new can't be told apart from the state.
-            StateMovedError: The state has moved too far.
+            BeginAgainError: The state has moved too far.
         """
-        before = self.feasible
-        for row in moved[self._behind :]:
-            self._put(row, overlay.numbers.data[row], overlay)
+        before, rows = self.feasible, moved[self._behind :]
         self._behind = len(moved)
+        self._put(rows, overlay.numbers)
+        while self.unknown and not overlay.guesses:
+            self.learn(overlay)
+            self._put(rows, overlay.numbers)
         if self.feasible != before and self.standing.scaled:
             self._rank(overlay.numbers)
 
-    def _put(self, row: int, number: int, overlay: Overlay) -> None:
-        value = self._values[number] if number < len(self._values) else UNKNOWN
-        if value == UNKNOWN:
-            value = self._learn(row, number, overlay)
-        base, before = self._base[row], self.ranking.totals.data[row]
-        total = OUT if OUT in (value, base) else base + value
-        if total != before:
-            self.feasible += (total != OUT) - (before != OUT)
-            self.ranking.put(row, total)
+    def learn(self, overlay: Overlay) -> None:
+        """Ask about the amounts that are unknown; raises as ``follow``."""
+        calls = self._calls()
+        with self._kept.lock:
+            numbers = list(dict.fromkeys(self.unknown))
+            self._amounts.learn_numbers(numbers, *overlay.shown(numbers), calls)
+            self._values = self._amounts.values.data
+        self.unknown = []
+
+    def _put(self, rows: Sequence[int], numbers: Int32s) -> None:
+        values, known, ranking = self._values, len(self._values), self.ranking
+        for row in rows:
+            number = numbers.data[row]
+            value = values[number] if number < known else UNKNOWN
+            if value == UNKNOWN:
+                self.unknown.append(number)
+                value = OUT
+            base, before = self._base[row], ranking.totals.data[row]
+            total = OUT if OUT in (value, base) else base + value
+            if total != before:
+                self.feasible += (total != OUT) - (before != OUT)
+                ranking.put(row, total)
 
     def _rank(self, numbers: Int32s) -> None:
         """Find all totals anew, as scores are scaled by the nodes that are feasible."""
@@ -127,13 +146,6 @@ class Branch:
         totals[rows] = base[rows] + self._amounts.values.take(numbers.take(rows))
         self._base, self.ranking = base.data, Ranking(totals)
 
-    def _learn(self, row: int, number: int, overlay: Overlay) -> int:
-        calls = self._calls()
-        with self._kept.lock:
-            self._amounts.learn_number(number, *overlay.shown(row, number), calls)
-            self._values = self._amounts.values.data
-            return self._values[number]
-
 
 class Overlay:
     """A course of decisions on top of a state that stays as it is. For one thread.
@@ -142,15 +154,24 @@ class Overlay:
         cluster: The state.
         movements: What is followed of it.
         branches: By index of the template, all of one version of the state.
+        guesses: Unknown amounts are taken to be out of the lead, and asked about at the end, in one piece.
 
     Raises:
-        StateMovedError: The state has moved on.
+        BeginAgainError: The state has moved on.
 
     Attributes:
         numbers: int32[capacity], as in ``Movements``, with the pods that were placed.
     """
 
-    def __init__(self, cluster: ClusterState, movements: Movements, branches: Mapping[int, Branch]) -> None:
+    def __init__(
+        self,
+        cluster: ClusterState,
+        movements: Movements,
+        branches: Mapping[int, Branch],
+        *,
+        guesses: bool,
+    ) -> None:
+        self.guesses = guesses
         self._cluster = cluster
         self._movements = movements
         self._branches = branches
@@ -158,7 +179,7 @@ class Overlay:
         self._scratch: ClusterState | None = None
         with cluster.lock:
             if any(branch.version != cluster.version for branch in branches.values()):
-                raise StateMovedError
+                raise BeginAgainError
             self._version, self._generation = cluster.version, movements.generation
             self.numbers = movements.numbers.copy()
             self._epoch = cluster.snapshot.nodes.epoch
@@ -171,25 +192,45 @@ class Overlay:
 
         Raises:
             NotKeptError: One has to be evaluated in full, as one that no node takes.
-            StateMovedError: The state has moved too far.
+            BeginAgainError: The state has moved too far, or a guess may have been wrong.
             DeadlineExceededError: The caller no longer waits.
         """
         columns = ChoiceColumns(self._version, self._epoch)
-        for count, (template, uid) in enumerate(zip(indices, uids, strict=True)):
-            if not count % _CHECKED:
-                check()
-            self._decide(template, uid, seed, columns)
+        try:
+            for count, (template, uid) in enumerate(zip(indices, uids, strict=True)):
+                if not count % _CHECKED:
+                    check()
+                self._decide(template, uid, seed, columns)
+        except NotKeptError:
+            if self._learn():
+                raise BeginAgainError from None
+            raise
+        if self._learn():
+            raise BeginAgainError
         columns.names = self._names(columns.rows)
         return columns
 
-    def shown(self, row: int, number: int) -> tuple[ClusterState, int]:
-        """A scratch copy of the state in which ``row`` has the amounts with this number, and the row."""
+    def _learn(self) -> bool:
+        """Ask about all that was guessed; whether anything was."""
+        guessed = [branch for branch in self._branches.values() if branch.unknown]
+        for branch in guessed:
+            branch.learn(self)
+        return bool(guessed)
+
+    def shown(self, numbers: Sequence[int]) -> tuple[ClusterState, Int32s]:
+        """A scratch copy of the state, and int32[K] rows of it that have the amounts with these numbers.
+
+        All else of these rows is that of other nodes: this is for plugins that look at amounts alone.
+        """
         if self._scratch is None:
             self._scratch = self._cluster.fork()
+        table = self._scratch.snapshot.nodes
+        rows = table.rows()[: len(numbers)]
         with self._cluster.lock:
             self._check_generation()
-            self._movements.show(number, self._scratch.snapshot.nodes, row)
-        return self._scratch, row
+            for row, number in zip(rows.tolist(), numbers, strict=False):
+                self._movements.show(number, table, row)
+        return self._scratch, rows
 
     def _decide(self, template: int, uid: str, seed: int, columns: ChoiceColumns) -> None:
         branch, numbers = self._branches[template], self.numbers.data
@@ -216,13 +257,13 @@ class Overlay:
 
     def _check_generation(self) -> None:
         if self._movements.generation != self._generation:
-            raise StateMovedError
+            raise BeginAgainError
 
     def _names(self, rows: Sequence[int]) -> list[str]:
         table = self._cluster.snapshot.nodes
         with self._cluster.lock:
             if table.epoch != self._epoch:
-                raise StateMovedError
+                raise BeginAgainError
             return [table.names[row] for row in rows]
 
 
@@ -252,12 +293,13 @@ class Overlays:
         """
         if not all(self._may_decide(*templates[at]) for at in set(indices)):
             return None
-        for _ in range(MAX_ATTEMPTS):
+        for attempt in range(MAX_ATTEMPTS):
             try:
                 branches = {at: self._branch(*templates[at], calls) for at in dict.fromkeys(indices)}
-                overlay = Overlay(self._cluster, self._keeper.movements, branches)
+                guesses = attempt < GUESSES
+                overlay = Overlay(self._cluster, self._keeper.movements, branches, guesses=guesses)
                 return overlay.run(indices, uids, seed, progress.check)
-            except StateMovedError:
+            except BeginAgainError:
                 continue
             except (NotKeptError, NodesChangedError, PluginFailureError):
                 return None
