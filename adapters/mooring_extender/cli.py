@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
 from mooring_extender.server import ExtenderServer, ListenError
@@ -52,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ListenError, OSError) as error:
         print(f"mooring-extender: {error}", file=sys.stderr)
         return EXIT_FAILED
+    keep_freed_memory()
     server.run(lambda url: print(f"mooring-extender ready: {url}", flush=True))
     return EXIT_OK
 

@@ -33,6 +33,7 @@ def extender_server(args: argparse.Namespace, servicers: Servicers) -> ExtenderS
             certificate can't be used.
     """
     from mooring.cli.local_client import LocalClient
+    from mooring_extender.allocator import keep_freed_memory
     from mooring_extender.app import ExtenderApp, Options
     from mooring_extender.server import ExtenderServer
     from mooring_extender.server import ListenError as TakenError
@@ -54,6 +55,7 @@ def extender_server(args: argparse.Namespace, servicers: Servicers) -> ExtenderS
         http_timeout=args.extender_http_timeout,
         binders=_binders(args),
     )
+    keep_freed_memory()
     try:
         app = ExtenderApp(lambda: LocalClient(servicers), options)
         return ExtenderServer(app, host, port, server_context(TlsFiles(*files)) if files else None)
