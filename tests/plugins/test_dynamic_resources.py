@@ -514,6 +514,11 @@ MEMORY = f'device.capacity["{DRIVER}"].memory'
         ),
         pytest.param(r"device.driver.split('.').join('-').matches(r'^\w+-\w+-com$')", True, id="texts"),
         pytest.param("'aXbX'.replace('X', '', 1).substring(1).indexOf('X') == 1", True, id="parts of texts"),
+        pytest.param(
+            "int('+7') + int(1) == 8 && string(true) + string(1) == 'true1'", True, id="conversions"
+        ),
+        pytest.param("'a.b'.split('.')[1] == 'b'", True, id="an item of a list"),
+        pytest.param(f"{MEMORY}.sub(quantity('9Gi')).add(1) == quantity('1073741825')", True, id="sums"),
         pytest.param("' a\\t'.trim() + 'ab'.charAt(2) == 'a'", True, id="white space"),
         pytest.param("''.split('').size() == 0 && 'abc'.split('', 2).join('-') == 'a-bc'", True, id="split"),
         pytest.param(f"{OWN}.on", True, id="an attribute alone"),
@@ -560,6 +565,8 @@ def test_expressions(expression: str, expected: bool) -> None:
         pytest.param("[0, 1].exists_one(n, 1 / n == 1)", id="exists_one hides no error"),
         pytest.param("[0, 1].filter(n, 1 / n == 1).size() == 1", id="filter hides no error"),
         pytest.param("'ab'.substring(1, 3) == 'b'", id="outside a text"),
+        pytest.param("[1][1] == 1", id="outside a list"),
+        pytest.param("int('1.5') == 1", id="no integer"),
         pytest.param(f"{OWN}.index.matches('7')", id="a pattern on a number"),
     ],
 )

@@ -5,16 +5,19 @@ Mirrors cel-go's standard library and ``k8s.io/apiserver/pkg/cel/library`` (quan
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mooring.framework.quantity import NANO
 from mooring.plugins.dynamic_resources.cel import texts
 from mooring.plugins.dynamic_resources.cel.values import Amount, EvaluationError, Semver
 
 ANY = "any"
 """The type of what is known only when a device is looked at."""
 
+_INTEGER = re.compile("[-+]?[0-9]{1,40}")
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -45,6 +48,16 @@ def _remainder(left: int, right: int) -> int:
     if not right:
         raise EvaluationError("modulus by zero")
     return _in_range(left - right * _quotient(left, right))
+
+
+def _integer(value: int | str) -> int:
+    if isinstance(value, str) and not _INTEGER.fullmatch(value):
+        raise EvaluationError(f"{value[:40]!r} is no integer")
+    return _in_range(int(value))
+
+
+def _text(value: bool | int | str) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _parses(parse: Callable[[str], object], text: str) -> bool:
@@ -86,6 +99,9 @@ FUNCTIONS: Mapping[str, tuple[Overload, ...]] = {
     "semver": _overloads("semver", Semver.parse, "string"),
     "isSemver": _overloads("bool", lambda text: _parses(Semver.parse, text), "string"),
     "size": _overloads("int", len, "string", "list", "map"),
+    "sign": _overloads("int", lambda amount: amount.compare(Amount(0)), "quantity"),
+    "int": _overloads("int", _integer, "int", "string"),
+    "string": _overloads("string", _text, "bool", "int", "string"),
 }
 """Functions that are called by their name."""
 
@@ -93,6 +109,14 @@ METHODS: Mapping[str, tuple[Overload, ...]] = {
     "compareTo": _overloads("int", lambda left, right: left.compare(right), *_COMPARED),
     "isGreaterThan": _overloads("bool", lambda left, right: left.compare(right) > 0, *_COMPARED),
     "isLessThan": _overloads("bool", lambda left, right: left.compare(right) < 0, *_COMPARED),
+    "add": (
+        *_overloads("quantity", lambda left, right: left.plus(right.nanos), "quantity quantity"),
+        *_overloads("quantity", lambda left, right: left.plus(right * NANO), "quantity int"),
+    ),
+    "sub": (
+        *_overloads("quantity", lambda left, right: left.plus(-right.nanos), "quantity quantity"),
+        *_overloads("quantity", lambda left, right: left.plus(-right * NANO), "quantity int"),
+    ),
     "major": _overloads("int", lambda version: _in_range(version.major), "semver"),
     "minor": _overloads("int", lambda version: _in_range(version.minor), "semver"),
     "patch": _overloads("int", lambda version: _in_range(version.patch), "semver"),

@@ -102,9 +102,12 @@ def _entry(node: Entry, names: Names) -> Checked:
     key = _check(node.key, names)
     if operand.kind == _DEVICE and node.selected and not node.optional:
         return _device_field(node, operand.run)
+    container, key_of = operand.run, key.run
+    if operand.kind.startswith(LIST) and key.kind == "int" and not node.selected and not node.optional:
+        kind = operand.kind.removeprefix(LIST)
+        return Checked(kind, lambda scope: _item(container(scope), key_of(scope)))
     if key.kind != "string":
         raise UnsupportedExpressionError(f"a key of type {key.kind}")
-    container, key_of = operand.run, key.run
     if operand.kind in DOMAINS and not node.optional:
         return Checked(DOMAINS[operand.kind], lambda scope: container(scope).get(key_of(scope), {}))
     if operand.kind not in ENTRIES:
@@ -127,6 +130,12 @@ def _found(container: dict[str, Value], key: str) -> Value:
     if key not in container:
         raise EvaluationError(f"no such key: {key}")
     return container[key]
+
+
+def _item(items: list[Value], index: int) -> Value:
+    if not 0 <= index < len(items):
+        raise EvaluationError(f"index out of bounds: {index}")
+    return items[index]
 
 
 def _items(node: Items, names: Names) -> Checked:

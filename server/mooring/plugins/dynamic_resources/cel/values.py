@@ -50,6 +50,10 @@ class Amount:
         except ValueError as error:
             raise EvaluationError(str(error)) from None
 
+    def plus(self, nanos: int) -> Amount:
+        """The sum."""
+        return Amount(self.nanos + nanos)
+
     def compare(self, other: Amount) -> int:
         """-1, 0 or 1."""
         return (self.nanos > other.nanos) - (self.nanos < other.nanos)
