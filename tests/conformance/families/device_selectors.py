@@ -103,6 +103,8 @@ def _test(draft: Draft, value: str) -> str:
             f'{value}.split("0").filter(part, part != "").map(part, size(part)).exists(n, n > 1)',
             f'{value}.replace("{text[0]}", "").trim() + {value}.substring(1) != "{text}"',
             f'{value}.indexOf("0") > {value}.lastIndexOf("{text[0]}")',
+            f'{value}.split("1")[{rng.choice([0, 0, 1])}] != "{text[0]}"',
+            f'int({value}.substring(1)) >= 100 || string({value}) == "{text}"',
             f'{value}.charAt(2) == {value}.split("").join()',
         ]
     )
@@ -124,6 +126,7 @@ def _plain(draft: Draft) -> str:
             f"{capacity}.{name}.compareTo({room}) >= 0",
             f"{_domain(draft)}.{rng.choice(MACROS)}(key, key.startsWith('{rng.choice('mihfn')}'))",
             f"device.attributes.{rng.choice(MACROS)}(k, '{rng.choice(NAMES)}' in device.attributes[k])",
+            f"{capacity}.{name}.sub({room}).add(1).isGreaterThan(quantity('0'))",
             f"size({capacity}) == {rng.choice([0, 1])}",
             f"{name!r} in {capacity} && {capacity}.{name}.isLessThan({room})",
             f"has({capacity}.{name}) && {capacity}.{name} == {room}",
