@@ -124,7 +124,7 @@ class History:
         self.engine: Engine = build_engine(configuration, registry, self.state, NoBinder())
         self.kept = 0
         self._assumed: list[str] = []
-        self._count = self._start = 0
+        self._count = 0
 
     def run(self, steps: Iterable[Step]) -> History:
         for name, *arguments in steps:
@@ -137,12 +137,11 @@ class History:
         uid = f"u{self._count}"
         pod = make_pod(f"p{self._count}", metadata={"uid": uid}, **TEMPLATES[template])
         profile = self.engine.profile()
-        full = self._in_full(pod, 5, self._start)
+        full = self._in_full(pod, 5, self.engine.start)
         dry = self.engine.decide(pod, profile, all_rows, seed=6)
         assert summary(dry) == summary(self._in_full(pod, 6, mix64(6, uid)))
         choice = self.engine.decide_and_assume(pod, profile, all_rows, seed=5)
         assert summary(choice) == summary(full)
-        self._start = (self._start + choice.evaluated) % max(len(self.state.snapshot.nodes), 1)
         self.kept += isinstance(choice.source, Standing)
         if choice.node_name is not None:
             self._assumed.append(uid)

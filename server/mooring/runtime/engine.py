@@ -52,6 +52,7 @@ class Engine:
         waiting: Where pods wait for the profiles' Permit plugins.
         exclusive: Changes of the state wait for decisions that count, rather than make them void: for a
             process in which one thread decides, and one decision follows the other.
+        start: Where the next search begins that ends before all nodes were looked at.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Engine:
         self.profiles = dict(profiles)
         self.exclusive = exclusive
         self._observer = observer or NullObserver()
-        self._start = 0
+        self.start = 0
         keeper = Keeper(state)
         self._kept = KeptDecisions(state, keeper)
         self._answers = KeptAnswers(state, keeper)
@@ -197,7 +198,7 @@ class Engine:
                 return kept
         state = self.state
         for attempt in range(MAX_ATTEMPTS):
-            run = partial(evaluate, options=CycleOptions(start=self._start))
+            run = partial(evaluate, options=CycleOptions(start=self.start))
             evaluation, version = self._measured_look(pod, profile, rows, progress=progress, run=run)
             choice = self.choose(evaluation, version, seed)
             with state.lock:
@@ -205,7 +206,7 @@ class Engine:
                     continue
                 if choice.node_name is not None and self._touched(choice.row, version):
                     continue
-                self._start = (self._start + evaluation.advance) % max(len(evaluation.rows), 1)
+                self.start = (self.start + evaluation.advance) % max(len(evaluation.rows), 1)
                 if choice.node_name is not None:
                     state.assume(pod, choice.node_name)
                 return choice
@@ -230,13 +231,13 @@ class Engine:
             None when the pod has to be evaluated in full, or a plugin to be asked.
         """
         began, calls = time.perf_counter(), partial(self.calls, profile, progress) if ask else ask_nobody
-        start = self._start
+        start = self.start
         if profile.samples and not assume:
             start = mix64(seed, pod.metadata.uid)
         choice = self._kept.decide(pod, profile, seed, calls, start=start, assume=assume)
         if choice is not None:
             if assume:
-                self._start = (self._start + choice.evaluated) % len(self.state.snapshot.nodes)
+                self.start = (self.start + choice.evaluated) % len(self.state.snapshot.nodes)
             self._observer.algorithm_duration(time.perf_counter() - began)
         return choice
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from mooring.framework.errors import PluginFailureError
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.choice import Choice
-from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.cycle import CycleOptions, evaluate
 from mooring.runtime.engine import Engine, all_rows
 from mooring.runtime.evaluation import NOT_LOOKED_AT, Evaluation
 from mooring.runtime.failure import event_note
@@ -24,8 +25,6 @@ from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Manifest
 
 SOURCE = "sequence"
-EVERY_NODE = 100
-"""Then a choice may come from a kept evaluation, which doesn't know how every node did."""
 
 
 def differences(sequence: Manifest, decisions: list[Manifest | None], version: str) -> list[str]:
@@ -71,11 +70,10 @@ def _change(state: State, step: Manifest) -> None:
 def _decide(engine: Engine, pod: Pod) -> Choice:
     """The choice with all that led to it; the pod is assumed."""
     profile = engine.profile(pod=pod)
-    if profile.percentage_of_nodes_to_score != EVERY_NODE or not profile.has_scoring:
-        return engine.decide_and_assume(pod, profile, all_rows)
-    full = engine.decide(pod, profile, all_rows, options=CycleOptions())
+    run = partial(evaluate, options=CycleOptions(start=engine.start))
+    full = engine.choose(*engine.look(pod, profile, all_rows, run=run), seed=0)
     kept = engine.decide_and_assume(pod, profile, all_rows)
-    # Not all of each: the source of one is a kept evaluation.
+    # Not all of each: the source of one may be a kept evaluation, which doesn't know how every node did.
     left, right = ((each.node_name, each.tie_count, each.evaluated, each.feasible) for each in (full, kept))
     if left != right:
         raise AssertionError(f"pod {pod.key}: {right} from a kept evaluation, {left} in full")
