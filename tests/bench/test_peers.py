@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.peers import __main__ as peers
+from tests.bench.peers import needs
 from tests.bench.peers.__main__ import BASES, TARGETS, main
 from tests.bench.peers.contestants import contestants
 from tests.bench.peers.rounds import Bindings, against, algorithm_seconds
@@ -83,6 +85,23 @@ def test_a_missing_tool_is_said_by_name(
     monkeypatch.setattr("shutil.which", lambda name: None if name == tool else f"/bin/{name}")
     assert main(["--part", "cluster"]) == 1
     assert capsys.readouterr().err.startswith(f"bench-peers: `{tool}` is not in PATH; needed is ")
+
+
+def test_what_was_found_before_an_error_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no control plane")
+
+    figure = Figure("decisions/AsOnClusters/500Nodes", "mooring /s", (1.0,))
+    monkeypatch.setattr(peers, "FOLDER", tmp_path)
+    monkeypatch.setattr(needs, "provide", lambda **_: None)
+    monkeypatch.setattr(peers, "_in_process", lambda _args: [figure])
+    monkeypatch.setattr(peers, "_on_clusters", fail)
+    with pytest.raises(RuntimeError, match="no control plane"):
+        main([])
+    assert figure.workload in capsys.readouterr().out
+    assert figure.workload in (tmp_path / "peers" / "figures.jsonl").read_text("utf-8")
 
 
 def test_everybody_is_compared_with_contestants_that_exist() -> None:

@@ -44,12 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench-peers: {error}", file=sys.stderr)
         return 1
     found: list[Figure] = []
-    if args.part != "cluster":
-        found += _in_process(args)
-    if args.part != "decisions":
-        found += [figure for nodes in args.nodes for figure in _on_clusters(args, nodes)]
-    summary = [figure for nodes in args.nodes for figure in side_by_side(found, nodes)]
-    publish(TITLE, summary + found, FOLDER / "peers")
+    try:
+        if args.part != "cluster":
+            found += _in_process(args)
+        for nodes in args.nodes if args.part != "decisions" else ():
+            found += _on_clusters(args, nodes)
+    finally:
+        # Whoever stops it after twenty minutes wants what was found by then.
+        summary = [figure for nodes in args.nodes for figure in side_by_side(found, nodes)]
+        publish(TITLE, summary + found, FOLDER / "peers")
     return 0
 
 

@@ -19,6 +19,7 @@ from tests.e2e.control_plane import ControlPlane
 from tests.e2e.process import Process, wait_until
 
 DECISION = "decision ms"
+PODS = "/api/v1/namespaces/default/pods"
 LONGEST_SECONDS = 900.0
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -58,8 +59,8 @@ def bind(plane: ControlPlane, start: Start, pods: int) -> tuple[Sample, Sample]:
         after = _cpu_milliseconds(programs)
         times = sorted(bindings.times)
         deciding = algorithm_seconds(contestant.metrics())
-    plane.api.call("DELETE", "/api/v1/namespaces/default/pods?gracePeriodSeconds=0")
-    wait_until(lambda: not plane.api.pods(), "the pods to be gone")
+    plane.api.call("DELETE", f"{PODS}?gracePeriodSeconds=0")
+    wait_until(lambda: not plane.api.items(f"{PODS}?limit=1"), "the pods to be gone")
     rate = {"pods/s": (pods - 1) / (times[-1] - times[0]), DECISION: deciding * 1e3}
     cpu = {name: (after[name] - before[name]) / (pods - early) for name in programs}
     return rate, {"ms/pod": sum(cpu.values()), **{f"{name} ms/pod": used for name, used in cpu.items()}}
