@@ -117,16 +117,25 @@ class NodeWriter:
         self._count(row, usage, -1)
 
     def _count(self, row: int, usage: PodUsage, sign: int) -> None:
-        for name, _ in usage.requests:
-            if name not in self.table.resource_index:
-                self._resource_row(name)
         at = self.table.resource_index
+        for name, _ in usage.requests:
+            if name not in at:
+                self._resource_row(name)
         requested, non_zero = self._requested, self._non_zero_requested
         requested[PODS_ROW, row] += sign
+        cpu = non_zero[0, row] + sign * usage.non_zero_cpu
+        memory = non_zero[1, row] + sign * usage.non_zero_memory
+        # A view refuses what is beyond int64, and what was written before that is written again.
+        try:
+            non_zero[0, row], non_zero[1, row] = cpu, memory
+        except ValueError:
+            non_zero[0, row], non_zero[1, row] = _wrapped(cpu), _wrapped(memory)
         for name, amount in usage.requests:
-            _set(requested, at[name], row, requested[at[name], row] + sign * amount)
-        _set(non_zero, 0, row, non_zero[0, row] + sign * usage.non_zero_cpu)
-        _set(non_zero, 1, row, non_zero[1, row] + sign * usage.non_zero_memory)
+            total = requested[at[name], row] + sign * amount
+            try:
+                requested[at[name], row] = total
+            except ValueError:
+                requested[at[name], row] = _wrapped(total)
         if usage.host_ports:
             self._count_ports(row, usage, sign)
 
@@ -210,8 +219,5 @@ class NodeWriter:
                 self._ports.drop(key)
 
 
-def _set(column: memoryview, at: int, row: int, amount: int) -> None:
-    try:
-        column[at, row] = amount
-    except ValueError:
-        column[at, row] = (amount + 2**63) % 2**64 - 2**63
+def _wrapped(amount: int) -> int:
+    return (amount + 2**63) % 2**64 - 2**63

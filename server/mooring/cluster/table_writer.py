@@ -162,9 +162,9 @@ class TableWriter:
 
     def _attach(self, record: PodRecord) -> None:
         uid, row, kind = record.uid, record.row, record.kind
-        pod = kind.template
+        pod, spec = kind.template, kind.template.spec
         self.changes.append((row, record, 1))
-        if (group := pod.group) is not None:
+        if spec.scheduling_group is not None and (group := pod.group) is not None:
             add_to(self._groups, group, uid)
         if row == UNPLACED:
             if record.node_name:
@@ -173,9 +173,10 @@ class TableWriter:
                 add_to(self._nominated, pod.status.nominated_node_name, uid)
             return
         self.nodes.take(row, kind.usage)
-        self.pods.by_row[row] = (*self.pods.by_row.get(row, ()), uid)
-        priorities = self.pods.priorities
-        priorities[pod.priority] = priorities.get(pod.priority, 0) + 1
+        by_row, priorities = self.pods.by_row, self.pods.priorities
+        by_row[row] = (*by_row.get(row, ()), uid)
+        priority = spec.priority or 0
+        priorities[priority] = priorities.get(priority, 0) + 1
         if kind.has_storage:
             self._volumes.attach(record)
         pod_class = self._classes.writable(kind.class_key)
