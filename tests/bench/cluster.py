@@ -75,9 +75,9 @@ def pending_json(number: int) -> bytes:
     return json.dumps(manifest, separators=(",", ":")).encode()
 
 
-def write_manifests(folder: Path, nodes: int) -> Path:
-    """A file for ``--source files:`` with ``nodes`` nodes."""
+def write_manifests(folder: Path, nodes: list[Manifest]) -> Path:
+    """A file for ``--source files:`` with ``nodes``."""
     path = folder / "cluster.json"
-    items = {"apiVersion": "v1", "kind": "List", "items": node_manifests(nodes)}
+    items = {"apiVersion": "v1", "kind": "List", "items": nodes}
     path.write_text(json.dumps(items), encoding="utf-8")
     return path

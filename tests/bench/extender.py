@@ -8,8 +8,9 @@ import random
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from functools import partial
+from typing import Any
 
-from tests.bench.cluster import node_name, pending_json
+from tests.bench.cluster import node_manifests, node_name, pending_json
 from tests.bench.http_client import HttpClient
 from tests.bench.processes import start_adapter, start_server
 from tests.bench.workload import Repeat, Sample, Size, Workload, percentile, timed, timed_for
@@ -17,32 +18,85 @@ from tests.bench.workload import Repeat, Sample, Size, Workload, percentile, tim
 Placement = Callable[[ExitStack, int], str]
 """Starts a server with so many nodes and gives the URL that answers extender calls."""
 
+Nodes = Callable[[], bytes]
+"""The nodes of the next pod's question, as its last two fields."""
+
+EXTRA_LABELS, IMAGES = 20, 40
+"""With these a node takes about 6 kB of JSON."""
+
 TARGETS = {
-    ("InServer", 500): ("0.6 / 0.35", ""),
-    ("InServer", 5000): ("2.5 / 1.4", "6 / 2.5"),
-    ("AdapterUnix", 500): ("1.2 / 0.7", ""),
-    ("AdapterUnix", 5000): ("4 / 2.2", ""),
+    ("InServer", "500Names"): ("0.6 / 0.35", ""),
+    ("InServer", "5000Names"): ("2.5 / 1.4", "6 / 2.5"),
+    ("AdapterUnix", "500Names"): ("1.2 / 0.7", ""),
+    ("AdapterUnix", "5000Names"): ("4 / 2.2", ""),
+    ("InServer", "5000Nodes"): ("240 / 150", ""),
 }
 
 
 def workloads(size: Size) -> list[Workload]:
-    """Each placement of the adapter, with few names and with all, out of a cluster of ``size.nodes``."""
+    """Each placement of the adapter, with few names and with all, out of a cluster of ``size.nodes``.
+
+    kube-scheduler lists the names in another order for each pod where several of its threads look for nodes:
+    that is ``Reordered``. ``Nodes`` is the price of ``nodeCacheCapable: false``.
+    """
     placements: dict[str, Placement] = {
         "InServer": _in_server,
         "AdapterTCP": partial(_adapter, over_unix=False),
         "AdapterUnix": partial(_adapter, over_unix=True),
     }
     found = []
-    for names, (placement, start) in itertools.product((size.few, size.nodes), placements.items()):
-        p50, p99 = TARGETS.get((placement, names), ("", ""))
-        found.append(
-            Workload(
-                f"extender/FilterPrioritize/{names}Names/{placement}",
-                partial(_prepare, size, names, start),
-                {"both p50 ms": p50, "both p99 ms": p99},
-            )
-        )
+    for count, (placement, start) in itertools.product((size.few, size.nodes), placements.items()):
+        some = _some(size.nodes, count)
+        found.append(_workload(size, placement, f"{count}Names", start, partial(_names, some)))
+        if placement != "AdapterTCP":
+            reordered = partial(_reordered, some)
+            found.append(_workload(size, placement, f"{count}NamesReordered", start, reordered))
+    in_full = partial(_in_full, size.nodes)
+    found.append(_workload(size, "InServer", f"{size.nodes}Nodes", _in_server_in_full, in_full))
     return found
+
+
+def _workload(
+    size: Size, placement: str, question: str, start: Placement, ask: Callable[[], Nodes]
+) -> Workload:
+    p50, p99 = TARGETS.get((placement, question), ("", ""))
+    return Workload(
+        f"extender/FilterPrioritize/{question}/{placement}",
+        partial(_prepare, size, start, ask),
+        {"both p50 ms": p50, "both p99 ms": p99},
+    )
+
+
+def _some(nodes: int, count: int) -> list[str]:
+    return random.Random(count).sample([node_name(number) for number in range(nodes)], count)
+
+
+def _names(names: list[str]) -> Nodes:
+    always = listed(names)
+    return lambda: always
+
+
+def _reordered(names: list[str]) -> Nodes:
+    order = random.Random(len(names))
+    return lambda: listed(order.sample(names, len(names)))
+
+
+def listed(names: list[str]) -> bytes:
+    """The nodes of a question by name."""
+    return b'"Nodes":null,"NodeNames":%s' % json.dumps(names, separators=(",", ":")).encode()
+
+
+def _in_full(count: int) -> Nodes:
+    manifests = node_manifests(count, extra_labels=EXTRA_LABELS, images=IMAGES)
+    items = [json.dumps(node, separators=(",", ":")).encode() for node in manifests]
+    order = random.Random(count)
+
+    def nodes() -> bytes:
+        return b'"Nodes":{"metadata":{},"items":[%s]},"NodeNames":null' % b",".join(
+            order.sample(items, count)
+        )
+
+    return nodes
 
 
 def _in_server(running: ExitStack, nodes: int) -> str:
@@ -53,31 +107,46 @@ def _adapter(running: ExitStack, nodes: int, *, over_unix: bool) -> str:
     return start_adapter(running, start_server(running, nodes, over_unix=over_unix)["grpc"])
 
 
-def _prepare(size: Size, names: int, start: Placement, running: ExitStack) -> Repeat:
+def _in_server_in_full(running: ExitStack, nodes: int) -> str:
+    return start_server(running, nodes, extra_labels=EXTRA_LABELS, images=IMAGES)["extender"]
+
+
+def _prepare(size: Size, start: Placement, ask: Callable[[], Nodes], running: ExitStack) -> Repeat:
     client = running.enter_context(closing(HttpClient(start(running, size.nodes))))
-    chosen = random.Random(names).sample([node_name(number) for number in range(size.nodes)], names)
-    numbers = itertools.count()
-    call = partial(one_pod, client, numbers, json.dumps(chosen, separators=(",", ":")).encode())
-    _check(client, chosen)
+    call = partial(_next_pod, client, itertools.count(), ask())
+    _check(client, ask()())
     timed_for(size.seconds / 4, call)
     return lambda: _repeat(size, call)
 
 
-def _check(client: HttpClient, names: list[str]) -> None:
-    """Every node passes and gets a score, so that prioritize is asked about the same names as filter."""
-    body = _body(0, json.dumps(names).encode())
-    passed = json.loads(client.exchange(client.request("/filter", body)))["NodeNames"]
+def _check(client: HttpClient, nodes: bytes) -> None:
+    """Every node passes and gets a score, so that prioritize is asked about the same nodes as filter."""
+    body = _body(0, nodes)
+    passed = json.loads(client.exchange(client.request("/filter", body)))
     scored = json.loads(client.exchange(client.request("/prioritize", body)))
-    if passed != names or [host["Host"] for host in scored] != names:
-        raise RuntimeError(f"of {len(names)} nodes {len(passed)} passed and {len(scored)} have a score")
+    asked = _names_in(json.loads(body))
+    if _names_in(passed) != asked or [host["Host"] for host in scored] != asked:
+        raise RuntimeError(
+            f"of {len(asked)} nodes {len(_names_in(passed))} passed, {len(scored)} have a score"
+        )
 
 
-def _body(number: int, names: bytes) -> bytes:
-    return b'{"Pod":%s,"Nodes":null,"NodeNames":%s}' % (pending_json(number), names)
+def _names_in(document: dict[str, Any]) -> list[str]:
+    names: list[str] = document["NodeNames"] or [n["metadata"]["name"] for n in document["Nodes"]["items"]]
+    return names
 
 
-def one_pod(client: HttpClient, numbers: itertools.count[int], names: bytes) -> tuple[float, float]:
-    body = _body(next(numbers), names)
+def _body(number: int, nodes: bytes) -> bytes:
+    return b'{"Pod":%s,%s}' % (pending_json(number), nodes)
+
+
+def _next_pod(client: HttpClient, numbers: itertools.count[int], nodes: Nodes) -> tuple[float, float]:
+    return one_pod(client, numbers, nodes())
+
+
+def one_pod(client: HttpClient, numbers: itertools.count[int], nodes: bytes) -> tuple[float, float]:
+    """The seconds that filter and prioritize take for the next pod, asked about ``nodes``."""
+    body = _body(next(numbers), nodes)
     filtering, scoring = client.request("/filter", body), client.request("/prioritize", body)
     return timed(lambda: client.exchange(filtering)), timed(lambda: client.exchange(scoring))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import statistics
 import sys
 from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ from mooring.v1 import cluster_service_pb2 as cluster
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.bench.cluster import node_name, pending_pod
-from tests.bench.extender import one_pod
+from tests.bench.extender import listed, one_pod
 from tests.bench.families import FAMILIES
 from tests.bench.http_client import HttpClient
 from tests.bench.in_process import new_engine
@@ -135,7 +134,7 @@ def _unary_over_null(nodes: int, running: ExitStack) -> Measure:
 def _extender_over_null(nodes: int, running: ExitStack) -> Measure:
     url = start_server(running, nodes)["extender"]
     client = running.enter_context(closing(HttpClient(url)))
-    names = json.dumps([node_name(number) for number in range(nodes // 10)]).encode()
+    names = listed([node_name(number) for number in range(nodes // 10)])
     numbers, null = itertools.count(), b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
     return _in_turn(lambda: one_pod(client, numbers, names), lambda: client.exchange(null))
 

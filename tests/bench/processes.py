@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.bench.cluster import write_manifests
+from tests.bench.cluster import node_manifests, write_manifests
 
 LOOPBACK = "127.0.0.1:0"
 STOP_SECONDS = 20.0
@@ -62,11 +62,18 @@ def serve_arguments(source: str, listen: str = LOOPBACK) -> list[str]:
     return ["serve", *(word for flag in flags.items() for word in flag)]
 
 
-def start_server(running: ExitStack, nodes: int, *, over_unix: bool = False) -> dict[str, str]:
-    """A server with ``nodes`` nodes; the addresses of its ready line, such as ``grpc`` and ``extender``."""
+def start_server(
+    running: ExitStack, nodes: int, *, over_unix: bool = False, extra_labels: int = 0, images: int = 0
+) -> dict[str, str]:
+    """A server with the nodes of ``node_manifests``.
+
+    Returns:
+        The addresses of its ready line, such as ``grpc`` and ``extender``.
+    """
     folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="mooring-bench-")))
     listen = f"unix:{folder}/mooring.sock" if over_unix else LOOPBACK
-    source = f"files:{write_manifests(folder, nodes)}"
+    manifests = node_manifests(nodes, extra_labels=extra_labels, images=images)
+    source = f"files:{write_manifests(folder, manifests)}"
     line = running.enter_context(started("mooring", *serve_arguments(source, listen)))
     return dict(word.split("=", 1) for word in line.split() if "=" in word)
 
