@@ -13,6 +13,7 @@ from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable,
 from mooring.plugins.loops import FEWEST_ROWS
 from mooring.plugins.node_resources_balanced_allocation import plugin as balance
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
+from mooring.plugins.node_resources_fit import filtering
 from mooring.plugins.node_resources_fit import scoring as fit
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.testing import make_pod
@@ -46,18 +47,23 @@ def nodes(seed: int, cpu: int, memory: int, *, lacking: bool) -> NodeView:
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**32), SIZES, SIZES, st.integers(0, 5000), st.integers(0, 2**50), st.booleans())
-def test_scores_are_those_of_numpy(
+def test_answers_are_those_of_numpy(
     seed: int, cpu: int, memory: int, asked_cpu: int, asked_memory: int, lacking: bool
 ) -> None:
     view = nodes(seed, cpu, memory, lacking=lacking)
     pod = make_pod(requests={"cpu": f"{asked_cpu}m", "memory": asked_memory})
     plugins: tuple[Any, ...] = (make(NodeResourcesFit), make(NodeResourcesBalancedAllocation))
 
-    def scores() -> list[Int64s]:
-        return [plugin.score_nodes(CycleState(), pod, view) for plugin in plugins]
+    def answers() -> list[Int64s]:
+        state = CycleState()
+        plugins[0].pre_filter(state, pod, view)
+        verdicts = plugins[0].filter_nodes(state, pod, view)
+        scores = [plugin.score_nodes(state, pod, view) for plugin in plugins]
+        return [verdicts.codes.astype(np.int64), *scores]
 
     with pytest.MonkeyPatch.context() as patch:
-        looped = scores()
+        looped = answers()
+        patch.setattr(filtering, "least_free", None)
         patch.setattr(fit, "add_free_shares", None)
         patch.setattr(balance, "put_improvements", None)
-        np.testing.assert_array_equal(looped, scores())
+        np.testing.assert_array_equal(looped, answers())

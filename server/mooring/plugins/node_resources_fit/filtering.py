@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Bools, Code, Int32s, NodeView, Pod, Status, Verdicts
+from mooring.framework import SUCCESS, Bools, Code, Int32s, Int64s, NodeView, Pod, Status, Verdicts
 from mooring.framework.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -19,6 +19,7 @@ from mooring.framework.resources import (
     is_extended_resource,
     pod_amounts,
 )
+from mooring.plugins.loops import FEWEST_ROWS, loop
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.resource_uses import Requests
 
@@ -40,20 +41,37 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
     which devices may stand, which are ``by_devices``, DynamicResources looks for these.
     """
     table = _StatusTable(len(nodes))
-    full = nodes.requested(PODS) >= nodes.allocatable(PODS)
-    table.change_where(full, partial(_with_reason, "Too many pods"))
+    offered, used = nodes.allocatable(PODS), nodes.requested(PODS)
+    if not _all_have(1, offered, used):
+        table.change_where(used >= offered, partial(_with_reason, "Too many pods"))
     for name, request in requests:
-        offered = nodes.allocatable(name)
-        free = offered - nodes.requested(name)
+        offered, used = nodes.allocatable(name), nodes.requested(name)
+        if _all_have(request, offered, used):
+            continue
+        free = offered - used
         if name in by_devices:
             elsewhere = offered == 0
             offered, free = np.where(elsewhere, request, offered), np.where(elsewhere, request, free)
-        # Most often every node has room, which the least one of each tells fastest.
-        if int(free.min(initial=request)) < request:
-            table.change_where(free < request, partial(_with_reason, f"Insufficient {name}"))
-        if not resolvable and int(offered.min(initial=request)) < request:
+        table.change_where(free < request, partial(_with_reason, f"Insufficient {name}"))
+        if not resolvable:
             table.change_where(offered < request, _unresolvable)
     return Verdicts(table.codes, tuple(table.statuses))
+
+
+def _all_have(request: int, offered: Int64s, used: Int64s) -> bool:
+    """Whether every node has so much left, as is so most often; columns int64[K]."""
+    if least_free is not None and len(offered) >= FEWEST_ROWS:
+        return least_free(offered, used) >= request
+    return int((offered - used).min(initial=request)) >= request
+
+
+@loop
+def least_free(offered: Int64s, used: Int64s) -> int:
+    """What the fullest node has left; columns int64[K], K at least 1."""
+    least: int = offered[0] - used[0]
+    for at in range(len(offered)):
+        least = min(least, offered[at] - used[at])
+    return least
 
 
 def _ignored(name: str, args: NodeResourcesFitArgs) -> bool:

@@ -27,7 +27,7 @@ _SPARE = 1 << 10
 _WORTH_SORTING_OUT = 4
 """At first all rows are asked about, unless there are so many times fewer amounts."""
 
-_PIECE = 1 << 13
+_PIECE = 1 << 16
 """So many rows are asked about at once: the columns of a piece stay in the processor's cache."""
 
 
