@@ -37,12 +37,19 @@ class Running:
     Attributes:
         metrics_url: Its metrics page.
         scheduler: Its process.
-        extender: The processes behind it, if any.
+        extender: Who answers its calls, if anybody.
+        adapter: Who passes the calls on to the extender, if anybody.
     """
 
     metrics_url: str
     scheduler: Process
-    extender: tuple[Process, ...] = ()
+    extender: Process | None = None
+    adapter: Process | None = None
+
+    def processes(self) -> dict[str, list[Process]]:
+        """All by role."""
+        roles = {"scheduler": self.scheduler, "extender": self.extender, "adapter": self.adapter}
+        return {role: [process] if process is not None else [] for role, process in roles.items()}
 
     def metrics(self) -> str:
         """The metrics page as it is now."""
@@ -72,7 +79,10 @@ def contestants() -> Mapping[str, Start]:
     }
 
 
-Extender = Callable[[ExitStack, ControlPlane], tuple[str, tuple[Process, ...]]]
+Behind = tuple[Process | None, Process | None]
+"""An extender, and the adapter before it."""
+
+Extender = Callable[[ExitStack, ControlPlane], tuple[str, Behind]]
 """Starts an extender; its URL and processes."""
 
 
@@ -81,13 +91,13 @@ def _kube_scheduler(
 ) -> Running:
     connection = {"kubeconfig": str(plane.kubeconfig("kube-scheduler")), "qps": RATE, "burst": RATE}
     config = {"clientConnection": connection, **more}
-    behind: tuple[Process, ...] = ()
+    behind: Behind = (None, None)
     if start is not None:
         url, behind = start(running, plane)
         config["extenders"] = [extender(url)]
     port = free_port()
     scheduler = running.enter_context(plane.scheduler(config, port=port))
-    return Running(f"https://127.0.0.1:{port}/metrics", scheduler, behind)
+    return Running(f"https://127.0.0.1:{port}/metrics", scheduler, *behind)
 
 
 def _mooring_scheduler(running: ExitStack, plane: ControlPlane) -> Running:
@@ -101,21 +111,21 @@ def _mooring_scheduler(running: ExitStack, plane: ControlPlane) -> Running:
     return Running(f"{scheduler.telemetry}/metrics", scheduler.process)
 
 
-def _echo(running: ExitStack, plane: ControlPlane, *flags: str) -> tuple[str, tuple[Process, ...]]:
+def _echo(running: ExitStack, plane: ControlPlane, *flags: str) -> tuple[str, Behind]:
     echo = _start(running, plane, "echo", str(ECHO), *flags)
-    return echo.wait_line(r"^echo ready: (\S+)")[1], (echo,)
+    return echo.wait_line(r"^echo ready: (\S+)")[1], (echo, None)
 
 
-def _following_echo(running: ExitStack, plane: ControlPlane) -> tuple[str, tuple[Process, ...]]:
+def _following_echo(running: ExitStack, plane: ControlPlane) -> tuple[str, Behind]:
     return _echo(running, plane, f"-follow={plane.kubeconfig('mooring')}")
 
 
-def _in_server(running: ExitStack, plane: ControlPlane) -> tuple[str, tuple[Process, ...]]:
+def _in_server(running: ExitStack, plane: ControlPlane) -> tuple[str, Behind]:
     server, line = _server(running, plane, LOOPBACK)
-    return _address(line, "extender"), (server,)
+    return _address(line, "extender"), (server, None)
 
 
-def _adapter(running: ExitStack, plane: ControlPlane) -> tuple[str, tuple[Process, ...]]:
+def _adapter(running: ExitStack, plane: ControlPlane) -> tuple[str, Behind]:
     server, line = _server(running, plane, f"unix:{plane.directory / 'mooring.sock'}")
     command = [sys.executable, "-m", "mooring_extender", "--listen", LOOPBACK, "--drain-delay", "0"]
     adapter = _start(running, plane, "adapter", *command, "--server", _address(line, "grpc"))

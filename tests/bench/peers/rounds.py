@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -48,10 +49,9 @@ def bind(plane: ControlPlane, start: Start, pods: int) -> tuple[Sample, Sample]:
         bindings = Bindings(plane.directory / "audit.log")
         contestant = start(running, plane)
         programs = {
-            "scheduler": (contestant.scheduler,),
-            "extender": contestant.extender,
-            "API server": (plane.process("kube-apiserver"),),
-            "etcd": (plane.process("etcd"),),
+            **contestant.processes(),
+            "API server": [plane.process("kube-apiserver")],
+            "etcd": [plane.process("etcd")],
         }
         # What starting costs is not counted, nor are the pods that were bound before readiness was seen.
         early, before = bindings.count(), _cpu_milliseconds(programs)
@@ -67,7 +67,7 @@ def bind(plane: ControlPlane, start: Start, pods: int) -> tuple[Sample, Sample]:
 
 
 def _all_bound(contestant: Running, bindings: Bindings, pods: int) -> bool:
-    for process in (contestant.scheduler, *contestant.extender):
+    for process in itertools.chain(*contestant.processes().values()):
         process.check_alive()
     return bindings.count() >= pods
 
