@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.choice import ChoiceColumns
 from mooring.runtime.engine import Engine, all_rows
-from mooring.runtime.kept.overlay import ChoiceColumns
 from mooring.runtime.progress import NullObserver
 from mooring.runtime.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod

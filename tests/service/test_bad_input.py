@@ -207,11 +207,11 @@ def test_plugins_that_never_come_back_are_replaced_until_there_are_too_many(way:
             way(w.backend) as stubs,
         ):
             for number in range(1, 4):
-                failure = refused(lambda: stubs.scheduling.Filter(bad, timeout=0.2))
+                failure = refused(lambda: stubs.scheduling.Filter(bad, timeout=0.6))
                 assert deadline_exceeded(failure, "Stuck")
                 assert w.slots.abandoned == number
                 assert stubs.scheduling.Filter(good).feasible_count == 2
-            refused(lambda: stubs.scheduling.Filter(bad, timeout=0.2))
+            refused(lambda: stubs.scheduling.Filter(bad, timeout=0.6))
             full = refused(lambda: stubs.scheduling.Filter(good))
             assert not w.slots.alive()
             event.set()

@@ -9,8 +9,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from mooring.scheduler.queue import SchedulingQueue
-from mooring.service.durations import Durations
-from mooring.service.metrics import Labelled, Metrics, exponential
+from mooring.service.meters import Counts, Durations
+from mooring.service.metrics import Metrics, exponential
 
 MOST_ATTEMPTS = 15
 """So many attempts and more share a label."""
@@ -26,13 +26,11 @@ class SchedulerMetrics:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         registry = metrics.registry
-        self._queued = Labelled(
-            Counter(
-                "mooring_queue_incoming_pods",
-                "Pods that came to a place of the queue, by place and by what brought them there.",
-                ("queue", "event"),
-                registry=registry,
-            )
+        self._queued = Counts(
+            "mooring_queue_incoming_pods",
+            "Pods that came to a place of the queue, by place and by what brought them there.",
+            ("queue", "event"),
+            registry,
         )
         self._attempts = Histogram(
             "mooring_pod_scheduling_attempts",
@@ -82,11 +80,11 @@ class SchedulerMetrics:
     def measure_queue(self, queue: SchedulingQueue) -> None:
         """Let every scrape count what waits."""
         registry = self._metrics.registry
-        pending = Labelled(
-            Gauge("mooring_pending_pods", "Pods in each place of the queue.", ("queue",), registry=registry)
+        pending = Gauge(
+            "mooring_pending_pods", "Pods in each place of the queue.", ("queue",), registry=registry
         )
         for place in ("active", "backoff", "unschedulable", "gated"):
-            pending(place).set_function(partial(_count, queue, place))
+            pending.labels(place).set_function(partial(_count, queue, place))
         events = Gauge(
             "mooring_inflight_events", "Events kept for pods that are being tried.", registry=registry
         )

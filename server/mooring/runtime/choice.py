@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import msgspec
 import numpy as np
 
@@ -69,6 +71,45 @@ class Choice(msgspec.Struct, frozen=True):
         evaluation = self.evaluation
         rows: Int32s = evaluation.rows[evaluation.best]
         return rows
+
+
+@dataclass(slots=True)
+class ChoiceColumns:
+    """The nodes chosen for pods that all have one; every list has one entry per pod.
+
+    Attributes:
+        version: The version of the state that was evaluated.
+        epoch: The node epoch that ``rows`` belong to.
+        names: The nodes.
+        rows: Their rows.
+        totals: As in ``Choice``, like the other ones.
+        tie_counts: As there.
+        feasible: As there.
+        evaluated: As there.
+    """
+
+    version: int
+    epoch: int
+    names: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    totals: list[int] = field(default_factory=list)
+    tie_counts: list[int] = field(default_factory=list)
+    feasible: list[int] = field(default_factory=list)
+    evaluated: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, choice: Choice, epoch: int) -> ChoiceColumns:
+        """One choice, of a pod that has a node."""
+        return cls(
+            choice.state_version,
+            epoch,
+            [choice.node_name or ""],
+            [choice.row],
+            [choice.total],
+            [choice.tie_count],
+            [choice.feasible],
+            [choice.evaluated],
+        )
 
 
 def chosen(evaluation: Evaluation, position: int | None, version: int) -> Choice:

@@ -17,13 +17,13 @@ from typing import Any
 from mooring.framework import ClusterState, Int32s, Pod
 from mooring.framework.errors import UnavailableError
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.choice import Choice, chosen
+from mooring.runtime.choice import Choice, ChoiceColumns, chosen
 from mooring.runtime.cycle import CycleOptions, evaluate
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.kept.answers import KeptAnswers, Totals
 from mooring.runtime.kept.decisions import KeptDecisions
 from mooring.runtime.kept.keeper import Keeper
-from mooring.runtime.kept.overlay import ChoiceColumns, Overlays
+from mooring.runtime.kept.overlay import Overlays
 from mooring.runtime.kept.standing import ask_nobody
 from mooring.runtime.permit import PermitRoom
 from mooring.runtime.profile import Profile, find_profile

@@ -131,13 +131,13 @@ class Admission:
         self._limit = limit
         self._lock = threading.Lock()
         self._inflight = 0
+        metrics.inflight_calls.set_function(lambda: self._inflight)
 
     def enter(self) -> None:
         """Counts a call in. Raises ResourceExhaustedError if there are `limit` already."""
         with self._lock:
             if self._inflight < self._limit:
                 self._inflight += 1
-                self._metrics.inflight_calls.set(self._inflight)
                 return
         self._metrics.shed_calls.inc()
         raise ResourceExhaustedError(
@@ -149,7 +149,6 @@ class Admission:
         """Counts a call out."""
         with self._lock:
             self._inflight -= 1
-            self._metrics.inflight_calls.set(self._inflight)
 
 
 class Pipeline(grpc.ServerInterceptor):

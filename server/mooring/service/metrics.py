@@ -3,14 +3,12 @@
 A pod's or node's name is never a label.
 """
 
-from typing import Generic, TypeVar
-
 import grpc
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
-from mooring.service.durations import Duration, Durations
+from mooring.service.meters import Count, Counts, Duration, Durations
 
 
 def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
@@ -18,28 +16,10 @@ def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
     return tuple(start * factor**i for i in range(count))
 
 
-Metric = TypeVar("Metric", Counter, Gauge)
-
-
-class Labelled(Generic[Metric]):
-    """A metric with labels that keeps its children: finding one costs more than counting. Thread-safe."""
-
-    def __init__(self, metric: Metric) -> None:
-        self._metric: Metric = metric
-        self._children: dict[tuple[str, ...], Metric] = {}
-
-    def __call__(self, *labels: str) -> Metric:
-        """The child for these values, in the order of the labels."""
-        child = self._children.get(labels)
-        if child is None:
-            child = self._children.setdefault(labels, self._metric.labels(*labels))
-        return child
-
-
 class Metrics:
     """Every metric of one server, in a registry of its own. Thread-safe.
 
-    An attribute with labels is called with their values: `metrics.cache_size("nodes").set(5)`.
+    An attribute with labels is called with their values: `metrics.plugin_events("Fit", "asked").inc()`.
     """
 
     def __init__(self) -> None:
@@ -80,16 +60,14 @@ class Metrics:
             "Decisions without a commit on a state that may be behind the cluster.",
             registry=self.registry,
         )
-        self.cache_size = Labelled(
-            Gauge("mooring_cache_size", "Objects in the state.", ("type",), registry=self.registry)
+        self.cache_size = Gauge(
+            "mooring_cache_size", "Objects in the state.", ("type",), registry=self.registry
         )
-        self.reservations = Labelled(
-            Gauge(
-                "mooring_reservations",
-                "Pods that have a place and are not bound, by stage: reserved, binding or unknown.",
-                ("stage",),
-                registry=self.registry,
-            )
+        self.reservations = Gauge(
+            "mooring_reservations",
+            "Pods that have a place and are not bound, by stage: reserved, binding or unknown.",
+            ("stage",),
+            registry=self.registry,
         )
 
     def _plugins(self) -> None:
@@ -139,8 +117,8 @@ class Metrics:
             registry=self.registry,
         )
 
-    def _counters(self, name: str, text: str, labels: tuple[str, ...]) -> Labelled[Counter]:
-        return Labelled(Counter(name, text, labels, registry=self.registry))
+    def _counters(self, name: str, text: str, labels: tuple[str, ...]) -> Counts:
+        return Counts(name, text, labels, self.registry)
 
     def _histograms(
         self, name: str, text: str, labels: tuple[str, ...], buckets: tuple[float, ...]
@@ -159,11 +137,11 @@ class MethodMetrics:
     def __init__(self, metrics: Metrics, method: str) -> None:
         service, _, name = method.strip("/").partition("/")
         labels = ("unary", service, name)
-        self.started: Counter = metrics.started(*labels)
-        self.received: Counter = metrics.received(*labels)
-        self.sent: Counter = metrics.sent(*labels)
+        self.started: Count = metrics.started(*labels)
+        self.received: Count = metrics.received(*labels)
+        self.sent: Count = metrics.sent(*labels)
         self.handling: Duration = metrics.handling(*labels)
-        self.handled: dict[grpc.StatusCode, Counter] = {
+        self.handled: dict[grpc.StatusCode, Count] = {
             code: metrics.handled(*labels, camel_case(code)) for code in grpc.StatusCode
         }
 

@@ -37,15 +37,15 @@ def measure_state(metrics: Metrics, state: ClusterState) -> None:
     def assumed() -> int:
         return sum(record.assumed for record in tuple(state.snapshot.pods.records.values()))
 
-    metrics.cache_size("nodes").set_function(lambda: len(state.snapshot.nodes))
-    metrics.cache_size("pods").set_function(lambda: len(state.snapshot.pods))
-    metrics.cache_size("assumed_pods").set_function(assumed)
+    metrics.cache_size.labels("nodes").set_function(lambda: len(state.snapshot.nodes))
+    metrics.cache_size.labels("pods").set_function(lambda: len(state.snapshot.pods))
+    metrics.cache_size.labels("assumed_pods").set_function(assumed)
 
 
 def measure_reservations(metrics: Metrics, reservations: Reservations) -> None:
     """Let every scrape count the places that are kept for pods."""
     for stage in Stage:
-        metrics.reservations(stage.value).set_function(partial(_count, reservations, stage))
+        metrics.reservations.labels(stage.value).set_function(partial(_count, reservations, stage))
 
 
 def _count(reservations: Reservations, stage: Stage) -> float:

@@ -8,10 +8,9 @@ from collections import Counter
 
 from mooring.framework import Code, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
-from mooring.runtime.choice import Choice
+from mooring.runtime.choice import Choice, ChoiceColumns
 from mooring.runtime.commit import Committed
 from mooring.runtime.engine import Rows, all_rows
-from mooring.runtime.kept.overlay import ChoiceColumns
 from mooring.runtime.placing import Placement
 from mooring.runtime.profile import Profile
 from mooring.runtime.reservations import Reservation

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mooring.framework import SUCCESS, Status
-from mooring.runtime.choice import Choice
-from mooring.runtime.kept.overlay import ChoiceColumns
+from mooring.runtime.choice import Choice, ChoiceColumns
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.node_names import names_of, rows_of

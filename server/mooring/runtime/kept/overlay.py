@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,7 @@ from mooring.framework import ClusterState, Int32s, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.pod_table import PodKind
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.choice import Choice
+from mooring.runtime.choice import ChoiceColumns
 from mooring.runtime.kept.amounts import UNKNOWN
 from mooring.runtime.kept.decisions import EVERY_NODE, only_rules_matter
 from mooring.runtime.kept.keeper import Keeper
@@ -36,45 +35,6 @@ _CHECKED = 256
 
 class BeginAgainError(Exception):
     """The state is another one than the overlay was put on, or more is known of it by now."""
-
-
-@dataclass(slots=True)
-class ChoiceColumns:
-    """The nodes chosen for pods that all have one; every list has one entry per pod.
-
-    Attributes:
-        version: The version of the state that was evaluated.
-        epoch: The node epoch that ``rows`` belong to.
-        names: The nodes.
-        rows: Their rows.
-        totals: As in ``Choice``, like the other ones.
-        tie_counts: As there.
-        feasible: As there.
-        evaluated: As there.
-    """
-
-    version: int
-    epoch: int
-    names: list[str] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)
-    totals: list[int] = field(default_factory=list)
-    tie_counts: list[int] = field(default_factory=list)
-    feasible: list[int] = field(default_factory=list)
-    evaluated: list[int] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, choice: Choice, epoch: int) -> ChoiceColumns:
-        """One choice, of a pod that has a node."""
-        return cls(
-            choice.state_version,
-            epoch,
-            [choice.node_name or ""],
-            [choice.row],
-            [choice.total],
-            [choice.tie_count],
-            [choice.feasible],
-            [choice.evaluated],
-        )
 
 
 class Branch:

@@ -1,0 +1,134 @@
+"""Counters and histograms for what happens in every decision: a fraction of the library's price per event."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Generic, TypeVar
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
+
+
+class Count:
+    """How often something happened, with one set of label values. Thread-safe."""
+
+    __slots__ = ("_lock", "value")
+
+    def __init__(self) -> None:
+        self.value = 0
+        self._lock = threading.Lock()
+
+    def inc(self, amount: int = 1) -> None:
+        """It happened so often."""
+        with self._lock:
+            self.value += amount
+
+
+class Duration:
+    """The durations with one set of label values. Thread-safe."""
+
+    __slots__ = ("_bounds", "_counts", "_lock", "_sum")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+        self._lock = threading.Lock()
+
+    def observe(self, seconds: float, count: int = 1) -> None:
+        """So many things took ``seconds`` each."""
+        with self._lock:
+            self._counts[bisect_left(self._bounds, seconds)] += count
+            self._sum += seconds * count
+
+    def read(self) -> tuple[list[int], float]:
+        """How many were at most as long as each bound, all of them last; and the sum of all."""
+        with self._lock:
+            return list(accumulate(self._counts)), self._sum
+
+
+Child = TypeVar("Child", Count, Duration)
+
+
+class _Family(Collector, Generic[Child]):
+    """A metric that is called with the values of its labels and gives what counts there. Thread-safe.
+
+    Args:
+        name: The metric's name.
+        text: What it says.
+        labels: The labels' names.
+        registry: Where it is shown.
+    """
+
+    def __init__(self, name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
+        self._name, self._text, self._labels = name, text, labels
+        self._children: dict[tuple[str, ...], Child] = {}
+        if not labels:
+            self()
+        registry.register(self)
+
+    def __call__(self, *labels: str) -> Child:
+        """What counts for these values, in the order of the labels."""
+        child = self._children.get(labels)
+        if child is None:
+            child = self._children.setdefault(labels, self._new())
+        return child
+
+    @abstractmethod
+    def _new(self) -> Child: ...
+
+
+class Counts(_Family[Count]):
+    """A counter by labels."""
+
+    def collect(self) -> Iterator[Metric]:
+        """All of it, for a scrape."""
+        family = CounterMetricFamily(self._name, self._text, labels=self._labels)
+        for labels, child in tuple(self._children.items()):
+            family.add_metric(labels, child.value)
+        yield family
+
+    def _new(self) -> Count:
+        return Count()
+
+
+class Durations(_Family[Duration]):
+    """A histogram by labels.
+
+    Args:
+        name: The metric's name.
+        text: What it says.
+        labels: The labels' names.
+        bounds: The upper bounds of the buckets, in seconds, ascending.
+        registry: Where it is shown.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        labels: Sequence[str],
+        bounds: Sequence[float],
+        registry: CollectorRegistry,
+    ) -> None:
+        self._bounds = bounds
+        super().__init__(name, text, labels, registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """All of it, for a scrape."""
+        family = HistogramMetricFamily(self._name, self._text, labels=self._labels)
+        names = [*map(floatToGoString, self._bounds), "+Inf"]
+        for labels, child in tuple(self._children.items()):
+            counts, total = child.read()
+            family.add_metric(labels, list(zip(names, counts, strict=True)), total)
+        yield family
+
+    def _new(self) -> Duration:
+        return Duration(self._bounds)
