@@ -16,7 +16,7 @@ from mooring.runtime.kept.standing import NotKeptError
 _NUMBERS_PER_ROW, _FEWEST_NUMBERS = 4, 1 << 12
 """At so many distinct amounts the numbers begin anew, and with them what is known of amounts."""
 
-_MOST_FOLLOWERS = 1 << 20
+_MOST_FOLLOWERS, _MOST_USAGES = 1 << 20, 1 << 12
 
 
 class Movements:
@@ -37,6 +37,8 @@ class Movements:
         self._keys: list[bytes] = []
         self._followers: dict[PodUsage, dict[int, int]] = {}
         self._followers_count = 0
+        self._usage: PodUsage | None = None
+        self._after_usage: dict[int, int] = {}
         self._moved = {Part.NODES: 0, Part.OBJECTS: 0, Part.AFFINITIES: 0}
         self.version = -1
         self.generation = 0
@@ -68,7 +70,9 @@ class Movements:
             return changes if version == before else self._state.changes_since(version)
 
     def followers(self, usage: PodUsage) -> dict[int, int]:
-        """What ``after`` said of ``usage`` in this generation, by number."""
+        """What is known of ``after`` for ``usage`` in this generation, by number."""
+        if len(self._followers) >= _MOST_USAGES:
+            self._followers.clear()
         return self._followers.setdefault(usage, {})
 
     def after(self, number: int, usage: PodUsage) -> int:
@@ -88,12 +92,8 @@ class Movements:
         for name, amount in usage.requests:
             requested[resources[name]] += amount
         non_zero += (usage.non_zero_cpu, usage.non_zero_memory)
-        if self._followers_count >= _MOST_FOLLOWERS:
-            self._followers.clear()
-            self._followers_count = 0
-        self._followers_count += 1
         after = self._number_of(amounts.tobytes())
-        self.followers(usage)[number] = after
+        self._note(number, after, self.followers(usage))
         return after
 
     def show(self, number: int, table: NodeTable, row: int) -> None:
@@ -104,6 +104,13 @@ class Movements:
         table.allocatable[:, row] = amounts[:width]
         table.requested[:, row] = amounts[width : 2 * width]
         table.non_zero_requested[:, row] = amounts[2 * width :]
+
+    def _note(self, number: int, after: int, followers: dict[int, int]) -> None:
+        if self._followers_count >= _MOST_FOLLOWERS:
+            self._followers.clear()
+            self._followers_count = 0
+        self._followers_count += 1
+        followers[number] = after
 
     def _amounts(self, number: int) -> Int64s:
         """int64[2 * R + 2]: allocatable, requested and the non-zero requests, a copy."""
@@ -116,6 +123,7 @@ class Movements:
         return number
 
     def _read(self, changes: Sequence[RowChange]) -> None:
+        alone = len(changes) == 1
         for row, record, amount in changes:
             self.version += 1
             if record is None and amount:
@@ -126,7 +134,9 @@ class Movements:
                 continue
             elif record.kind.affinity_key is not None:
                 self._move(Part.AFFINITIES)
-            if row != UNPLACED:
+            if alone and record is not None and amount > 0:
+                self._number_after(row, record.kind.usage)
+            elif row != UNPLACED:
                 self._number(row)
 
     def _move(self, part: Part) -> None:
@@ -150,6 +160,20 @@ class Movements:
         )
         self._known, self._keys = known, list(known)
         self._followers, self._followers_count = {}, 0
+        self._usage = None
+
+    def _number_after(self, row: int, usage: PodUsage) -> None:
+        """Number ``row``, of which nothing else is new than a pod that takes ``usage``."""
+        if usage is not self._usage:
+            self._usage, self._after_usage = usage, self.followers(usage)
+        numbers = self.numbers.data
+        before = numbers[row]
+        after = self._after_usage.get(before)
+        if after is not None:
+            numbers[row] = after
+            return
+        self._number(row)
+        self._note(before, self.numbers.data[row], self._after_usage)
 
     def _number(self, row: int) -> None:
         table = self._state.snapshot.nodes
