@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -197,3 +200,29 @@ def test_a_request_that_would_wait_too_long_for_its_turn_is_not_sent(fake: FakeA
     with pytest.raises(UnavailableError, match="too late"):
         client.request("GET", PODS, timeout=0.5)
     assert len(fake.history.all("GET", "/pods")) == 1
+
+
+def test_nothing_of_a_request_is_sent_before_it_is_allowed_and_then_all_of_it_at_once() -> None:
+    pieces: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                pieces.append(connection.recv(65536))
+                connection.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}")
+
+        def allow() -> None:
+            # The connection is there, and what had been sent by now would have been received.
+            time.sleep(0.1)
+            assert pieces == []
+
+        server = threading.Thread(target=serve)
+        server.start()
+        client = ApiServer(configuration.at(f"http://127.0.0.1:{listener.getsockname()[1]}"))
+        assert client.request("POST", PODS, body=pod("p"), before=allow).status == 201
+        server.join()
+    (whole,) = pieces
+    head, _, body = whole.partition(b"\r\n\r\n")
+    assert head.startswith(f"POST {PODS} HTTP/1.1\r\n".encode())
+    assert json.loads(body) == pod("p")
