@@ -89,5 +89,5 @@ class Cluster:
 
     def _by_row(self, values: Bools) -> Bools:
         by_row = np.zeros(self.topologies.capacity, np.bool_)
-        by_row[self._nodes.rows] = values
+        by_row[self._nodes.at] = values
         return by_row

@@ -95,7 +95,8 @@ def filter_notes(
 def _hard(rule: Constraint, cluster: Cluster, pod: Pod, complete: Bools) -> HardConstraint:
     topology = cluster.topologies[rule.topology_key]
     eligible = complete & cluster.eligible(rule)
-    there = np.bincount(topology.ids[eligible], minlength=topology.size) > 0
+    there = np.bincount(np.where(eligible, topology.ids, ABSENT), minlength=topology.size) > 0
+    there[ABSENT] = False
     counts = topology.sums(np.where(eligible, cluster.counts(rule), 0))
     own = int(rule.selector.matches(pod.metadata.labels))
     return HardConstraint(rule, topology, eligible, there, counts, own)

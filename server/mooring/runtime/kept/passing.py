@@ -53,17 +53,19 @@ class Passing:
         allowed = run_pre_filter(evaluation, use)
         if allowed is None or not allowed.all():
             raise NotKeptError
-        positions = np.flatnonzero(totals[rows] != OUT).astype(np.int32)
-        run_filters(evaluation, positions, use)
-        feasible = rows[positions[evaluation.codes[positions] == 0]]
+        fits = totals[evaluation.view(rows).at] != OUT
+        run_filters(evaluation, np.flatnonzero(fits).astype(np.int32), use)
+        fits &= evaluation.codes == 0
+        feasible = rows if fits.all() else rows[fits]
         self._evaluated = standing.evaluated
         if standing.order is not None:
-            fits = np.zeros(len(totals), np.bool_)
-            fits[feasible] = True
-            found, looked_at = search(standing.order, fits, start, standing.wanted)
+            by_row = np.zeros(len(totals), np.bool_)
+            by_row[feasible] = True
+            found, looked_at = search(standing.order, by_row, start, standing.wanted)
             feasible, self._evaluated = np.sort(found), len(looked_at)
         own = weigh(evaluation, raw_scores(evaluation, feasible, use), len(feasible), use).totals
-        self._rows, self._totals = feasible, own + totals[feasible] + standing.scaled_scores(feasible)
+        at = evaluation.view(feasible).at
+        self._rows, self._totals = feasible, own + totals[at] + standing.scaled_scores(at)
         self._version = version
 
     def lead(self, seed: int, uid: str) -> Lead | None:
