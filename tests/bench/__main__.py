@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench import extender, first_list, in_process, memory, remote, report, scheduler_perf
-from tests.bench.steps import steps
-from tests.bench.workload import QUICK, Figure, Size, Workload, measure
+from tests.bench.steps import measure_all
+from tests.bench.workload import QUICK, Size, Workload
 
 REPORT = report.FOLDER / "bench"
 
@@ -17,16 +17,6 @@ def workloads(size: Size) -> list[Workload]:
     """All there are, in the order of the report."""
     groups = (in_process, scheduler_perf, remote, extender, memory, first_list)
     return [workload for group in groups for workload in group.workloads(size)]
-
-
-def run(chosen: Sequence[Workload], repeats: int) -> list[Figure]:
-    """Measure ``chosen`` one after the other, showing how far it is."""
-    figures: list[Figure] = []
-    with steps(repeats * len(chosen)) as bar:
-        for workload in chosen:
-            bar.doing(workload.name)
-            figures += measure(workload, repeats, bar.done)
-    return figures
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = REPORT) -> int:
@@ -46,7 +36,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = REPORT) -> int:
     if not chosen:
         names = "\n  ".join(workload.name for workload in known)
         parser.error(f"no workload has {' or '.join(args.only)} in its name; there are:\n  {names}")
-    figures = run(chosen, args.repeats if args.repeats > 0 else size.repeats)
+    figures = measure_all(chosen, args.repeats if args.repeats > 0 else size.repeats)
     report.publish("mooring: what decisions, calls and memory cost", figures, folder)
     return 0
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from tests.bench.processes import start_server, started
 from tests.bench.report import FOLDER, publish
-from tests.bench.steps import steps
-from tests.bench.workload import Figure, Repeat, Sample, Workload, measure
+from tests.bench.steps import measure_all
+from tests.bench.workload import Repeat, Sample, Workload
 from tests.e2e.build import BIN, ROOT
 
 LOAD = ROOT / "deploy" / "load"
@@ -141,11 +141,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER / "ghz") 
     chosen = [w for w in known if not args.only or any(part in w.name for part in args.only)]
     if not chosen:
         parser.error(f"no workload has {' or '.join(args.only)} in its name")
-    found: list[Figure] = []
-    with steps(args.repeats * len(chosen)) as bar:
-        for workload in chosen:
-            bar.doing(workload.name)
-            found += measure(workload, args.repeats, bar.done)
+    found = measure_all(chosen, args.repeats)
     publish("mooring called by ghz, beside an RPC that does nothing", found, folder)
     return 0
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from tests.bench.workload import Figure, Workload, measure
 
 
 class Steps:
@@ -31,3 +33,13 @@ def steps(total: int) -> Iterator[Steps]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield Steps(bar, bar.add_task("", total=total))
+
+
+def measure_all(workloads: Sequence[Workload], repeats: int) -> list[Figure]:
+    """Measure one after the other, showing how far it is."""
+    found: list[Figure] = []
+    with steps(repeats * len(workloads)) as bar:
+        for workload in workloads:
+            bar.doing(workload.name)
+            found += measure(workload, repeats, bar.done)
+    return found

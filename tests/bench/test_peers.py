@@ -7,7 +7,8 @@ import pytest
 
 from tests.bench.peers import __main__ as peers
 from tests.bench.peers import needs
-from tests.bench.peers.__main__ import BASES, TARGETS, main
+from tests.bench.peers.__main__ import main
+from tests.bench.peers.clusters import BASES, TARGETS
 from tests.bench.peers.contestants import contestants
 from tests.bench.peers.rounds import Bindings, against, algorithm_seconds
 from tests.bench.peers.side_by_side import side_by_side
@@ -96,12 +97,20 @@ def test_what_was_found_before_an_error_is_reported(
     figure = Figure("decisions/AsOnClusters/500Nodes", "mooring /s", (1.0,))
     monkeypatch.setattr(peers, "FOLDER", tmp_path)
     monkeypatch.setattr(needs, "provide", lambda **_: None)
-    monkeypatch.setattr(peers, "_in_process", lambda _args: [figure])
-    monkeypatch.setattr(peers, "_on_clusters", fail)
+    monkeypatch.setattr(peers, "measure_all", lambda _workloads, _repeats: [figure])
+    monkeypatch.setattr(peers, "bound", fail)
     with pytest.raises(RuntimeError, match="no control plane"):
         main([])
     assert figure.workload in capsys.readouterr().out
     assert figure.workload in (tmp_path / "peers" / "figures.jsonl").read_text("utf-8")
+
+
+def test_an_unknown_name_is_a_usage_error_that_lists_the_names(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--only", "nothing-like-it"])
+    error = capsys.readouterr().err
+    assert "decisions/AsOnClusters/5000Nodes" in error
+    assert "MooringScheduler" in error
 
 
 def test_everybody_is_compared_with_contestants_that_exist() -> None:

@@ -1,0 +1,54 @@
+"""Pods bound per second by all contestants, in rounds on clusters of one size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tests.bench.peers import rounds
+from tests.bench.peers.contestants import Start
+from tests.bench.steps import Steps, steps
+from tests.bench.workload import Figure, Sample, figures
+
+BASES = ("KubeScheduler", "Echo", "EchoFollowing")
+"""Whom the others are compared with."""
+
+TARGETS = {500: "- / 80", 1000: "- / 85", 5000: "- / 90"}
+"""Percent of the echo's pods/s that mooring as an extender aims at, by nodes."""
+
+
+def bound(nodes: int, contestants: Mapping[str, Start], pods: int, repeats: int) -> list[Figure]:
+    """So many rounds; first the rates of all, then the CPU behind them."""
+    rates: dict[str, list[Sample]] = {name: [] for name in contestants}
+    cpu: dict[str, list[Sample]] = {name: [] for name in contestants}
+    with steps(repeats * len(contestants)) as bar:
+        for number in range(repeats):
+            # Whoever comes first in one round comes last in the next.
+            first = number % len(contestants)
+            order = [*contestants.items()][first:] + [*contestants.items()][:first]
+            found = _round(nodes, order, pods, bar)
+            compared = rounds.against({name: rate for name, (rate, _) in found.items()}, BASES)
+            for name in contestants:
+                rates[name].append(compared[name])
+                cpu[name].append(found[name][1])
+    shown = [figures(f"{nodes}Nodes/{name}", rates[name], targets(nodes, name), {}) for name in contestants]
+    shown += [figures(f"{nodes}NodesCPU/{name}", cpu[name], {}, {}) for name in contestants]
+    return [figure for workload in shown for figure in workload]
+
+
+def _round(
+    nodes: int, order: Sequence[tuple[str, Start]], pods: int, bar: Steps
+) -> dict[str, tuple[Sample, Sample]]:
+    found: dict[str, tuple[Sample, Sample]] = {}
+    bar.doing(f"{nodes}Nodes")
+    with rounds.cluster(nodes) as plane:
+        for name, start in order:
+            bar.doing(f"{nodes}Nodes/{name}")
+            found[name] = rounds.bind(plane, start, pods)
+            bar.done()
+    return found
+
+
+def targets(nodes: int, name: str) -> dict[str, str]:
+    """What a contestant's metrics should reach."""
+    extender = name.startswith("Mooring") and name != "MooringScheduler"
+    return {"% of Echo": TARGETS[nodes]} if extender and nodes in TARGETS else {}
