@@ -9,6 +9,10 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
+MOST_PODS = 1 << 10
+"""How many pods a plugin remembers something of that each decision about pods like them asks for."""
+
+
 class ByIdentity(Generic[T, V]):
     """A function of one immutable object that remembers its answers. Safe from any thread.
 

@@ -11,6 +11,7 @@ from mooring.framework import (
     SUCCESS,
     CycleState,
     FilterPlugin,
+    Handle,
     HintedEvent,
     Int64s,
     NodeInfo,
@@ -27,6 +28,7 @@ from mooring.framework import (
 )
 from mooring.framework.objects import Namespace, PodAffinity
 from mooring.framework.pod_affinity import affinity_terms
+from mooring.framework.remembering import MOST_PODS, ByIdentity
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
 from mooring.plugins.inter_pod_affinity.filtering import FilterNotes, filter_notes
 from mooring.plugins.inter_pod_affinity.hints import events
@@ -52,6 +54,10 @@ class InterPodAffinity(
     reads = (Namespace,)
     normalizer = Normalizer.BY_MIN_MAX
 
+    def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._terms = ByIdentity(affinity_terms, MOST_PODS)
+
     def sign(self, pod: Pod) -> Hashable:
         return signature(pod.metadata.namespace, pod.metadata.labels, *_own(pod))
 
@@ -63,7 +69,7 @@ class InterPodAffinity(
         return events(self.handle.kube_version)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        terms = affinity_terms(pod)
+        terms = self._terms(pod)
         if terms.errors:
             return Status.unresolvable(f"parsing pod: [{', '.join(terms.errors)}]")
         version, snapshot = self.handle.kube_version, nodes.snapshot
@@ -93,7 +99,7 @@ class InterPodAffinity(
         return state.read(FilterNotes, FilterNotes).verdicts(pod, nodes)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        terms = affinity_terms(pod)
+        terms = self._terms(pod)
         if terms.errors:
             return Status.error(*terms.errors)
         away = tuple(replace(term, weight=-term.weight) for term in terms.preferred_anti)

@@ -26,7 +26,7 @@ from mooring.framework import (
 )
 from mooring.framework.label_selector import SelectorError
 from mooring.framework.objects import ReplicaSet, ReplicationController, Service, StatefulSet
-from mooring.framework.remembering import ByIdentity
+from mooring.framework.remembering import MOST_PODS, ByIdentity
 from mooring.plugins.pod_topology_spread.args import Defaulting, PodTopologySpreadArgs
 from mooring.plugins.pod_topology_spread.constraints import (
     HARD,
@@ -67,6 +67,12 @@ class PodTopologySpread(
         self._system = args.defaulting_type is Defaulting.SYSTEM
         self._defaults = SYSTEM_DEFAULTS if self._system else args.default_constraints
         self._reads_keys = handle.gates.enabled(MATCH_LABEL_KEYS_GATE)
+        self._own = {
+            action: ByIdentity(
+                partial(own_constraints, action=action, reads_keys=self._reads_keys), MOST_PODS
+            )
+            for action in (HARD, SOFT)
+        }
         self._comparing = handle.gates.enabled(COMPARISON_GATE)
 
     def sign(self, pod: Pod) -> Hashable:
@@ -134,7 +140,7 @@ class PodTopologySpread(
 
     def _constraints(self, pod: Pod, action: str, objects: ObjectTable) -> tuple[Constraint, ...]:
         if pod.spec.topology_spread_constraints:
-            return own_constraints(pod, action, reads_keys=self._reads_keys)
+            return self._own[action](pod)
         return default_constraints(self._defaults, action, pod, objects)
 
     def _count(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo, amount: int) -> Status:
