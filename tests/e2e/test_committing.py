@@ -61,7 +61,8 @@ class World:
         try:
             self.client.schedule(item)
         except grpc.RpcError as error:
-            return error.code() is not grpc.StatusCode.NOT_FOUND
+            # UNAVAILABLE: it doesn't know everything else yet.
+            return error.code() not in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNAVAILABLE)
         return True
 
     def bind(self, item: Manifest, node_name: str) -> str:
