@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.runtime.assembly import build_engine
@@ -142,3 +144,27 @@ def test_a_node_that_fills_up_in_one_batch() -> None:
     assert found is not None
     assert rows(found) == on_a_copy(engine, ["small"], [0] * 30)
     assert len(set(found.names)) < 9
+
+
+def test_nobody_waits_for_who_is_held_up_by_a_plugin() -> None:
+    held, release = threading.Event(), threading.Event()
+
+    class Stuck(NullObserver):
+        def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+            if threading.current_thread().name == "held up":
+                held.set()
+                release.wait(60)
+
+    state, registry = History().run(EMPTY_NODES).state, new_in_tree_registry()
+    engine = build_engine(default(registry.catalog()), registry, state, NoBinder(), observer=Stuck())
+    assert on_top(engine, ["small"], [0]) is not None
+    other = threading.Thread(target=lambda: on_top(engine, ["small"], [0, 0]), name="held up")
+    state.apply("test", [Put(make_node("n9", allocatable={"cpu": "9"}))])
+    other.start()
+    try:
+        assert held.wait(60)
+        assert on_top(engine, ["small"], [0]) is None
+    finally:
+        release.set()
+        other.join()
+    assert on_top(engine, ["small"], [0]) is not None

@@ -27,7 +27,7 @@ from mooring.v1 import objects_pb2
 
 _SOURCE_NAME = re.compile(r"[a-z0-9-]{1,63}")
 _LONGEST_SESSION = 128
-_SMALL_POD, _KEPT_PODS = 1 << 14, 1 << 10
+_SMALL_POD, _KEPT_PODS = 1 << 14, 1 << 8
 """Bytes up to which a decoded pod is kept for the next call, and how many are."""
 
 T = TypeVar("T")
