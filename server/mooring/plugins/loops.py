@@ -7,32 +7,39 @@ exactly.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from functools import cache
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 FEWEST_ROWS = 1000
 """With fewer, what a loop saves isn't worth the second that compiling takes."""
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
 
-def loop(function: Callable[..., T]) -> Callable[..., T] | None:
-    """``function``, compiled when it is called for the first time; None without numba.
 
-    It rounds as numpy does, and other threads run meanwhile.
-    """
-    if find_spec("numba") is None:
-        return None
+class Loop(Generic[T]):
+    """A function that numba may compile. It rounds as numpy does, and other threads run meanwhile."""
 
-    @cache
-    def compiled() -> Callable[..., T]:
-        fast: Any = import_module("numba").njit(function, nogil=True, error_model="numpy")
-        return fast  # type: ignore[no-any-return]  # numba has no types
+    def __init__(self, function: Callable[..., T]) -> None:
+        self._function = function
 
-    def call(*arguments: Any) -> T:
-        return compiled()(*arguments)
+    def over(self, rows: int) -> Callable[..., T] | None:
+        """The compiled function; None without numba, and for so few ``rows`` that numpy does as well."""
+        return self._compiled if rows >= FEWEST_ROWS else None
 
-    return call
+    @cached_property
+    def _compiled(self) -> Callable[..., T] | None:
+        if find_spec("numba") is None:
+            return None
+        try:
+            numba: Any = import_module("numba")
+        except ImportError as error:
+            log.warning("numba can't be used, so numpy is: %s", error)
+            return None
+        compiled: Callable[..., T] = numba.njit(self._function, nogil=True, error_model="numpy")
+        return compiled

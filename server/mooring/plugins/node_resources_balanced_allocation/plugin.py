@@ -27,7 +27,7 @@ from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass
 from mooring.framework.resources import ResourceRules, is_scalar_resource, pod_amounts
 from mooring.plugins.extended_resources import DevicesInstead
-from mooring.plugins.loops import FEWEST_ROWS, loop
+from mooring.plugins.loops import Loop
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import (
     OfLastPod,
@@ -81,10 +81,11 @@ class NodeResourcesBalancedAllocation(
         if not any(amount for _, amount in requests):
             return np.zeros(len(nodes), np.int64)
         nodes = self._devices.among(requests, nodes)
-        if put_improvements is not None and len(nodes) >= FEWEST_ROWS and self._improves:
+        put = put_improvements.over(len(nodes)) if self._improves else None
+        if put is not None:
             columns = [use[1:] for use in listed_columns(requests, nodes, non_zero=False)]
             scores: Int64s = np.empty(len(nodes), np.int64)
-            if len(columns) == 2 and put_improvements(*columns[0], *columns[1], scores):
+            if len(columns) == 2 and put(*columns[0], *columns[1], scores):
                 return scores
         return self._scores(requests, nodes)
 
@@ -116,7 +117,7 @@ class NodeResourcesBalancedAllocation(
         return listed_requests(pod_amounts(pod, self._rules), names)
 
 
-@loop
+@Loop
 def put_improvements(
     request: int,
     offered: Int64s,

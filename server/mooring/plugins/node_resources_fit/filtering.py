@@ -19,7 +19,7 @@ from mooring.framework.resources import (
     is_extended_resource,
     pod_amounts,
 )
-from mooring.plugins.loops import FEWEST_ROWS, loop
+from mooring.plugins.loops import Loop
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.resource_uses import Requests
 
@@ -60,12 +60,13 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
 
 def _all_have(request: int, offered: Int64s, used: Int64s) -> bool:
     """Whether every node has so much left, as is so most often; columns int64[K]."""
-    if least_free is not None and len(offered) >= FEWEST_ROWS:
-        return least_free(offered, used) >= request
+    least = least_free.over(len(offered))
+    if least is not None:
+        return least(offered, used) >= request
     return int((offered - used).min(initial=request)) >= request
 
 
-@loop
+@Loop
 def least_free(offered: Int64s, used: Int64s) -> int:
     """What the fullest node has left; columns int64[K], K at least 1."""
     least: int = offered[0] - used[0]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView
 from mooring.framework.normalize import MAX_EXACT, percentage
-from mooring.plugins.loops import FEWEST_ROWS, loop
+from mooring.plugins.loops import Loop
 from mooring.plugins.node_resources_fit.args import (
     MAX_SHAPE_SCORE,
     ScoringStrategy,
@@ -62,11 +62,12 @@ def _value_at(points: Sequence[tuple[int, int]], percent: int) -> int:
 
 
 def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView) -> Int64s:
-    if add_free_shares is not None and len(nodes) >= FEWEST_ROWS:
+    add_shares = add_free_shares.over(len(nodes))
+    if add_shares is not None:
         total: npt.NDArray[np.float64] = np.zeros(len(nodes))
         divisor = 0
         for position, request, offered, used in listed_columns(requests, nodes, non_zero=True):
-            if not add_free_shares(offered, used, request, weights[position], total):
+            if not add_shares(offered, used, request, weights[position], total):
                 break
             divisor += weights[position]
         else:
@@ -75,7 +76,7 @@ def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView
     return _mean(weights, requests, nodes, _free)
 
 
-@loop
+@Loop
 def add_free_shares(
     offered: Int64s, used: Int64s, request: int, weight: int, total: npt.NDArray[np.float64]
 ) -> bool:
