@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mooring.framework.objects import Node, Pod, Taint
+from mooring.framework.pod_table import PodRecord
 from mooring.framework.resources import CPU, MEMORY
 
 
@@ -18,14 +19,19 @@ class NodeInfo:
         node: The object.
         allocatable: What pods may take; CPU in thousandths, ``pods`` as a number, the rest in units.
         requested: What the pods on it take, same units; ``pods`` counts them.
-        pods: The pods on it, assumed ones included.
+        records: The pods on it, assumed ones included, as the state keeps them.
     """
 
     name: str
     node: Node
     allocatable: Mapping[str, int]
     requested: Mapping[str, int]
-    pods: tuple[Pod, ...]
+    records: tuple[PodRecord, ...]
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """The pods on it, assumed ones included; put together each time they are asked for."""
+        return tuple(record.pod for record in self.records)
 
     @property
     def labels(self) -> Mapping[str, str]:

@@ -199,15 +199,19 @@ class PodTable:
 
     def on_row(self, row: int) -> Iterator[Pod]:
         """The pods on a node, in the order in which they came."""
-        yield from self._pods(self.by_row.get(row, ()))
+        return (record.pod for record in self.records_on(row))
+
+    def records_on(self, row: int) -> Iterator[PodRecord]:
+        """The same as records, which cost nothing to look at."""
+        return self._records(self.by_row.get(row, ()))
 
     def with_storage_on(self, row: int) -> Iterator[Pod]:
         """The pods on a node that have a claim or a disk, in the order in which they came."""
-        yield from self._pods(self.with_storage.get(row, {}))
+        return (record.pod for record in self._records(self.with_storage.get(row, {})))
 
     def in_group(self, group: tuple[str, str]) -> Iterator[Pod]:
         """The pods of a pod group, in the order in which they came."""
-        yield from self._pods(self.groups.get(group, {}))
+        return (record.pod for record in self._records(self.groups.get(group, {})))
 
     def pending(self) -> Iterator[Pod]:
         """The pods that no node was chosen for, in the order in which they came."""
@@ -215,8 +219,8 @@ class PodTable:
             if not record.node_name:
                 yield record.pod
 
-    def _pods(self, uids: Iterable[str]) -> Iterator[Pod]:
+    def _records(self, uids: Iterable[str]) -> Iterator[PodRecord]:
         for uid in tuple(uids):
             record = self.records.get(uid)
             if record is not None:
-                yield record.pod
+                yield record

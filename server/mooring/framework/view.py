@@ -102,7 +102,7 @@ class NodeView:
             node=node,
             allocatable={name: int(allocatable[at, row]) for name, at in amounts if at < width},
             requested={name: int(requested[at, row]) for name, at in amounts if at < len(requested)},
-            pods=tuple(self.snapshot.pods.on_row(row)),
+            records=tuple(self.snapshot.pods.records_on(row)),
         )
 
     def _column(self, columns: Int64s, resource: str) -> Int64s:

@@ -150,7 +150,8 @@ def lower_pods(pod: Pod, nodes: RefusedNodes, node_name: str) -> list[Pod]:
     if row is None:
         return []
     own = priority_of(pod)
-    return [other for other in nodes.snapshot.pods.on_row(row) if priority_of(other) < own]
+    records = nodes.snapshot.pods.records_on(row)
+    return [record.pod for record in records if record.kind.template.priority < own]
 
 
 def has_lower_pods(pod: Pod, nodes: RefusedNodes) -> bool:
