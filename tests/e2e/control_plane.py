@@ -187,6 +187,10 @@ class ControlPlane:
         """kube-apiserver's own self-signed certificate, which it makes at its first start."""
         return self.directory / "apiserver" / "apiserver.crt"
 
+    def _has_certificate(self) -> bool:
+        """Whether kube-apiserver has written all of it: the file is there a moment before."""
+        return self._ca_file.exists() and self._ca_file.read_text().endswith("-----END CERTIFICATE-----\n")
+
     def _start_etcd(self) -> None:
         peer = f"http://127.0.0.1:{free_port()}"
         process = Process(
@@ -234,7 +238,7 @@ class ControlPlane:
             self.directory / "kube-apiserver.log",
         )
         self._running.append(process)
-        process.wait_ready(self._ca_file.exists, "its certificate")
+        process.wait_ready(self._has_certificate, "its certificate")
         self.api = Api(self.address, self._ca_file, self._tokens["admin"])
         process.wait_ready(self.api.is_ready, "the namespace default")
 
