@@ -102,3 +102,17 @@ def test_every_row_that_changed_is_in_the_log(history: list[Step], later: list[S
     } | (after["nodes"].keys() - before["nodes"].keys())
     assert changed <= touched
     assert (state.version == version) <= (before == after)
+
+
+@given(st.lists(steps(), max_size=20))
+def test_pods_that_a_source_has_are_found_by_their_names(history: list[Step]) -> None:
+    state = State()
+    run(state, history)
+    held = {uid for uid in state.snapshot.pods.records if state._delivered.get(uid, uid) is not None}
+    found = {
+        record.uid
+        for record in state.snapshot.pods.records.values()
+        if (pod := state.find_pod(record.namespace, record.name)) is not None
+        and pod.metadata.uid == record.uid
+    }
+    assert found == held

@@ -1,0 +1,41 @@
+"""A pod is its kind and what is its own, and nothing else."""
+
+import pytest
+
+from mooring.cluster.pod_kinds import PodKinds
+from mooring.framework.objects import Pod
+from mooring.framework.pod_table import UNPLACED, PodRecord
+from mooring.framework.resources import NEWEST_RULES
+from mooring.testing.builders import make_pod
+
+KINDS = PodKinds(NEWEST_RULES)
+
+
+def pod(name: str = "pod", app: str = "web", *, placed: bool = False) -> Pod:
+    return make_pod(
+        name,
+        labels={"app": app},
+        node="node-1" if placed else "",
+        requests={"cpu": "100m"},
+        metadata={"uid": "u1", "resourceVersion": "7", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        status={"phase": "Running", **({"startTime": "2026-01-01T00:00:01Z"} if placed else {})},
+    )
+
+
+@pytest.mark.parametrize(
+    "whole", [pytest.param(pod(), id="pending"), pytest.param(pod(placed=True), id="placed")]
+)
+def test_a_record_gives_back_its_pod(whole: Pod) -> None:
+    assert PodRecord.of(whole, KINDS.of(whole), UNPLACED).pod == whole
+
+
+def test_pods_of_a_template_are_of_one_kind() -> None:
+    assert KINDS.of(pod()) is KINDS.of(pod("other", placed=True))
+    assert KINDS.of(pod()) != KINDS.of(pod(app="db"))
+
+
+def test_records_of_equal_pods_say_the_same_wherever_they_are() -> None:
+    one = PodRecord.of(pod(), KINDS.of(pod()), UNPLACED)
+    assert one.says_what(PodRecord.of(pod(), PodKinds(NEWEST_RULES).of(pod()), 3, assumed=True))
+    for whole in (pod("other"), pod(app="db"), pod(placed=True)):
+        assert not one.says_what(PodRecord.of(whole, KINDS.of(whole), UNPLACED))
