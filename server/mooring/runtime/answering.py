@@ -10,7 +10,9 @@ from mooring.framework import ClusterState, Pod
 from mooring.runtime.cycle import evaluate_filters, evaluate_scores
 from mooring.runtime.engine import Engine, Rows
 from mooring.runtime.evaluation import Evaluation, Scores, begin
+from mooring.runtime.kept.answers import Totals
 from mooring.runtime.kept.ranking import OUT
+from mooring.runtime.kept.reasons import UNKNOWN
 from mooring.runtime.kept.standing import PluginsNeededError
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import Progress
@@ -34,20 +36,32 @@ def look_filters(
         PluginsNeededError: Without ``ask``: a plugin has to be asked.
     """
     found = engine.kept_totals(pod, profile, rows, progress, ask=ask) if state is None else None
-    refused = np.zeros(0, np.bool_) if found is None else found.totals == OUT
-    if found is not None and len(refused) and not refused.any():
-        return begin(profile, engine.state, pod, found.rows), found.version
+    unknown = np.zeros(0, np.int32)
+    if found is not None and len(found.rows):
+        unknown = np.flatnonzero(found.codes == UNKNOWN).astype(np.int32)
+        if not len(unknown):
+            return _explained(engine, pod, profile, found), found.version
     if not ask:
         raise PluginsNeededError
     look = partial(engine.look, pod, profile, progress=progress, run=evaluate_filters)
-    if found is not None and len(refused):
-        refusing = found.rows[refused]
+    if found is not None and len(unknown):
+        refusing = found.rows[found.refused[unknown]]
         why, version = look(lambda _: refusing)
         if version == found.version and why.rejection.ok:
-            evaluation = begin(profile, engine.state, pod, found.rows)
-            evaluation.codes[refused], evaluation.statuses = why.codes, why.statuses
+            engine.learn_reasons(found, unknown, why.codes, why.statuses)
+            evaluation = _explained(engine, pod, profile, found)
+            numbers = np.array([evaluation.number_of(status) for status in why.statuses], np.int32)
+            evaluation.codes[found.refused[unknown]] = numbers[why.codes]
             return evaluation, version
     return look(rows, state=state)
+
+
+def _explained(engine: Engine, pod: Pod, profile: Profile, found: Totals) -> Evaluation:
+    """An evaluation with what is known of who refuses, and why."""
+    evaluation = begin(profile, engine.state, pod, found.rows)
+    evaluation.statuses = list(found.statuses)
+    evaluation.codes[found.refused] = found.codes
+    return evaluation
 
 
 def look_totals(

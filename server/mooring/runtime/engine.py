@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mooring.framework import ClusterState, Int32s, Pod
+from mooring.framework import ClusterState, Int32s, Pod, Status
 from mooring.framework.errors import UnavailableError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import Choice, ChoiceColumns, chosen
@@ -131,6 +131,12 @@ class Engine:
         """
         calls = partial(self.calls, profile, progress) if ask else ask_nobody
         return self._answers.totals(pod, profile, rows, calls)
+
+    def learn_reasons(
+        self, found: Totals, positions: Int32s, codes: Int32s, statuses: Sequence[Status]
+    ) -> None:
+        """As ``KeptAnswers.learn``: who is asked the same next time need not ask these nodes again."""
+        self._answers.learn(found, positions, codes, statuses)
 
     def choose(self, evaluation: Evaluation, version: int, seed: int) -> Choice:
         """Pick one of the best nodes: the same evaluation, pod UID and seed give the same node."""

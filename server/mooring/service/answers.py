@@ -24,6 +24,21 @@ def selected_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, lis
     return codes, [*evaluation.statuses, UNKNOWN_NODE]
 
 
+def ordered_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, list[Status]]:
+    """As ``selected_verdicts``; the table has Success and what is said, in the order of the nodes.
+
+    Equal verdicts are spelt alike, however they were found.
+    """
+    codes, statuses = selected_verdicts(evaluation, rows)
+    if not codes.any():
+        return codes, statuses[:1]
+    said, first = np.unique(codes, return_index=True)
+    order = [0, *(code for code in said[np.argsort(first)].tolist() if code)]
+    lookup = np.zeros(len(statuses), np.int32)
+    lookup[order] = np.arange(len(order))
+    return lookup[codes], [statuses[code] for code in order]
+
+
 def score_verdicts(rows: Int32s) -> tuple[Int32s, list[Status]]:
     """As ``selected_verdicts`` for nodes that are taken as feasible: only unknown ones are refused."""
     return (rows == NO_ROW).astype(np.int32), [SUCCESS, UNKNOWN_NODE] if (rows == NO_ROW).any() else [SUCCESS]

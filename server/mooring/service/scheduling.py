@@ -22,7 +22,7 @@ from mooring.runtime.kept.standing import PluginsNeededError
 from mooring.runtime.normalizing import evaluate_normalized
 from mooring.runtime.profile import Profile
 from mooring.service import commits
-from mooring.service.answers import score_message, score_verdicts, selected_scores, selected_verdicts
+from mooring.service.answers import ordered_verdicts, score_message, score_verdicts, selected_scores
 from mooring.service.backend import Backend
 from mooring.service.batch import asks_commit
 from mooring.service.columns import put
@@ -217,7 +217,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         asked = self._question(request)
         look = partial(look_filters, self._backend.engine, ask=ask)
         evaluation, provenance = self._look(asked, progress, look)
-        codes, statuses = selected_verdicts(evaluation, asked.selection.rows)
+        codes, statuses = ordered_verdicts(evaluation, asked.selection.rows)
         return pb.FilterResponse(
             provenance=provenance,
             nodes=asked.selection.nodes,

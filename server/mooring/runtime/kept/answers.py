@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
-from mooring.framework import ClusterState, Int32s, Pod
+from mooring.framework import ClusterState, Int32s, Pod, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.kept.decisions import MAX_ATTEMPTS, PATIENCE, only_rules_matter
 from mooring.runtime.kept.keeper import Keeper
 from mooring.runtime.kept.kept import Calls, Kept
+from mooring.runtime.kept.ranking import OUT
+from mooring.runtime.kept.reasons import Reasons
 from mooring.runtime.kept.standing import NotKeptError
 from mooring.runtime.profile import Profile
 
@@ -26,11 +30,23 @@ class Totals(msgspec.Struct, frozen=True):
         rows: int32[K], the nodes.
         totals: int32[K], their totals; ``OUT`` where a node is refused.
         version: The version of the state that this is true for.
+        refused: int32[R], the positions of the nodes that are refused.
+        numbers: int32[R], equal where those have the same amounts.
+        codes: int32[R], an index into ``statuses``, or ``UNKNOWN`` where somebody has to be asked why.
+        statuses: What is known to be said; number 0 is Success.
+        kept: Where this comes from,
+        reasons: and what it knew of reasons.
     """
 
     rows: Int32s
     totals: Int32s
     version: int
+    refused: Int32s
+    numbers: Int32s
+    codes: Int32s
+    statuses: list[Status]
+    kept: Kept
+    reasons: Reasons
 
 
 class KeptAnswers:
@@ -71,9 +87,28 @@ class KeptAnswers:
             if kept.standing.passes:
                 return None
             asked = rows(cluster)
-            found = Totals(asked, kept.totals(asked), kept.version)
+            found = _found(kept, asked)
             # Only under the lock: a write that is under way has not moved the version yet.
             with cluster.lock:
-                if cluster.version == found.version:
+                if kept.current():
                     return found
         return None
+
+    def learn(self, found: Totals, positions: Int32s, codes: Int32s, statuses: Sequence[Status]) -> None:
+        """The nodes at ``positions`` (int32[K]) of ``found.refused`` were asked: ``codes`` is why."""
+        kept = found.kept
+        if kept.lock.acquire(timeout=PATIENCE):
+            try:
+                if kept.reasons is found.reasons:
+                    rows = found.rows[found.refused[positions]]
+                    kept.reasons.put(rows, found.numbers[positions], codes, statuses)
+            finally:
+                kept.lock.release()
+
+
+def _found(kept: Kept, rows: Int32s) -> Totals:
+    totals = kept.totals(rows)
+    refused = np.flatnonzero(totals == OUT).astype(np.int32)
+    numbers = kept.numbers(rows[refused])
+    codes, statuses = kept.reasons.of(rows[refused], numbers)
+    return Totals(rows, totals, kept.version, refused, numbers, codes, statuses, kept, kept.reasons)

@@ -14,6 +14,7 @@ from mooring.runtime.kept.lead import Lead, best
 from mooring.runtime.kept.movements import Movements
 from mooring.runtime.kept.passing import Passing
 from mooring.runtime.kept.ranking import OUT, Ranking
+from mooring.runtime.kept.reasons import Reasons
 from mooring.runtime.kept.standing import NotKeptError, PluginsNeededError, Standing
 from mooring.runtime.progress import PluginCalls
 from mooring.runtime.sampling import search
@@ -33,10 +34,12 @@ class Kept:
         lock: Held from ``follow`` to ``lead``.
         version: The version of the state that it is true for; -1 at first.
         standing: The half that stands.
+        reasons: Why rows refuse, as far as somebody asked; anew with ``standing`` and the amounts' numbers.
         used: When it was used last, as its keeper counts.
     """
 
     standing: Standing
+    reasons: Reasons
     _passing: Passing | None
 
     def __init__(
@@ -115,18 +118,26 @@ class Kept:
     def totals(self, rows: Int32s) -> Int32s:
         """int32[K]: the totals of ``rows`` as if there were no others; ``OUT`` where a node is refused.
 
-        True for pods of which no plugin has to be asked again, see ``Standing.passes``, and only if the state
-        still has ``version`` afterwards.
+        True for pods of which no plugin has to be asked again, see ``Standing.passes``, and only if it is
+        ``current`` afterwards.
         """
         standing = self.standing
         # Rows and numbers that are new by now are out of bounds.
-        values = self._amounts.values.take(self._movements.numbers.take(rows, mode="clip"), mode="clip")
+        values = self._amounts.values.take(self.numbers(rows), mode="clip")
         base = standing.base.take(rows, mode="clip")
         totals = np.where((values < 0) | (base < 0), OUT, base + values)
         if standing.scaled:
             fits = totals != OUT
             totals[fits] += standing.scaled_scores(rows[fits])
         return totals
+
+    def numbers(self, rows: Int32s) -> Int32s:
+        """int32[K]: equal where rows have the same amounts; true as ``totals`` is."""
+        return self._movements.numbers.take(rows, mode="clip")
+
+    def current(self) -> bool:
+        """Whether nothing changed since ``follow``. The caller holds the state's lock."""
+        return self._cluster.version == self.version and self._movements.generation == self._generation
 
     def branch(self) -> tuple[Ranking, Int32s, int, AmountValues]:
         """What an overlay goes on with.
@@ -163,6 +174,7 @@ class Kept:
         self.standing = standing = self._stand(calls)
         self._passing = Passing(self._cluster, self._pod, standing) if standing.passes else None
         self._add_up(self._amounts.of(standing.open_rows, calls()))
+        self.reasons = Reasons(len(standing.base))
         self.version, self._structure = version, structure
 
     def _add_up(self, values: Int32s) -> None:

@@ -1,0 +1,44 @@
+"""Why nodes refuse the pods of one kept evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mooring.framework import SUCCESS, Int32s, Status
+
+UNKNOWN = 0
+"""The code of a row that nobody was asked about as it is now."""
+
+
+class Reasons:
+    """What the rows said that were asked why. It is as true as the standing half of the evaluation is, for
+    rows that have the amounts they had. Whoever uses it holds the evaluation's lock.
+
+    Args:
+        capacity: How many rows there are.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._statuses: dict[Status, int] = {SUCCESS: UNKNOWN}
+        self._codes: Int32s = np.zeros(capacity, np.int32)
+        self._numbers: Int32s = np.zeros(capacity, np.int32)
+
+    def of(self, rows: Int32s, numbers: Int32s) -> tuple[Int32s, list[Status]]:
+        """int32[K]: what ``rows`` said when they had the amounts ``numbers`` (int32[K]), and the statuses.
+
+        Codes are ``UNKNOWN`` or index the statuses, of which all are said, and number 0 is Success.
+        """
+        same = self._numbers.take(rows, mode="clip") == numbers
+        codes = np.where(same, self._codes.take(rows, mode="clip"), UNKNOWN)
+        said = np.bincount(codes, minlength=1) > 0
+        said[UNKNOWN] = True
+        statuses = [status for status, code in self._statuses.items() if code < len(said) and said[code]]
+        return (np.cumsum(said) - 1).astype(np.int32)[codes], statuses
+
+    def put(self, rows: Int32s, numbers: Int32s, codes: Int32s, statuses: Sequence[Status]) -> None:
+        """``rows`` (int32[K]) with the amounts ``numbers`` said ``codes``, which index ``statuses``."""
+        known = self._statuses
+        lookup = np.array([known.setdefault(status, len(known)) for status in statuses], np.int32)
+        self._numbers[rows], self._codes[rows] = numbers, lookup[codes]
