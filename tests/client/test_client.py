@@ -163,7 +163,7 @@ def test_only_what_is_safe_is_sent_again(w: World, refuse: Refuse, mode: Any, ca
 def test_it_ends_with_the_time_that_it_has(w: World) -> None:
     with (
         failing(not_synced, 1000) as seen,
-        client_of(w, timeout=0.4) as client,
+        client_of(w, timeout=1.5) as client,
         pytest.raises(grpc.RpcError) as caught,
     ):
         client.schedule([some(HALF, 1)])
