@@ -89,12 +89,12 @@ def _kept_over_full(name: str, nodes: int, _running: ExitStack) -> Measure:
     engine, profile = made.engine, made.engine.profile()
 
     def measure() -> float:
-        pods = made.next_pods(50)
+        pods = made.next_pods(200)
         full = timed(
-            lambda: [engine.decide(pod, profile, all_rows, options=CycleOptions()) for pod in pods[:5]]
+            lambda: [engine.decide(pod, profile, all_rows, options=CycleOptions()) for pod in pods[:10]]
         )
         kept = timed(lambda: made.decide(pods))
-        return (full / 5) / (kept / len(pods))
+        return (full / 10) / (kept / len(pods))
 
     return _warm(measure)
 
