@@ -63,21 +63,24 @@ class NodeView:
         """The same tables, other rows."""
         return NodeView(self.snapshot, rows)
 
-    def take(self, column: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    def take(self, column: npt.NDArray[Scalar], *, live: bool = False) -> npt.NDArray[Scalar]:
         """[K]: the nodes' part of ``column``, an array of the table with one value per row.
 
-        It is a copy: what the writer does meanwhile doesn't show, and changing it changes no node.
+        It is a copy: what the writer does meanwhile doesn't show, and changing it changes no node. With
+        ``live`` it may be the column itself, for who reads each value once and changes none.
         """
         at = self.at
-        return column[at].copy() if isinstance(at, slice) else column.take(at)
+        if not isinstance(at, slice):
+            return column.take(at)
+        return column[at] if live else column[at].copy()
 
-    def allocatable(self, resource: str) -> Int64s:
-        """int64[K]: what each node offers of ``resource``; 0 when no node ever had it."""
-        return self._column(self.table.allocatable, resource)
+    def allocatable(self, resource: str, *, live: bool = False) -> Int64s:
+        """int64[K]: what each node offers of ``resource``, see ``take``; 0 when no node ever had it."""
+        return self._column(self.table.allocatable, resource, live=live)
 
-    def requested(self, resource: str) -> Int64s:
-        """int64[K]: what the pods on each node take of ``resource``."""
-        return self._column(self.table.requested, resource)
+    def requested(self, resource: str, *, live: bool = False) -> Int64s:
+        """int64[K]: what the pods on each node take of ``resource``, see ``take``."""
+        return self._column(self.table.requested, resource, live=live)
 
     def label(self, key: str) -> LabelColumn:
         """The column of a label key."""
@@ -105,11 +108,11 @@ class NodeView:
             records=tuple(self.snapshot.pods.records_on(row)),
         )
 
-    def _column(self, columns: Int64s, resource: str) -> Int64s:
+    def _column(self, columns: Int64s, resource: str, *, live: bool) -> Int64s:
         at = self.table.resource_index.get(resource)
         if at is None or at >= len(columns):
             return np.zeros(len(self.rows), np.int64)
-        return self.take(columns[at])
+        return self.take(columns[at], live=live)
 
 
 def one_node(snapshot: Snapshot, node_name: str) -> NodeView:

@@ -43,15 +43,15 @@ class NodesWithDevices(NodeView):
 
     totals: Mapping[str, DeviceTotals] = field(default_factory=dict)
 
-    def allocatable(self, resource: str) -> Int64s:
+    def allocatable(self, resource: str, *, live: bool = False) -> Int64s:
         """As in ``NodeView``; devices where that is 0."""
-        offered = NodeView.allocatable(self, resource)
+        offered = NodeView.allocatable(self, resource, live=live)
         found = self.totals.get(resource)
         return offered if found is None else np.where(offered == 0, found.all, offered)
 
-    def requested(self, resource: str) -> Int64s:
+    def requested(self, resource: str, *, live: bool = False) -> Int64s:
         """As in ``NodeView``; taken devices where ``allocatable`` has devices."""
-        requested = NodeView.requested(self, resource)
+        requested = NodeView.requested(self, resource, live=live)
         found = self.totals.get(resource)
         if found is None:
             return requested

@@ -72,18 +72,21 @@ def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Ite
 
 
 def listed_columns(
-    requests: Requests, nodes: NodeView, *, non_zero: bool
+    requests: Requests, nodes: NodeView, *, non_zero: bool, live: bool = False
 ) -> Iterator[tuple[int, int, Int64s, Int64s]]:
-    """The same resources: the place in the list, the pod's request, what each node offers, what pods take."""
+    """The same resources: the place in the list, the pod's request, what each node offers, what pods take.
+
+    ``live`` is as in ``NodeView.take``.
+    """
     for position, (name, request) in enumerate(requests):
         scalar = is_scalar_resource(name)
         if (scalar and not request) or not (scalar or name in (CPU, MEMORY, EPHEMERAL_STORAGE)):
             continue
         if non_zero and name in _NON_ZERO_ROWS:
-            used: Int64s = nodes.take(nodes.table.non_zero_requested[_NON_ZERO_ROWS[name]])
+            used: Int64s = nodes.take(nodes.table.non_zero_requested[_NON_ZERO_ROWS[name]], live=live)
         else:
-            used = nodes.requested(name)
-        yield position, request, nodes.allocatable(name), used
+            used = nodes.requested(name, live=live)
+        yield position, request, nodes.allocatable(name, live=live), used
 
 
 class OfLastPod(Generic[T]):

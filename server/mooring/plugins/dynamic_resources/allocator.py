@@ -102,8 +102,15 @@ class Search:
         return False
 
     def _offers(self, pool: Pool) -> bool:
-        """Whether the pool's devices are looked at."""
-        return pool.usable or (self.rules.version < WHOLE_POOLS_SINCE and not pool.invalid)
+        """Whether the pool's devices are looked at. Before 1.35 the search ends at an invalid pool.
+
+        It comes to pools whose devices are made ready late after all others; among equals, the best order is
+        assumed.
+        """
+        if self.rules.version >= WHOLE_POOLS_SINCE:
+            return pool.usable
+        ended = pool.binds_late and any(other.invalid and not other.binds_late for other in self.pools)
+        return not pool.invalid and not ended
 
     def _foreseen(self) -> list[Demand]:
         """The demands to look at; none when a claim may run into an error on the way."""

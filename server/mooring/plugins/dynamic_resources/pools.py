@@ -126,7 +126,7 @@ def _complete_pool(pool_id: PoolID, reached: list[Slice], others: list[Slice], r
         for taken in candidate.device.consumes_counters
     )
     if unknown or _has_duplicates(candidates):
-        return Pool(pool_id, invalid=True)
+        return Pool(pool_id, invalid=True, candidates=candidates)
     return Pool(pool_id, candidates=candidates, out_of_reach=out_of_reach, counters=counters)
 
 

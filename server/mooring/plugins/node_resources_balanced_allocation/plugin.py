@@ -83,7 +83,7 @@ class NodeResourcesBalancedAllocation(
         nodes = self._devices.among(requests, nodes)
         put = put_improvements.over(len(nodes)) if self._improves else None
         if put is not None:
-            columns = [use[1:] for use in listed_columns(requests, nodes, non_zero=False)]
+            columns = [use[1:] for use in listed_columns(requests, nodes, non_zero=False, live=True)]
             scores: Int64s = np.empty(len(nodes), np.int64)
             if len(columns) == 2 and put(*columns[0], *columns[1], scores):
                 return scores

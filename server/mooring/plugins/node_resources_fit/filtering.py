@@ -41,14 +41,14 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
     which devices may stand, which are ``by_devices``, DynamicResources looks for these.
     """
     table = _StatusTable(len(nodes))
-    offered, used = nodes.allocatable(PODS), nodes.requested(PODS)
-    if not _all_have(1, offered, used):
-        table.change_where(used >= offered, partial(_with_reason, "Too many pods"))
+    if not _all_have(1, PODS, nodes):
+        full = nodes.requested(PODS) >= nodes.allocatable(PODS)
+        table.change_where(full, partial(_with_reason, "Too many pods"))
     for name, request in requests:
-        offered, used = nodes.allocatable(name), nodes.requested(name)
-        if _all_have(request, offered, used):
+        if _all_have(request, name, nodes):
             continue
-        free = offered - used
+        offered = nodes.allocatable(name)
+        free = offered - nodes.requested(name)
         if name in by_devices:
             elsewhere = offered == 0
             offered, free = np.where(elsewhere, request, offered), np.where(elsewhere, request, free)
@@ -58,9 +58,10 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
     return Verdicts(table.codes, tuple(table.statuses))
 
 
-def _all_have(request: int, offered: Int64s, used: Int64s) -> bool:
-    """Whether every node has so much left, as is so most often; columns int64[K]."""
-    least = least_free.over(len(offered))
+def _all_have(request: int, name: str, nodes: NodeView) -> bool:
+    """Whether every node has so much left of a resource, as is so most often."""
+    offered, used = nodes.allocatable(name, live=True), nodes.requested(name, live=True)
+    least = least_free.over(len(nodes))
     if least is not None:
         return least(offered, used) >= request
     return int((offered - used).min(initial=request)) >= request

@@ -66,7 +66,7 @@ def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView
     if add_shares is not None:
         total: npt.NDArray[np.float64] = np.zeros(len(nodes))
         divisor = 0
-        for position, request, offered, used in listed_columns(requests, nodes, non_zero=True):
+        for position, request, offered, used in listed_columns(requests, nodes, non_zero=True, live=True):
             if not add_shares(offered, used, request, weights[position], total):
                 break
             divisor += weights[position]
