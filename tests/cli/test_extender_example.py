@@ -48,7 +48,7 @@ def test_the_answers_shown_are_the_real_ones(
     path: str, request_file: str, answer: str, kind: str, adapters: dict[str, str]
 ) -> None:
     status, body = fetch(adapters[kind] + path, (EXAMPLE / request_file).read_bytes())
-    assert (status, body.decode()) == (200, answer)
+    assert (status, json.loads(body)) == (200, json.loads(answer))
 
 
 @pytest.mark.parametrize("verb", ["filter", "prioritize", "bind", "preempt"])
