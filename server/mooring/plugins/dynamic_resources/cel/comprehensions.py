@@ -5,7 +5,7 @@ Mirrors cel-go's ``parser/macro.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from mooring.plugins.dynamic_resources.cel.checked import (
@@ -55,6 +55,22 @@ def _loop(
     return target, scopes, [check(part, inner) for part in arguments[2:]]
 
 
+def decided(parts: Iterable[tuple[Checked, Scope]], deciding: bool) -> bool:
+    """What conditions, each with its scope, come to: the ``deciding`` value wins over errors beside it."""
+    failure: EvaluationError | None = None
+    for part, scope in parts:
+        try:
+            if condition(part.run(scope)) is deciding:
+                return deciding
+        except InternalError:
+            raise
+        except EvaluationError as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    return not deciding
+
+
 def _conditional(arguments: tuple[Node, ...], names: Names, check: Check) -> tuple[Checked, Scopes, Checked]:
     target, scopes, (wanted,) = _loop(arguments, names, check, 1)
     if wanted.kind not in ("bool", ANY):
@@ -63,26 +79,12 @@ def _conditional(arguments: tuple[Node, ...], names: Names, check: Check) -> tup
 
 
 def _quantified(deciding: bool) -> Form:
-    """``exists`` (True decides) or ``all`` (False): the deciding value wins over errors beside it."""
+    """``exists`` (True decides) or ``all`` (False)."""
 
     def form(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
         _, scopes, wanted = _conditional(arguments, names, check)
 
-        def run(scope: Scope) -> bool:
-            failure: EvaluationError | None = None
-            for inner in scopes(scope):
-                try:
-                    if condition(wanted.run(inner)) is deciding:
-                        return deciding
-                except InternalError:
-                    raise
-                except EvaluationError as error:
-                    failure = failure or error
-            if failure is not None:
-                raise failure
-            return not deciding
-
-        return Checked("bool", run)
+        return Checked("bool", lambda scope: decided(((wanted, inner) for inner in scopes(scope)), deciding))
 
     return form
 

@@ -19,7 +19,7 @@ from mooring.plugins.dynamic_resources.cel.checked import (
     Scope,
     element_kind,
 )
-from mooring.plugins.dynamic_resources.cel.comprehensions import MACROS
+from mooring.plugins.dynamic_resources.cel.comprehensions import MACROS, decided
 from mooring.plugins.dynamic_resources.cel.functions import ANY
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
 from mooring.plugins.dynamic_resources.cel.syntax import (
@@ -32,7 +32,6 @@ from mooring.plugins.dynamic_resources.cel.syntax import (
 )
 from mooring.plugins.dynamic_resources.cel.values import (
     EvaluationError,
-    InternalError,
     Value,
     condition,
     differ,
@@ -60,7 +59,7 @@ def _comparison(compare: Callable[[Value, Value], bool]) -> Form:
 
 
 def _junction(deciding: bool) -> Form:
-    """``&&`` (False decides) or ``||`` (True decides): the deciding value wins over an error beside it."""
+    """``&&`` (False decides) or ``||`` (True decides)."""
 
     def form(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
         sides = _arguments(arguments, 2, names, check)
@@ -68,21 +67,7 @@ def _junction(deciding: bool) -> Form:
             if side.kind not in ("bool", ANY):
                 raise UnsupportedExpressionError(f"a condition of type {side.kind}")
 
-        def run(scope: Scope) -> bool:
-            failure: EvaluationError | None = None
-            for side in sides:
-                try:
-                    if condition(side.run(scope)) is deciding:
-                        return deciding
-                except InternalError:
-                    raise
-                except EvaluationError as error:
-                    failure = failure or error
-            if failure is not None:
-                raise failure
-            return not deciding
-
-        return Checked("bool", run)
+        return Checked("bool", lambda scope: decided(((side, scope) for side in sides), deciding))
 
     return form
 
