@@ -222,8 +222,7 @@ def pod_amounts(pod: Pod, rules: ResourceRules, missing: Mapping[str, int] | Non
     totals = _container_requests(pod, dict(missing or {}))
     if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
         totals |= _pod_level_requests(pod, pod.spec.resources, resizing=rules.pod_level_resizing)
-    if pod.spec.overhead:
-        _add(totals, parse_amounts(pod.spec.overhead, "spec.overhead"))
+    _add(totals, parse_amounts(pod.spec.overhead, "spec.overhead"))
     return totals
 
 
@@ -231,8 +230,6 @@ def _container_requests(pod: Pod, missing: Amounts) -> Amounts:
     totals: Amounts = {}
     for index, container in enumerate(pod.spec.containers):
         _add(totals, missing | _effective_requests(pod, container, f"spec.containers[{index}]"))
-    if not pod.spec.init_containers:
-        return totals
     sidecars: Amounts = {}
     peak: Amounts = {}
     for index, container in enumerate(pod.spec.init_containers):

@@ -102,11 +102,7 @@ class Search:
         return False
 
     def _offers(self, pool: Pool) -> bool:
-        """Whether the pool's devices are looked at. Before 1.35 the search ends at an invalid pool.
-
-        It comes to pools whose devices are made ready late after all others; among equals, the best order is
-        assumed.
-        """
+        """Whether the search gets to the pool; before 1.35 it ends at one that is invalid."""
         if self.rules.version >= WHOLE_POOLS_SINCE:
             return pool.usable
         ended = pool.binds_late and any(other.invalid and not other.binds_late for other in self.pools)
