@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from mooring.cluster.state import State
 from mooring.framework import ObjectReference
 from mooring.framework.errors import UnavailableError
 from mooring.scheduler.observer import Unobserved
-from mooring.scheduler.recorder import BACKLOG, SERIES_SECONDS, EventRecorder, Note
+from mooring.scheduler.recorder import BACKLOG, SERIES_SECONDS, WRITERS, EventRecorder, Note
 from mooring.testing import make_pod
 
 from .fakes import FakeClock
@@ -139,6 +140,33 @@ def test_too_many_are_dropped_and_nobody_waits(recorder: EventRecorder, sink: Si
     assert isinstance(recorder.observer, Counting)
     assert recorder.observer.drops == 5
     assert len(sink.created) == BACKLOG
+
+
+def test_help_is_called_for_when_much_waits_and_goes_afterwards(
+    recorder: EventRecorder, sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, writing = threading.Event(), set[str]()
+
+    def create(_kind: str, _namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        writing.add(threading.current_thread().name)
+        assert gate.wait(30)
+        sink.created.append(dict(body))
+        return dict(body)
+
+    monkeypatch.setattr(sink, "create", create)
+    recorder.start()
+    share = BACKLOG // WRITERS
+    for number in range(share):
+        recorder.record(failed(name=f"web-{number}"))
+    assert len(recorder._writers) == 1
+    for number in range(2):
+        recorder.record(failed(name=f"more-{number}"))
+    assert len(recorder._writers) == 2
+    gate.set()
+    recorder.stop(30)
+    assert len(sink.created) == share + 2
+    assert writing == {writer.name for writer in recorder._writers}
+    assert not any(writer.is_alive() for writer in recorder._writers)
 
 
 def test_a_failure_keeps_no_other_event_from_being_written(recorder: EventRecorder, sink: Sink) -> None:

@@ -10,6 +10,7 @@ import logging
 import queue
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,7 +28,8 @@ BACKLOG = 20_000
 unsaid because thousands came at once. A waiting one takes about 1 kB."""
 
 WRITERS = 4
-"""Threads that write them."""
+"""So many threads write them at most: a second one helps from a quarter of the backlog on, and so forth.
+Until then one is enough, and bindings, for which pods wait, have processor and API server to themselves."""
 
 SERIES_SECONDS = 360.0
 """A repetition after this time is an Event of its own."""
@@ -89,17 +91,18 @@ class EventRecorder:
 
     def start(self) -> None:
         """Begin to write."""
-        for number in range(WRITERS):
-            writer = threading.Thread(target=self._write_all, name=f"events-{number}", daemon=True)
-            self._writers.append(writer)
-            writer.start()
+        self._start_writer(self._write_all)
+
+    def _start_writer(self, write: Callable[[], None]) -> None:
+        writer = threading.Thread(target=write, name=f"events-{len(self._writers)}", daemon=True)
+        self._writers.append(writer)
+        writer.start()
 
     def stop(self, timeout: float) -> None:
         """Write what waits, for so many seconds at most."""
         end = self.clock.monotonic() + timeout
-        for _ in self._writers:
-            with suppress(queue.Full):
-                self._waiting.put(None, timeout=max(0.0, end - self.clock.monotonic()))
+        with suppress(queue.Full):
+            self._waiting.put(None, timeout=timeout)
         for writer in self._writers:
             writer.join(max(0.0, end - self.clock.monotonic()))
 
@@ -109,13 +112,31 @@ class EventRecorder:
             self._waiting.put_nowait(note)
         except queue.Full:
             self.observer.dropped()
+        if self._waiting.qsize() > len(self._writers) * BACKLOG // WRITERS:
+            self._call_for_help()
+
+    def _call_for_help(self) -> None:
+        with self._lock:
+            self._writers[1:] = [writer for writer in self._writers[1:] if writer.is_alive()]
+            if 0 < len(self._writers) < WRITERS:
+                self._start_writer(self._help)
 
     def _write_all(self) -> None:
         while (note := self._waiting.get()) is not None:
-            try:
-                self._write(note)
-            except MooringError as error:
-                log.warning("the event %s of pod %s was not written: %s", note.reason, note.pod.key, error)
+            self._write_or_tell(note)
+
+    def _help(self) -> None:
+        """Write until nothing waits any more."""
+        with suppress(queue.Empty):
+            while (note := self._waiting.get_nowait()) is not None:
+                self._write_or_tell(note)
+            self._waiting.put_nowait(None)
+
+    def _write_or_tell(self, note: Note) -> None:
+        try:
+            self._write(note)
+        except MooringError as error:
+            log.warning("the event %s of pod %s was not written: %s", note.reason, note.pod.key, error)
 
     def _write(self, note: Note) -> None:
         now = self.clock.now()
