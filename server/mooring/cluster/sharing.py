@@ -23,7 +23,7 @@ from mooring.framework.objects import (
     Pod,
     Volume,
 )
-from mooring.framework.pod_table import template_of
+from mooring.framework.pod_table import of_template, template_of
 
 T = TypeVar("T")
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
@@ -65,25 +65,13 @@ def _shared_node(node: Node) -> Node:
 
 def _shared_pod(pod: Pod, check: Callable[[ClusterObject], None]) -> Pod:
     pod = _without_unread_volumes(pod)
-    meta, node_name, start_time = pod.metadata, pod.spec.node_name, pod.status.start_time
 
     def checked(template: Pod) -> Pod:
         check(template)
         return _shared_template(template)
 
     template = _one(template_of(pod), checked)
-    spec, status = template.spec, template.status
-    return Pod(
-        replace(
-            template.metadata,
-            name=meta.name,
-            uid=meta.uid,
-            resource_version=meta.resource_version,
-            creation_timestamp=meta.creation_timestamp,
-        ),
-        replace(spec, node_name=_text(node_name)) if node_name else spec,
-        replace(status, start_time=start_time) if start_time is not None else status,
-    )
+    return of_template(template, pod.metadata, _text(pod.spec.node_name), pod.status.start_time)
 
 
 def _one(value: T, rebuilt: Callable[[T], T] | None = None) -> T:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mooring.framework.columns import Int64s
-from mooring.framework.objects import Pod
+from mooring.framework.objects import ObjectMeta, Pod
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
 from mooring.framework.resources import PodUsage
 
@@ -136,19 +136,23 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     @property
     def pod(self) -> Pod:
         """The whole object, put together each time it is asked for."""
-        template = self.kind.template
-        status = template.status
-        return Pod(
-            replace(
-                template.metadata,
-                name=self.name,
-                uid=self.uid,
-                resource_version=self.resource_version,
-                creation_timestamp=self.creation_timestamp,
-            ),
-            replace(template.spec, node_name=self.node_name) if self.node_name else template.spec,
-            replace(status, start_time=self.start_time) if self.start_time is not None else status,
-        )
+        return of_template(self.kind.template, self, self.node_name, self.start_time)
+
+
+def of_template(template: Pod, own: ObjectMeta | PodRecord, node_name: str, start_time: str | None) -> Pod:
+    """The pod whose ``template_of`` is ``template``, with what was left out there."""
+    spec, status = template.spec, template.status
+    return Pod(
+        replace(
+            template.metadata,
+            name=own.name,
+            uid=own.uid,
+            resource_version=own.resource_version,
+            creation_timestamp=own.creation_timestamp,
+        ),
+        replace(spec, node_name=node_name) if node_name else spec,
+        replace(status, start_time=start_time) if start_time is not None else status,
+    )
 
 
 def template_of(pod: Pod) -> Pod:

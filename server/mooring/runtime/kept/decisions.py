@@ -20,9 +20,6 @@ MAX_ATTEMPTS = 16
 PATIENCE = 0.01
 """Seconds to wait for somebody who decides from the same evaluation, perhaps held up by a plugin."""
 
-EVERY_NODE = (None, 100)
-"""The values of ``percentageOfNodesToScore`` with which all nodes are looked at."""
-
 
 class KeptDecisions:
     """Decides the pods that others like them were decided before. Safe from any thread."""

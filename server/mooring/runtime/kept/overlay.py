@@ -14,7 +14,7 @@ from mooring.framework.pod_table import PodKind
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import ChoiceColumns
 from mooring.runtime.kept.amounts import UNKNOWN
-from mooring.runtime.kept.decisions import EVERY_NODE, PATIENCE, only_rules_matter
+from mooring.runtime.kept.decisions import PATIENCE, only_rules_matter
 from mooring.runtime.kept.keeper import Keeper
 from mooring.runtime.kept.kept import Kept
 from mooring.runtime.kept.movements import Movements
@@ -282,7 +282,7 @@ class Overlays:
         return None
 
     def _may_decide(self, pod: Pod, profile: Profile) -> bool:
-        if profile.percentage_of_nodes_to_score not in EVERY_NODE or not profile.has_scoring:
+        if profile.samples or not profile.has_scoring:
             return False
         return only_rules_matter(self._cluster, pod)
 
