@@ -1,10 +1,8 @@
 """NetworkTraffic follows a real Prometheus: load that moves, resets, nodes without measurement, an outage."""
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from . import objects as manifests
 from .process import wait_until
 from .processes import MooringServer
 from .prometheus import Exporter, Prometheus
+from .traffic import Traffic, measure
 
 pytestmark = pytest.mark.e2e
 
@@ -27,12 +26,11 @@ UNMEASURED = "n4"
 POD = manifests.pod("asked")
 
 
-class Measured:
+class Measured(Traffic):
     """mooring with NetworkTraffic over four nodes, three of which have an exporter."""
 
     def __init__(self, server: MooringServer, prometheus: Prometheus, exporters: dict[str, Exporter]) -> None:
-        self.prometheus = prometheus
-        self.exporters = exporters
+        super().__init__(prometheus, exporters, server.metrics)
         self._server = server
 
     def explain(self) -> dict[str, Any]:
@@ -50,39 +48,11 @@ class Measured:
         final = {name: score["normalized"] for name, score in self.explain().items()}
         return {name for name, score in final.items() if score == max(final.values())}
 
-    def events(self, event: str) -> int:
-        """What the plugin counted, out of mooring's metrics."""
-        found = re.search(
-            rf'^mooring_plugin_events_total{{event="{event}",plugin="NetworkTraffic"}} (\S+)$',
-            self._server.metrics(),
-            re.MULTILINE,
-        )
-        return int(float(found[1])) if found else 0
-
-    def wait_events(self, event: str, more: int) -> None:
-        enough = self.events(event) + more
-        wait_until(lambda: self.events(event) >= enough, f"{more} more of {event}")
-
-    def one_scrape_and_refresh(self) -> None:
-        """Waits until all exporters were scraped once and mooring asked once after that.
-
-        The scrape, and the question, that were under way when this begins don't count; that a further scrape
-        began means that Prometheus has the one before.
-        """
-        enough = {name: exporter.scrapes + 2 for name, exporter in self.exporters.items()}
-        for name, exporter in self.exporters.items():
-            wait_until(partial(exporter.scraped, enough[name]), f"scrapes of {name}")
-        self.wait_events("refreshed", 2)
-
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Iterator[Measured]:
     with ExitStack() as running:
-        exporters = {name: Exporter(host, 1000.0) for name, host in ADDRESSES.items()}
-        for exporter in exporters.values():
-            running.callback(exporter.stop)
-        targets = [exporter.target for exporter in exporters.values()]
-        prometheus = running.enter_context(Prometheus(tmp_path, targets))
+        exporters, prometheus = measure(running, tmp_path, ADDRESSES)
         server = MooringServer(tmp_path, config(prometheus.address), source=cluster(tmp_path))
         running.enter_context(server)
         found = Measured(server, prometheus, exporters)

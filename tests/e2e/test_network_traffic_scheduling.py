@@ -1,6 +1,5 @@
 """S1 as it is deployed: the second scheduler places pods by what a real Prometheus measures."""
 
-import re
 import ssl
 import urllib.request
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from .applying import apply, built, identity, scheduling, start, written
 from .guarded import GuardedControlPlane
 from .process import Process, wait_until
 from .prometheus import Exporter, Prometheus
+from .traffic import Traffic, measure
 
 pytestmark = pytest.mark.e2e
 
@@ -28,7 +28,7 @@ EXPORTER = "example.com/exporter"
 TIMERS = "refreshPeriod: 1s\n      maxAge: 6s\n      timeRangeInMinutes: 1"
 
 
-class Placing:
+class Placing(Traffic):
     """The scheduler over seven nodes, of which all but two have an exporter."""
 
     def __init__(
@@ -39,11 +39,9 @@ class Placing:
         prometheus: Prometheus,
         exporters: dict[str, Exporter],
     ) -> None:
+        super().__init__(prometheus, exporters, partial(fetched, metrics))
         self.scheduler = scheduler
-        self.prometheus = prometheus
         self._api = api
-        self._metrics = metrics
-        self._exporters = exporters
         self._placed = 0
 
     def place(self, **spec: Any) -> str:
@@ -59,38 +57,26 @@ class Placing:
 
     def load(self, rate: float, quiet: str) -> None:
         """From now on ``quiet`` receives nothing and the others ``rate``; returns when it is measured."""
-        for name, exporter in self._exporters.items():
+        for name, exporter in self.exporters.items():
             exporter.move(0.0 if name == quiet else rate)
         self.one_scrape_and_refresh()
 
     def reset(self, name: str) -> None:
         """The counter of the node begins at 0 again; returns when that is measured."""
-        self._exporters[name].reset()
+        self.exporters[name].reset()
         self.one_scrape_and_refresh()
 
-    def one_scrape_and_refresh(self) -> None:
-        """As for decisions over gRPC: each exporter was scraped, and the scheduler asked after that."""
-        enough = {name: exporter.scrapes + 2 for name, exporter in self._exporters.items()}
-        for name, exporter in self._exporters.items():
-            wait_until(partial(exporter.scraped, enough[name]), f"scrapes of {name}")
-        self.wait_events("refreshed", 2)
 
-    def events(self, event: str) -> int:
-        """What the plugin counted, out of the scheduler's metrics."""
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
-        )
-        with opener.open(self._metrics, timeout=10) as response:
-            text = response.read().decode()
-        pattern = rf'^mooring_plugin_events_total{{event="{event}",plugin="NetworkTraffic"}} (\S+)$'
-        found = re.search(pattern, text, re.MULTILINE)
-        return int(float(found[1])) if found else 0
-
-    def wait_events(self, event: str, more: int) -> None:
-        enough = self.events(event) + more
-        wait_until(lambda: self.events(event) >= enough, f"{more} more of {event}")
+def fetched(url: str) -> str:
+    """What the scheduler's metrics port answers."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+    )
+    with opener.open(url, timeout=10) as response:
+        text: str = response.read().decode()
+    return text
 
 
 def pointed_at(address: str) -> list[Manifest]:
@@ -105,11 +91,7 @@ def pointed_at(address: str) -> list[Manifest]:
 @pytest.fixture
 def placing(tmp_path: Path) -> Iterator[Placing]:
     with ExitStack() as running:
-        exporters = {name: Exporter(host, 1000.0) for name, host in ADDRESSES.items()}
-        for exporter in exporters.values():
-            running.callback(exporter.stop)
-        targets = [exporter.target for exporter in exporters.values()]
-        prometheus = running.enter_context(Prometheus(tmp_path, targets))
+        exporters, prometheus = measure(running, tmp_path, ADDRESSES)
         guarded = running.enter_context(GuardedControlPlane(tmp_path))
         for name, address in {**ADDRESSES, **UNMEASURED}.items():
             node = objects.node(name, {EXPORTER: str(name in exporters).lower()})
