@@ -38,6 +38,10 @@ class Questions(History):
         full, version = self.engine.look(pod, profile, rows, run=evaluate_filters)
         found, at = look_filters(self.engine, pod, profile, rows)
         assert (at, _verdicts(found), found.message) == (version, _verdicts(full), full.message)
+        if found.scores is not None:
+            feasible = full.rows[full.feasible]
+            alone, _ = self.engine.look(pod, profile, lambda _: feasible, run=evaluate_scores)
+            assert _totals(found) == _totals(alone)
         full, version = self.engine.look(pod, profile, rows, run=evaluate_scores)
         found, at = look_totals(self.engine, pod, profile, rows)
         assert (at, _totals(found)) == (version, _totals(full))

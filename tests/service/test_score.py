@@ -203,3 +203,43 @@ def test_columns_that_do_not_fit_are_refused(
     assert [field for field, _ in failure.violations] == ([path] if path else [])
     if reason == "PLUGIN_NOT_FOUND":
         assert dict(failure.info.metadata) == {"plugin": "Third", "profile": "default-scheduler"}
+
+
+SMALL = make_node("small", allocatable={"cpu": "500m"})
+RULES = configuration(profile("NodeResourcesFit", ("NodeResourcesBalancedAllocation", 3)))
+NO_SCORES = configuration(profile("NodeName"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("document", "asked", "feasible"),
+    [
+        pytest.param(RULES, "c x small a", "c a", id="some refuse"),
+        pytest.param(RULES, "b a", "b a", id="none refuses"),
+        pytest.param(RULES, "small", "", id="all refuse"),
+    ],
+)
+def test_filter_adds_what_score_says_of_exactly_the_feasible_nodes(
+    way: Callable[..., Any], document: Any, asked: str, feasible: str
+) -> None:
+    crowd = make_pod("crowd", node="c", requests={"cpu": "1"})
+    pod = sent(make_pod(requests={"cpu": "1", "memory": "1Gi"}))
+    with world(*NODES, SMALL, crowd, document=document) as w, way(w.backend) as stubs:
+        about = names(*asked.split())
+        filtered = stubs.scheduling.Filter(pb.FilterRequest(pod=pod, nodes=about, include_totals=True))
+        about = names(*feasible.split())
+        scored = stubs.scheduling.Score(pb.ScoreRequest(pod=pod, nodes=about, include_totals=True))
+        plain = stubs.scheduling.Filter(pb.FilterRequest(pod=pod, nodes=about))
+    assert filtered.feasible_count == len(feasible.split())
+    assert list(filtered.totals) == list(scored.totals)
+    assert filtered.weight_sum == scored.weight_sum
+    assert (list(plain.totals), plain.weight_sum) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    "document", [pytest.param(BOTH, id="plugins to ask"), pytest.param(NO_SCORES, id="none scores")]
+)
+def test_filter_adds_no_totals_that_are_not_at_hand(document: Any) -> None:
+    with world(*NODES, plugins=[FIRST, SECOND], document=document) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()), include_totals=True))
+    assert (answer.feasible_count, list(answer.totals), answer.weight_sum) == (3, [], 0)

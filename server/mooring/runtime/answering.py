@@ -30,7 +30,8 @@ def look_filters(
 ) -> tuple[Evaluation, int]:
     """``Engine.look`` with ``evaluate_filters``; where a kept answer does, only refusing nodes are asked why.
 
-    Of such an answer codes and statuses are filled in, and what follows from them.
+    Of such an answer codes and statuses are filled in, what follows from them, and what the feasible nodes
+    total as ``look_totals`` finds it.
 
     Raises:
         PluginsNeededError: Without ``ask``: a plugin has to be asked.
@@ -57,10 +58,15 @@ def look_filters(
 
 
 def _explained(engine: Engine, pod: Pod, profile: Profile, found: Totals) -> Evaluation:
-    """An evaluation with what is known of who refuses, and why."""
+    """An evaluation with what is known of who refuses, and why, and how the others score."""
     evaluation = begin(profile, engine.state, pod, found.rows)
-    evaluation.statuses = list(found.statuses)
-    evaluation.codes[found.refused] = found.codes
+    totals = found.totals
+    if len(found.refused):
+        evaluation.statuses = list(found.statuses)
+        evaluation.codes[found.refused] = found.codes
+        totals = totals[totals != OUT]
+    if profile.has_scoring:
+        evaluation.scores = Scores((), totals.astype(np.int64))
     return evaluation
 
 

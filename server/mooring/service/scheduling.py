@@ -218,7 +218,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         look = partial(look_filters, self._backend.engine, ask=ask)
         evaluation, provenance = self._look(asked, progress, look)
         codes, statuses = ordered_verdicts(evaluation, asked.selection.rows)
-        return pb.FilterResponse(
+        response = pb.FilterResponse(
             provenance=provenance,
             nodes=asked.selection.nodes,
             verdicts=verdicts(statuses, codes),
@@ -226,6 +226,10 @@ class SchedulingServicer(SchedulingServiceServicer):
             feasible_count=len(evaluation.feasible),
             warnings=evaluation.warnings,
         )
+        if request.include_totals and evaluation.scores is not None:
+            put(response, "totals", evaluation.scores.totals)
+            response.weight_sum = asked.profile.weight_sum
+        return response
 
     def _score(self, request: pb.ScoreRequest, progress: Progress, *, ask: bool = True) -> pb.ScoreResponse:
         asked = self._question(request)

@@ -87,8 +87,11 @@ class FilterRequest(_message.Message):
     POD_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
+    INCLUDE_TOTALS_FIELD_NUMBER: _builtins.int
     profile: _builtins.str
     """OPTIONAL. The profile; default as the service says."""
+    include_totals: _builtins.bool
+    """OPTIONAL. Adds totals where they are at hand, for callers that would call Score next; default false."""
     @_builtins.property
     def pod(self) -> _objects_pb2.PodSource:
         """REQUIRED. The pod to place."""
@@ -103,10 +106,11 @@ class FilterRequest(_message.Message):
         pod: _objects_pb2.PodSource | None = ...,
         nodes: _nodes_pb2.NodeSelection | None = ...,
         profile: _builtins.str = ...,
+        include_totals: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "pod", b"pod"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "pod", b"pod", "profile", b"profile"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_totals", b"include_totals", "nodes", b"nodes", "pod", b"pod", "profile", b"profile"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -124,8 +128,12 @@ class FilterResponse(_message.Message):
     STATUS_FIELD_NUMBER: _builtins.int
     FEASIBLE_COUNT_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    TOTALS_FIELD_NUMBER: _builtins.int
+    WEIGHT_SUM_FIELD_NUMBER: _builtins.int
     feasible_count: _builtins.int
     """How many nodes are feasible."""
+    weight_sum: _builtins.int
+    """As in ScoreResponse; 0 without totals."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -148,6 +156,13 @@ class FilterResponse(_message.Message):
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What the caller should know, such as plugins of the profile that are not supported yet. Usually empty."""
 
+    @_builtins.property
+    def totals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """One per feasible node, in the order of the verdicts: the totals that Score gives for exactly the feasible nodes in the
+        same state. Empty without include_totals, without a feasible node, and where totals are not at hand, because plugins
+        would have to be asked or none scores: then call Score.
+        """
+
     def __init__(
         self,
         *,
@@ -157,10 +172,12 @@ class FilterResponse(_message.Message):
         status: _statuses_pb2.Status | None = ...,
         feasible_count: _builtins.int = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        totals: _abc.Iterable[_builtins.int] | None = ...,
+        weight_sum: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "provenance", b"provenance", "status", b"status", "verdicts", b"verdicts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["feasible_count", b"feasible_count", "nodes", b"nodes", "provenance", b"provenance", "status", b"status", "verdicts", b"verdicts", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["feasible_count", b"feasible_count", "nodes", b"nodes", "provenance", b"provenance", "status", b"status", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
