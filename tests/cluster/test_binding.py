@@ -201,6 +201,46 @@ def test_bind_5xx_and_500_invalid(
     assert node_of(fake) == ""
 
 
+@pytest.mark.parametrize(
+    "unread",
+    [
+        pytest.param(Answer(403), id="refused"),
+        pytest.param(Answer(503), id="unavailable"),
+        pytest.param(Answer(200, body=b"<html>"), id="nonsense"),
+    ],
+)
+def test_a_pod_that_can_not_be_read_leaves_the_outcome_unknown(fake: FakeApiServer, unread: Answer) -> None:
+    fake.add(stored())
+    fake.faults.on("POST", BINDING, Cut(after=True))
+    fake.faults.on("GET", "/pods/p$", unread)
+    with pytest.raises(UnavailableError) as raised:
+        binder_for(fake).bind(POD, "n")
+    assert raised.value.reason == "API_SERVER_UNAVAILABLE"
+    assert node_of(fake) == "n"
+
+
+@pytest.mark.parametrize("status", [403, 404, 422, 429])
+def test_a_refused_repetition_says_nothing_of_what_was_sent_before(fake: FakeApiServer, status: int) -> None:
+    fake.add(stored())
+    fake.faults.on("POST", BINDING, Cut(), times=1)
+    fake.faults.on("POST", BINDING, Answer(status, 30))
+    with pytest.raises(UnavailableError) as raised:
+        binder_for(fake, seconds=1.0).bind(POD, "n")
+    assert raised.value.reason == "API_SERVER_UNAVAILABLE"
+    assert len(fake.history.bindings()) == 2
+
+
+def test_a_lease_that_is_lost_after_a_binding_was_sent_leaves_the_outcome_unknown(
+    fake: FakeApiServer,
+) -> None:
+    fake.add(stored())
+    fake.faults.on("POST", BINDING, Cut(), times=1)
+    with pytest.raises(UnavailableError) as raised:
+        binder_for(fake, leadership=Deposed(1)).bind(POD, "n")
+    assert raised.value.reason == "API_SERVER_UNAVAILABLE"
+    assert len(fake.history.bindings()) == 1
+
+
 def test_no_api_server_is_a_clear_error() -> None:
     with FakeApiServer() as fake:
         binder = binder_for(fake)

@@ -18,6 +18,9 @@ from tests.runtime.killed import POINTS
 from tests.runtime.killing import kill_at
 from tests.soak.rounds import Round, Row, at_once
 
+UNREAD = (Cut(), Answer(503), Answer(403), Answer(200, body=b"<html>"), Hang())
+"""What keeps a pod from being read."""
+
 LEAVING = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/held"]}
 
 
@@ -73,7 +76,7 @@ def bind_response_lost(round_: Round) -> None:
         for at in dice.sample(range(count), round(count * dice.uniform(0.3, 0.6))):
             world.fake.faults.on("POST", rf"/p{at}{BINDING}", some_fault(dice), times=1)
             if dice.random() < 0.5:
-                world.fake.faults.on("GET", f"/p{at}$", dice.choice((Cut(), Answer(503), Hang())), times=2)
+                world.fake.faults.on("GET", f"/p{at}$", dice.choice(UNREAD), times=2)
         orders = [(f"p{at}", dice.choice(("", f"n{dice.randrange(nodes)}"))) for at in range(count)]
         dice.shuffle(orders)
         for _ in range(30):

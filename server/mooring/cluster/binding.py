@@ -85,19 +85,35 @@ class KubernetesBinder:
                 not answer, or failed (API_SERVER_UNAVAILABLE): the pod may be bound, and repeating is safe.
         """
         for attempt in range(ATTEMPTS):
-            response = self._post(pod, node_name)
+            try:
+                response = self._send(pod, node_name)
+            except MooringError as error:
+                if attempt == 0:
+                    raise
+                # Whatever the repetition was told, what was sent before may still be carried out.
+                raise _unavailable(pod, error.message) from error
             if response.ok:
                 return BindOutcome.BOUND
-            refusal = _refused(pod, node_name, response)
-            if refusal is not None:
-                raise refusal
             # A conflict, or a request whose fate is unknown: only the pod itself can tell.
-            if self._is_bound(pod, node_name, response):
+            if self._is_bound(pod, node_name):
                 bound_before = attempt == 0 and response.status == 409
                 return BindOutcome.ALREADY_BOUND if bound_before else BindOutcome.BOUND
             if response.status != _NO_ANSWER:
                 break
-        raise _unavailable(pod, response)
+        said = response.message
+        raise _unavailable(pod, said if response.status == _NO_ANSWER else f"HTTP {response.status}, {said}")
+
+    def _send(self, pod: Pod, node_name: str) -> Response:
+        """The answer to the binding unless it is a refusal; status 0 when there was none.
+
+        Raises:
+            MooringError: The pod is not bound by this request, for sure.
+        """
+        response = self._post(pod, node_name)
+        refusal = None if response.ok else _refused(pod, node_name, response)
+        if refusal is not None:
+            raise refusal
+        return response
 
     def _post(self, pod: Pod, node_name: str) -> Response:
         """The answer; status 0 when there was none."""
@@ -123,17 +139,17 @@ class KubernetesBinder:
                 raise
             return Response(_NO_ANSWER, body=error.message.encode())
 
-    def _is_bound(self, pod: Pod, node_name: str, response: Response) -> bool:
+    def _is_bound(self, pod: Pod, node_name: str) -> bool:
         """Whether the API server has the pod on the node; False = on none.
 
         Raises:
-            MooringError: The pod is gone, recreated, bound elsewhere, being deleted or gated; or it can't be
-                read.
+            UnavailableError: It can't be read, whatever the reason: whether it is bound stays unknown.
+            MooringError: The pod is gone, recreated, bound elsewhere, being deleted or gated.
         """
         try:
             current = self._reader.read_pod(pod.metadata.namespace, pod.metadata.name)
-        except UnavailableError:
-            raise _unavailable(pod, response) from None
+        except MooringError as error:
+            raise _unavailable(pod, error.message) from error
         if current is None:
             raise _gone(pod)
         key, uid, bound_to = pod.key, current.metadata.uid, current.spec.node_name
@@ -177,9 +193,7 @@ def _gone(pod: Pod) -> NotFoundError:
     return NotFoundError(f"pod {pod.key} is gone; forget it", reason="POD_NOT_FOUND", pod=pod.key)
 
 
-def _unavailable(pod: Pod, response: Response) -> UnavailableError:
-    said = response.message
-    why = said if response.status == _NO_ANSWER else f"HTTP {response.status}, {said}"
+def _unavailable(pod: Pod, why: str) -> UnavailableError:
     return UnavailableError(
         f"the API server did not bind {pod.key} for sure: {why}; repeat the call",
         reason="API_SERVER_UNAVAILABLE",
