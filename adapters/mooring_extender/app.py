@@ -20,8 +20,10 @@ from mooring_extender import translate, wire
 from mooring_extender.calls import NodeCalls
 from mooring_extender.client import Client, ClientFactory
 from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, refuse
+from mooring_extender.foreseen import Foreseen
 from mooring_extender.metrics import CONTENT_TYPE, Metrics
 from mooring_extender.questions import Questions
+from mooring_extender.scores import priorities
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -83,6 +85,7 @@ class ExtenderApp:
         self._first_profile = ""
         self._withdrawn = False
         self._questions = Questions()
+        self._foreseen = Foreseen()
         self._client: Client
         self._calls: NodeCalls
         self._verbs: dict[str, Callable[[_Call], Awaitable[bytes]]] = {
@@ -214,17 +217,28 @@ class ExtenderApp:
 
     async def _filter(self, call: _Call) -> bytes:
         asked = self._questions.read(call.body)
-        request = translate.filter_request(asked.pod, await self._profile(call))
-        answer = translate.filtered(asked, await self._calls.filter(request, asked, call.seconds_left))
+        profile = await self._profile(call)
+        self._foreseen.forget(asked.pod)
+        scores_wanted = asked.items is None and self._foreseen.wanted(profile)
+        request = translate.filter_request(asked.pod, profile, scores=scores_wanted)
+        response = await self._calls.filter(request, asked, call.seconds_left)
+        answer = translate.filtered(asked, response)
         if asked.items is None and answer.passed is not None:
             # kube-scheduler asks prioritize about them next.
             self._questions.remember(answer.passed)
+            scores = translate.scores_along(answer.passed, response)
+            if scores is not None:
+                self._foreseen.expect(profile, asked.pod, scores)
         self._metrics.filtered(answer.resolvable, answer.unresolvable)
         return answer.body
 
     async def _prioritize(self, call: _Call) -> bytes:
+        profile = await self._profile(call)
+        foreseen = self._foreseen.take(profile, call.body)
+        if foreseen is not None:
+            return priorities(foreseen)
         asked = self._questions.read(call.body)
-        request = translate.score_request(asked.pod, await self._profile(call))
+        request = translate.score_request(asked.pod, profile)
         return translate.host_priorities(asked, await self._calls.score(request, asked, call.seconds_left))
 
     async def _bind(self, call: _Call) -> bytes:

@@ -28,6 +28,11 @@ class CallError(Exception):
         self.code = code
 
 
+def misfit(text: str) -> CallError:
+    """Return the error for an answer of mooring's that does not fit the question."""
+    return CallError(grpc.StatusCode.INTERNAL, f"its answer does not fit the question: {text}")
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A whole HTTP answer. `failure` says why the verb failed, for metrics and logs; empty if it did not."""

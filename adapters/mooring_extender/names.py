@@ -14,6 +14,9 @@ import numpy.typing as npt
 Mask = npt.NDArray[np.bool_]
 Columns = npt.NDArray[np.int64]
 
+BEFORE_NAMES: Final = b',"Nodes":null,"NodeNames":'
+"""What Go writes after the pod, where nodes come by name; within a string the quotes would be escaped."""
+
 _BETWEEN: Final = '","'
 _HOST: Final = '{"Host":"'
 _SCORE: Final = '","Score":'
@@ -40,6 +43,11 @@ class Names:
 
     def __len__(self) -> int:
         return len(self.listed)
+
+    @cached_property
+    def ending(self) -> bytes:
+        """How a question about exactly these names ends, as Go writes it."""
+        return b"%s%s}" % (BEFORE_NAMES, self.array)
 
     @cached_property
     def escaped(self) -> Sequence[str]:

@@ -14,10 +14,8 @@ import msgspec
 from msgspec import Raw
 
 from mooring_extender import wire
-from mooring_extender.names import Names
+from mooring_extender.names import BEFORE_NAMES, Names
 
-# Go writes a question without node objects like this; within a string the quotes would be escaped.
-_BEFORE_NAMES: Final = b',"Nodes":null,"NodeNames":'
 _AFTER_NODES: Final = b',"NodeNames":null}'
 _REMEMBERED: Final = 4
 
@@ -37,7 +35,7 @@ class Questions:
     """Reads questions. For one event loop."""
 
     def __init__(self) -> None:
-        self._recent: deque[tuple[bytes, Names]] = deque(maxlen=_REMEMBERED)
+        self._recent: deque[Names] = deque(maxlen=_REMEMBERED)
 
     def read(self, body: bytes) -> Question:
         """Read the body of a filter or prioritize call.
@@ -46,9 +44,9 @@ class Questions:
             MalformedBodyError: it is no JSON object.
             ArgumentsError: no pod, not exactly one node list, no node, or something that is no node name.
         """
-        for end, names in self._recent:
-            if body.endswith(end):
-                pod = _pod_before(body, len(body) - len(end))
+        for names in self._recent:
+            if body.endswith(names.ending):
+                pod = _pod_before(body, len(body) - len(names.ending))
                 if pod is not None:
                     return Question(pod, names)
         asked = _in_full(body) if body.endswith(_AFTER_NODES) else self._split(body)
@@ -56,16 +54,15 @@ class Questions:
 
     def remember(self, names: Names) -> None:
         """Expect a question about exactly these names, spelt as in `names.array`."""
-        end = b"%s%s}" % (_BEFORE_NAMES, names.array)
-        if all(end != known for known, _ in self._recent):
-            self._recent.append((end, names))
+        if all(names.array != known.array for known in self._recent):
+            self._recent.append(names)
 
     def _split(self, body: bytes) -> Question | None:
         """Read a body that is written as Go writes it and asks about names; None leaves it to others."""
-        at = body.find(_BEFORE_NAMES)
+        at = body.find(BEFORE_NAMES)
         if at < 0 or not body.endswith(b"}"):
             return None
-        array = body[at + len(_BEFORE_NAMES) : -1]
+        array = body[at + len(BEFORE_NAMES) : -1]
         try:
             listed = wire.read_names(array)
         except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,12 +1,8 @@
-"""Extender documents to mooring.v1 messages and back: pure functions, one pair per verb.
-
-The extender scale 0..10 exists only here.
-"""
+"""Extender documents to mooring.v1 messages and back: pure functions, one pair per verb."""
 
 from __future__ import annotations
 
 from itertools import compress
-from typing import Final
 
 import grpc
 import msgspec
@@ -32,15 +28,13 @@ from mooring.v1.scheduling_service_pb2 import (
 )
 from mooring.v1.statuses_pb2 import CODE_ERROR, CODE_UNSCHEDULABLE, NodeVerdicts, Status
 from mooring_extender import wire
-from mooring_extender.failures import CallError
+from mooring_extender.failures import CallError, misfit
 from mooring_extender.names import Names
 from mooring_extender.questions import Question
+from mooring_extender.scores import Scores, priorities
 
 Bools = npt.NDArray[np.bool_]
 Int64s = npt.NDArray[np.int64]
-
-MAX_EXTENDER_SCORE: Final = 10
-MAX_NODE_SCORE: Final = 100
 
 
 class Filtered(msgspec.Struct, frozen=True):
@@ -56,9 +50,9 @@ class Filtered(msgspec.Struct, frozen=True):
     unresolvable: int = 0
 
 
-def filter_request(pod: bytes, profile: str) -> FilterRequest:
-    """Return the Filter call for a filter question, still without its nodes."""
-    return FilterRequest(pod=_pod_source(pod), profile=profile)
+def filter_request(pod: bytes, profile: str, *, scores: bool = False) -> FilterRequest:
+    """Return the Filter call for a filter question, still without its nodes; `scores` asks for those too."""
+    return FilterRequest(pod=_pod_source(pod), profile=profile, include_totals=scores)
 
 
 def filtered(asked: Question, response: FilterResponse) -> Filtered:
@@ -86,6 +80,17 @@ def filtered(asked: Question, response: FilterResponse) -> Filtered:
     return Filtered(body, passed, len(failed), len(unresolvable))
 
 
+def scores_along(passed: Names, response: FilterResponse) -> Scores | None:
+    """Return the scores that came with the answer to a filter question; None if there are none.
+
+    Raises:
+        CallError: they do not fit the names that stay.
+    """
+    if not response.totals:
+        return None
+    return Scores(passed, _totals(response, len(passed)), response.weight_sum)
+
+
 def score_request(pod: bytes, profile: str) -> ScoreRequest:
     """Return the Score call for a prioritize question, still without its nodes."""
     return ScoreRequest(pod=_pod_source(pod), profile=profile, include_totals=True, omit_plugins=True)
@@ -101,34 +106,11 @@ def host_priorities(asked: Question, response: ScoreResponse) -> bytes:
     """
     names: Names | None = asked.names
     indices = _status_indices(response.verdicts, len(asked.names))
-    weight_sum = response.weight_sum
-    totals = np.array(response.totals if weight_sum else [0] * len(asked.names), np.int64)
-    if len(totals) != len(asked.names):
-        raise _misfit(f"{len(totals)} totals for {len(asked.names)} nodes")
+    totals = _totals(response, len(asked.names))
     if indices is not None:
         known = indices == 0
         names, totals = asked.names.only(known), totals[known]
-    return names.priorities(extender_scores(totals, weight_sum)) if names else b"[]"
-
-
-def extender_scores(totals: Int64s, weight_sum: int) -> Int64s:
-    """Return the nodes' totals (int64[M]) as integers 0..10, rounded half up.
-
-    The scale is absolute: it does not depend on the other nodes of the call. `weight_sum` counts every score
-    plugin of the profile, those that skipped the pod too; 0, a profile that scores nothing, gives 0.
-
-    Raises:
-        CallError: a total is outside 0..100 times `weight_sum`.
-    """
-    if not weight_sum:
-        return np.zeros(len(totals), np.int64)
-    highest = MAX_NODE_SCORE * weight_sum
-    for total in (int(totals.min()), int(totals.max())):
-        if not 0 <= total <= highest:
-            raise _misfit(f"a total of {total}, outside 0..{highest}")
-    # As many scores as a total has reached: a score begins where (10·total + highest/2) // highest does.
-    begins = [(score * highest - highest // 2 + 9) // 10 for score in range(1, MAX_EXTENDER_SCORE + 1)]
-    return np.searchsorted(np.array(begins, np.int64), totals, side="right")
+    return priorities(Scores(names, totals, response.weight_sum)) if names else b"[]"
 
 
 def bind_request(args: wire.ExtenderBindingArgs, profile: str) -> BindRequest:
@@ -152,7 +134,7 @@ def bind_result(response: BindResponse) -> wire.ExtenderBindingResult:
     if response.outcome == BIND_OUTCOME_LOCAL:
         text = "the pod is not bound: there is no API server to tell; start mooring with --kubeconfig"
         raise CallError(grpc.StatusCode.FAILED_PRECONDITION, text)
-    raise _misfit(f"bind outcome {response.outcome}")
+    raise misfit(f"bind outcome {response.outcome}")
 
 
 def preempt_request(args: wire.ExtenderPreemptionArgs, profile: str) -> PreemptRequest:
@@ -252,11 +234,23 @@ def _status_indices(verdicts: NodeVerdicts, count: int) -> Int64s | None:
         return None
     indices = np.array(verdicts.node_statuses, np.int64)
     if len(indices) != count:
-        raise _misfit(f"{len(indices)} verdicts for {count} nodes")
+        raise misfit(f"{len(indices)} verdicts for {count} nodes")
     highest = int(indices.max())
     if highest >= max(1, len(verdicts.statuses)):
-        raise _misfit(f"verdict {highest}, but only {len(verdicts.statuses)} statuses")
+        raise misfit(f"verdict {highest}, but only {len(verdicts.statuses)} statuses")
     return indices if highest else None
+
+
+def _totals(response: FilterResponse | ScoreResponse, count: int) -> Int64s:
+    """Return one total per node, int64[M], 0 where nothing scores.
+
+    Raises:
+        CallError: they do not fit the question.
+    """
+    totals = np.array(response.totals if response.weight_sum else [0] * count, np.int64)
+    if len(totals) != count:
+        raise misfit(f"{len(totals)} totals for {count} nodes")
+    return totals
 
 
 def _reason(status: Status) -> tuple[bool, bytes]:
@@ -265,7 +259,3 @@ def _reason(status: Status) -> tuple[bool, bytes]:
     if status.code == CODE_ERROR:
         raise CallError(grpc.StatusCode.INTERNAL, f"plugin {status.plugin}: {reason}")
     return status.code == CODE_UNSCHEDULABLE, msgspec.json.encode(reason)
-
-
-def _misfit(text: str) -> CallError:
-    return CallError(grpc.StatusCode.INTERNAL, f"its answer does not fit the question: {text}")

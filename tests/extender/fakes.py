@@ -61,7 +61,11 @@ class Rules:
         self.requests.append(request)
         response = scheduling.FilterResponse()
         response.verdicts.statuses.extend(STATUSES)
-        response.verdicts.node_statuses.extend(self.verdict(name) for name in names_in(request.nodes))
+        names = names_in(request.nodes)
+        response.verdicts.node_statuses.extend(map(self.verdict, names))
+        if request.include_totals:
+            response.totals.extend(self.total(name) for name in names if not self.verdict(name))
+            response.weight_sum = self.weight_sum
         return response
 
     def score(self, request: scheduling.ScoreRequest) -> scheduling.ScoreResponse:

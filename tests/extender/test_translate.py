@@ -16,6 +16,7 @@ from mooring.v1.statuses_pb2 import CODE_ERROR, CODE_PENDING, CODE_UNSCHEDULABLE
 from mooring_extender import translate
 from mooring_extender.failures import CallError
 from mooring_extender.questions import Questions
+from mooring_extender.scores import extender_scores
 from tests.extender.fakes import (
     BIND,
     FAILED,
@@ -82,7 +83,7 @@ def test_every_known_node_has_one_score_of_its_own(
 def test_scores_rise_with_totals_and_do_not_depend_on_the_call(weight_sum: int, data: st.DataObject) -> None:
     low = data.draw(st.integers(0, 100 * weight_sum))
     high = data.draw(st.integers(low, 100 * weight_sum))
-    scores = translate.extender_scores(np.array([low, high]), weight_sum)
+    scores = extender_scores(np.array([low, high]), weight_sum)
     assert scores[0] <= scores[1]
 
 
@@ -101,7 +102,7 @@ def test_scores_rise_with_totals_and_do_not_depend_on_the_call(weight_sum: int, 
     ],
 )
 def test_score(total: int, weight_sum: int, score: int) -> None:
-    assert translate.extender_scores(np.array([total]), weight_sum).tolist() == [score]
+    assert extender_scores(np.array([total]), weight_sum).tolist() == [score]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,71 @@
+"""Scores that came along with an answer of filter, for the prioritize call that follows it.
+
+kube-scheduler decides a pod on one snapshot of its cluster, and asks prioritize about the very pod and nodes
+that filter has left. So Filter and Score of such a pair are one call to mooring, which looks at one state. A
+question is recognised by all of its bytes; any other one is asked of mooring.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from mooring_extender.scores import Scores
+
+FRESH_SECONDS: Final = 1.0
+"""So long after filter its scores are answered. By then kube-scheduler has asked, or waits for others."""
+
+_MOST: Final = 4
+
+
+class _Expected(msgspec.Struct, frozen=True):
+    """A prioritize question that is expected, and until when (seconds, as `clock` counts)."""
+
+    profile: str
+    pod: bytes
+    until: float
+    scores: Scores
+
+    def is_asked_by(self, body: bytes) -> bool:
+        """Whether `body` is the question, as Go writes it."""
+        beginning, end = b'{"Pod":%s' % self.pod, self.scores.names.ending
+        return len(body) == len(beginning) + len(end) and body.startswith(beginning) and body.endswith(end)
+
+
+class Foreseen:
+    """The scores for questions that are expected. For one event loop.
+
+    Args:
+        clock: Gives seconds that never go back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._expected: list[_Expected] = []
+        self._asked: set[str] = set()
+
+    def wanted(self, profile: str) -> bool:
+        """Whether prioritize is asked about this profile; without prioritizeVerb it never is."""
+        return profile in self._asked
+
+    def forget(self, pod: bytes) -> None:
+        """A new cycle of `pod` (its JSON) has begun: nothing that was said before is answered any more."""
+        self._expected = [one for one in self._expected if one.pod != pod]
+
+    def expect(self, profile: str, pod: bytes, scores: Scores) -> None:
+        """Expect the question about `pod` and exactly these nodes; of several the latest few are expected."""
+        self.forget(pod)
+        self._expected = self._expected[1 - _MOST :]
+        self._expected.append(_Expected(profile, pod, self._clock() + FRESH_SECONDS, scores))
+
+    def take(self, profile: str, body: bytes) -> Scores | None:
+        """Return the scores that a prioritize question asks for, once; None if mooring has to be asked."""
+        self._asked.add(profile)
+        for one in self._expected:
+            if one.profile == profile and one.is_asked_by(body):
+                self._expected.remove(one)
+                return one.scores if self._clock() < one.until else None
+        return None
