@@ -77,6 +77,34 @@ def test_an_unknown_outcome_that_turns_out_bound_is_confirmed() -> None:
         world.check(room=10)
 
 
+@pytest.mark.parametrize("refusal", [Answer(403), Answer(429, 30), Answer(422)], ids=lambda it: it.status)
+def test_a_refused_repetition_settles_nothing(refusal: Answer) -> None:
+    with committing(timeout_seconds=0.3, settling_seconds=20.0) as world:
+        (pod,) = world.add(manifest("p"))
+        world.fake.faults.on("POST", BINDING, Cut(after=True), times=1)
+        world.fake.faults.on("GET", "/pods/p$", Answer(503))
+        world.fake.faults.on("POST", BINDING, refusal)
+        for _ in range(2):
+            assert isinstance(world.bind(pod, "a"), str)
+            assert world.committer.reservations.counts() == {Stage.UNKNOWN: 1}
+        world.fake.faults.clear()
+        until(lambda: not len(world.committer.reservations))
+        record = world.state.snapshot.pods.get(pod.metadata.uid)
+        assert record is not None
+        assert record.pod.spec.node_name == "a"
+
+
+@pytest.mark.parametrize("fault", [Answer(403), Answer(429, 30)], ids=lambda it: it.status)
+def test_a_bound_pod_keeps_its_place_when_its_binding_is_repeated_in_vain(fault: Answer) -> None:
+    with committing(timeout_seconds=0.3) as world:
+        (pod,) = world.add(manifest("p"))
+        assert world.bind(pod, "a") is BindOutcome.BOUND
+        world.fake.faults.on("POST", BINDING, fault)
+        assert world.bind(pod, "a") in ("FORBIDDEN", "OVERLOADED")
+        until(lambda: not len(world.committer.reservations))
+        assert world.state.snapshot.nodes.requested[:, 0].any()
+
+
 @pytest.mark.parametrize("becomes", ["unbound", "gone", "recreated", "recreated there", "bound elsewhere"])
 def test_an_unknown_outcome_that_turns_out_not_bound_is_released(becomes: str) -> None:
     released: list[str] = []

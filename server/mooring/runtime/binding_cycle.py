@@ -155,19 +155,18 @@ class BindingCycle:
             MooringError: As ``finish``.
         """
         commit = reservation.commit
+        # What an earlier binding came to is not known because a later one was refused.
+        sent_before = reservation.stage is Stage.UNKNOWN
         reservation.stage = Stage.BINDING
         try:
             committed = commit.bind(self.engine.calls(commit.profile, progress))
         except Exception as error:
-            if self._leaves_it_open(error):
-                self._keep_unknown(reservation)
-            else:
-                self.release(reservation)
+            self._end_unbound(reservation, unknown=sent_before or self._leaves_it_open(error))
             raise
-        if not committed.status.ok:
-            self.release(reservation)
-            return committed
-        self._confirm(reservation)
+        if committed.status.ok:
+            self._confirm(reservation)
+        else:
+            self._end_unbound(reservation, unknown=sent_before)
         return committed
 
     def hold(self, reservation: Reservation) -> None:
@@ -203,7 +202,11 @@ class BindingCycle:
         unanswered = isinstance(error, UnavailableError) and error.reason == "API_SERVER_UNAVAILABLE"
         return unanswered or isinstance(error, DeadlineExceededError)
 
-    def _keep_unknown(self, reservation: Reservation) -> None:
+    def _end_unbound(self, reservation: Reservation, *, unknown: bool) -> None:
+        """Bind did not succeed; the place is kept as long as the pod may be bound all the same."""
+        if not unknown:
+            self.release(reservation)
+            return
         reservation.stage = Stage.UNKNOWN
         reservation.unknown_since = self._clock.monotonic()
         if self._api is not None:

@@ -281,7 +281,8 @@ class Committer:
         record = self._engine.state.snapshot.pods.get(pod.metadata.uid)
         if record is None or not record.assumed:
             return Committed(Status(), BindOutcome.ALREADY_BOUND)
-        self.reservations.add(reservation := Reservation(Commit(profile, CycleState(), pod, node_name)))
+        commit = Commit(profile, CycleState(), pod, node_name)
+        self.reservations.add(reservation := Reservation(commit, Stage.UNKNOWN))
         return self._cycle.send(reservation, progress)
 
     def _bound(self, reservation: Reservation, status: Status, progress: Progress | None) -> Committed:
@@ -295,6 +296,5 @@ class Committer:
         """A reservation on the node, which has just been filtered; None when the pod doesn't fit."""
         refuse_placed(self._engine.state, pod)
         evaluation = assume_if_fits(self._engine, pod, node_name, profile, progress)
-        if not len(evaluation.feasible):
-            return None, evaluation
-        return Reservation(Commit(profile, evaluation.state, pod, node_name)), evaluation
+        commit = Commit(profile, evaluation.state, pod, node_name)
+        return (Reservation(commit) if len(evaluation.feasible) else None), evaluation
