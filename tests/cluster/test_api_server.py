@@ -6,13 +6,16 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from mooring.cluster.api import ApiServer, Response, configuration, failure
+from mooring.cluster.api import RESOURCES, ApiServer, Response, configuration, failure, served_version
 from mooring.cluster.api.rate import TokenBucket
+from mooring.cluster.cluster_api import KubernetesApi
+from mooring.cluster.leases import Lease
+from mooring.framework import ObjectReference
 from mooring.framework.errors import (
     AbortedError,
     InvalidArgumentError,
@@ -182,6 +185,25 @@ def test_a_refusal_says_what_was_asked_and_why_not(status: int, error: type[Moor
 @pytest.mark.parametrize("body", [b"", b"Too many", b"\xff", b"[]", b"{}", b"[" * 100_000])
 def test_a_refusal_may_say_it_in_any_form(body: bytes) -> None:
     assert Response(500, {}, body).message == body[:200].decode(errors="replace")
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"\xff", b"[]", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda api: Lease(api, "default", "l", 5.0).read(), id="a lease"),
+        pytest.param(
+            lambda api: KubernetesApi(api).read(ObjectReference("Pod", "default", "p")), id="an object"
+        ),
+        pytest.param(lambda api: served_version(api, RESOURCES["Lease"]), id="what is served"),
+    ],
+)
+def test_an_answer_that_makes_no_sense_is_none(
+    fake: FakeApiServer, call: Callable[[ApiServer], object], body: bytes
+) -> None:
+    fake.faults.on("GET", "", Answer(200, body=body))
+    with pytest.raises(UnavailableError, match="can't be read"):
+        call(fake.client())
 
 
 def test_requests_are_spread_over_time() -> None:

@@ -93,6 +93,15 @@ def test_a_renewal_whose_answer_was_lost_is_read_again() -> None:
     assert leader.step()
 
 
+def test_whatever_a_server_sends_the_election_goes_on() -> None:
+    clock, store = FakeClock(), FakeStore()
+    replica = election(store, "replica", clock)
+    store.lease = {"metadata": {"resourceVersion": "1"}, "spec": {"leaseTransitions": "many"}}
+    assert not replica.step()
+    store.lease = None
+    assert replica.step()
+
+
 def test_a_released_lease_is_taken_at_once() -> None:
     clock, store = FakeClock(), FakeStore()
     first, second = election(store, "first", clock), election(store, "second", clock)

@@ -26,11 +26,11 @@ class Sink(FakeCluster):
         super().__init__(State())
         self.created: list[dict[str, Any]] = []
         self.counts: list[int] = []
-        self.failing = False
+        self.failures: list[Exception] = []
 
     def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        if self.failing:
-            raise UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE")
+        if self.failures:
+            raise self.failures.pop()
         self.created.append(dict(body))
         return dict(body)
 
@@ -169,13 +169,14 @@ def test_help_is_called_for_when_much_waits_and_goes_afterwards(
     assert not any(writer.is_alive() for writer in recorder._writers)
 
 
-def test_a_failure_keeps_no_other_event_from_being_written(recorder: EventRecorder, sink: Sink) -> None:
-    sink.failing = True
-    recorder.record(failed())
-    recorder.start()
-    while not recorder._waiting.empty():
-        pass
-    sink.failing = False
-    recorder.record(failed(name="other"))
-    recorder.stop(10)
+@pytest.mark.parametrize(
+    "failure",
+    [UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE"), ValueError("nonsense")],
+    ids=["no answer", "a defect"],
+)
+def test_a_failure_keeps_no_other_event_from_being_written(
+    recorder: EventRecorder, sink: Sink, failure: Exception
+) -> None:
+    sink.failures.append(failure)
+    write(recorder, failed(), failed(name="other"))
     assert sink.created[-1]["regarding"]["name"] == "other"

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from mooring.cluster.api import RESOURCES, ApiServer, Resource, Response, failure, served_version
 from mooring.cluster.api.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from mooring.cluster.decoding import decode_pod
@@ -129,7 +127,8 @@ def _body(response: Response, subject: str) -> bytes:
 
 
 def _document(response: Response, subject: str) -> dict[str, Any]:
-    return msgspec.json.decode(_body(response, subject), type=dict[str, Any])
+    _body(response, subject)
+    return response.decode(dict[str, Any])
 
 
 def _name(target: ObjectReference) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from mooring.cluster.api.answers import Response, failure
 from mooring.cluster.api.client import ApiServer
 from mooring.cluster.api.resources import RESOURCES
@@ -72,5 +70,4 @@ class Lease:
     def _document(self, response: Response, verb: str) -> Document:
         if not response.ok:
             raise failure(response, f"{verb} lease {self._namespace}/{self._name}")
-        document: Document = msgspec.json.decode(response.body)
-        return document
+        return response.decode(Document)

@@ -127,6 +127,9 @@ class LeaderElection:
         except MooringError as error:
             log.warning("the lease could not be taken or renewed: %s", error)
             held = False
+        except Exception:  # the thread must outlive whatever a server can send
+            log.exception("the lease could not be taken or renewed")
+            held = False
         if held:
             self._leads_until = sent_at + self._times.renew_deadline
             if not self._has_led:

@@ -87,6 +87,8 @@ class PodStatusWriter:
             log.log(logging.INFO - 3, "pod %s is gone; its status is not written", pod.key)
         except MooringError as error:
             log.warning("the status of pod %s was not written: %s", pod.key, error)
+        except Exception:  # nobody looks at the future
+            log.exception("the status of pod %s was not written", pod.key)
 
 
 def changed_condition(pod: Pod, wanted: Condition, now: float) -> dict[str, Any] | None:

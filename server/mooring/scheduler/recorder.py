@@ -137,6 +137,8 @@ class EventRecorder:
             self._write(note)
         except MooringError as error:
             log.warning("the event %s of pod %s was not written: %s", note.reason, note.pod.key, error)
+        except Exception:  # the thread must outlive whatever a server can send
+            log.exception("the event %s of pod %s was not written", note.reason, note.pod.key)
 
     def _write(self, note: Note) -> None:
         now = self.clock.now()

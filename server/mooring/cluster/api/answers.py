@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -18,6 +18,8 @@ from mooring.framework.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
+
+T = TypeVar("T")
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of one watch event; etcd stores objects of 1.5 MiB at most."""
@@ -51,6 +53,17 @@ class Response:
             answer = None
         message = answer.get("message") if isinstance(answer, dict) else None
         return str(message or self.body[:200].decode(errors="replace"))
+
+    def decode(self, kind: type[T]) -> T:
+        """The body, which is JSON of that type.
+
+        Raises:
+            UnavailableError: It isn't: something between the API server and us may have answered.
+        """
+        try:
+            return msgspec.json.decode(self.body, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise unanswered(f"what came can't be read: {error}") from error
 
 
 class Stream:

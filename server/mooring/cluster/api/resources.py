@@ -85,7 +85,7 @@ def served_version(api: ApiServer, resource: Resource) -> str:
             continue
         if not response.ok:
             raise failure(response, f"read {path}")
-        served = msgspec.json.decode(response.body, type=_ServedList)
+        served = response.decode(_ServedList)
         if any(entry.name == resource.plural for entry in served.resources):
             return version
     return ""
