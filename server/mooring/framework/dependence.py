@@ -5,6 +5,10 @@ from __future__ import annotations
 from enum import Enum, Flag, auto
 
 import msgspec
+from msgspec.structs import replace
+
+from mooring.framework.objects import Pod
+from mooring.framework.objects.pod import ResourceRequirements
 
 
 class Scope(Enum):
@@ -51,3 +55,16 @@ _encode = msgspec.msgpack.Encoder().encode
 def signature(*parts: object) -> bytes:
     """``parts`` of a pod, of which some can't be hashed, as one value for ``Plugin.sign``."""
     return _encode(parts)
+
+
+_NOTHING = ResourceRequirements()
+
+
+def without_requests(pod: Pod) -> Pod:
+    """``pod`` as if it asked for no resources and had no limits, see ``Plugin.signs_requests``."""
+    spec = pod.spec
+    containers = tuple([replace(container, resources=_NOTHING) for container in spec.containers])
+    first = tuple([replace(container, resources=_NOTHING) for container in spec.init_containers])
+    return replace(
+        pod, spec=replace(spec, containers=containers, init_containers=first, overhead={}, resources=None)
+    )

@@ -50,6 +50,8 @@ class Plugin(ABC, Generic[ArgsT]):
         scope: What its answers depend on; reuse beyond what is declared here never happens.
         reads: The kinds of objects, beside nodes and pods, that it reads from the state. A live cluster is
             asked for what the plugins in force declare; of other kinds there are none.
+        signs_requests: ``sign`` may look at the resources that the pod asks for; with False, pods that differ
+            in nothing else are signed once, as if they asked for none.
         needs_notes: Its points after the choice, such as Reserve, need what it noted before that for this
             very pod; False lets it have such points and be reused all the same.
     """
@@ -58,6 +60,7 @@ class Plugin(ABC, Generic[ArgsT]):
     Args: ClassVar[type[Any] | None] = None
     scope: ClassVar[Scope] = Scope.CLUSTER
     reads: ClassVar[tuple[type[Object], ...]] = ()
+    signs_requests: ClassVar[bool] = True
     needs_notes: ClassVar[bool] = True
 
     def __init__(self, args: ArgsT, handle: Handle) -> None:

@@ -45,6 +45,7 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
     name = "DefaultPreemption"
     Args = DefaultPreemptionArgs
     reads = (PodDisruptionBudget,)
+    signs_requests = False
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.gates)

@@ -34,6 +34,7 @@ class GangScheduling(PreEnqueuePlugin[None], PermitPlugin[None]):
 
     name = "GangScheduling"
     reads = (PodGroup,)
+    signs_requests = False
 
     def sign(self, pod: Pod) -> Hashable | None:
         return () if pod.group is None else None

@@ -35,6 +35,7 @@ class ImageLocality(ScorePlugin[None]):
     """
 
     name = "ImageLocality"
+    signs_requests = False
 
     def sign(self, pod: Pod) -> Hashable:
         return _container_count(pod), tuple(sorted(self._images(pod)))

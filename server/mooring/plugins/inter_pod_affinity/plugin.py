@@ -52,6 +52,7 @@ class InterPodAffinity(
     name = "InterPodAffinity"
     Args = InterPodAffinityArgs
     reads = (Namespace,)
+    signs_requests = False
     normalizer = Normalizer.BY_MIN_MAX
 
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:

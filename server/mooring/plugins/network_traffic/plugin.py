@@ -41,6 +41,8 @@ class BandwidthScore(ScorePlugin[ArgsT]):
     source that fails never fails a decision, unless the arguments ask for it.
     """
 
+    signs_requests = False
+
     def __init__(self, args: ArgsT, handle: Handle) -> None:
         super().__init__(args, handle)
         refresh = args.refresh_period.total_seconds()

@@ -60,6 +60,7 @@ class NodeAffinity(
     name = "NodeAffinity"
     Args = NodeAffinityArgs
     scope = Scope.NODE
+    signs_requests = False
     normalizer = Normalizer.BY_MAX
 
     def __init__(self, args: NodeAffinityArgs, handle: Handle) -> None:

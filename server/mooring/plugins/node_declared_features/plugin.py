@@ -49,6 +49,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
 
     name = "NodeDeclaredFeatures"
     scope = Scope.NODE
+    signs_requests = False
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -28,6 +28,7 @@ class NodeName(FilterPlugin[None]):
 
     name = "NodeName"
     scope = Scope.NODE
+    signs_requests = False
 
     def sign(self, pod: Pod) -> Hashable:
         return pod.spec.node_name

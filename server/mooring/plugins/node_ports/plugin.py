@@ -43,6 +43,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
 
     name = "NodePorts"
     scope = Scope.NODE
+    signs_requests = False
 
     def sign(self, pod: Pod) -> Hashable:
         return host_ports(pod)

@@ -26,6 +26,7 @@ class NodeUnschedulable(FilterPlugin[None]):
 
     name = "NodeUnschedulable"
     scope = Scope.NODE
+    signs_requests = False
 
     def sign(self, pod: Pod) -> Hashable:
         return tolerated(CORDON, pod.spec.tolerations)

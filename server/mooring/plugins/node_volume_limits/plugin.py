@@ -57,6 +57,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
 
     name = "NodeVolumeLimits"
     reads = (CSIDriver, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment)
+    signs_requests = False
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -61,6 +61,7 @@ class PodTopologySpread(
     name = "PodTopologySpread"
     Args = PodTopologySpreadArgs
     reads = (ReplicaSet, ReplicationController, Service, StatefulSet)
+    signs_requests = False
 
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
         super().__init__(args, handle)

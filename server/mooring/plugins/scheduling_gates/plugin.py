@@ -12,6 +12,7 @@ class SchedulingGates(PreEnqueuePlugin[None]):
     """Holds a pod back until ``spec.schedulingGates`` is empty."""
 
     name = "SchedulingGates"
+    signs_requests = False
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS

@@ -51,6 +51,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
 
     name = "TaintToleration"
     scope = Scope.NODE
+    signs_requests = False
     normalizer = Normalizer.BY_MAX_REVERSED
 
     def __init__(self, args: None, handle: Handle) -> None:

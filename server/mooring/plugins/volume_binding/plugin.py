@@ -82,6 +82,7 @@ class VolumeBinding(
     name = "VolumeBinding"
     Args = VolumeBindingArgs
     reads = (CSIDriver, CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass)
+    signs_requests = False
     allow_parallel = True
 
     def sign(self, pod: Pod) -> Hashable | None:

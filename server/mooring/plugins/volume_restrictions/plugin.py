@@ -66,6 +66,7 @@ class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
 
     name = "VolumeRestrictions"
     reads = (PersistentVolumeClaim,)
+    signs_requests = False
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -45,6 +45,7 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
 
     name = "VolumeZone"
     reads = (PersistentVolume, PersistentVolumeClaim, StorageClass)
+    signs_requests = False
 
     def sign(self, pod: Pod) -> Hashable | None:
         return None if has_storage(pod) else ()

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from mooring.framework import ClusterState, Plugin, Pod
+from mooring.framework import ClusterState, Pod
 from mooring.framework.pod_table import PodKind
-from mooring.runtime.kept.amounts import (
-    AmountValues,
-    looks_at_amounts_alone,
-    may_look_at_amounts_alone,
-)
+from mooring.runtime.kept.amounts import AmountValues
 from mooring.runtime.kept.kept import Calls, Kept
 from mooring.runtime.kept.movements import Movements
-from mooring.runtime.kept.standing import Standing, narrowed, stand
+from mooring.runtime.kept.signing import Signature, Signer
+from mooring.runtime.kept.standing import Standing, stand
 from mooring.runtime.profile import Profile
 
 _MOST_TEMPLATES = 1 << 12
@@ -56,9 +52,7 @@ class Keeper:
         self._newest: tuple[Hashable, Kept] | None = None
         # By hash: that two have the same one keeps an evaluation too many, and does no harm.
         self._asked_once: set[int] = set()
-        self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[Profile, Profile]] = {}
-        self._plugins: dict[str, tuple[Plugin[Any], ...]] = {}
-        self._of_amounts: dict[str, tuple[Plugin[Any], ...]] = {}
+        self._signer = Signer()
         self._uses = 0
 
     def find(self, pod: Pod, profile: Profile) -> Template | None:
@@ -97,25 +91,18 @@ class Keeper:
             pod,
             metadata=replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None),
         )
-        plugins = self._plugins.get(profile.name)
-        if plugins is None:
-            plugins = self._plugins[profile.name] = _plugins(profile)
-            self._of_amounts[profile.name] = tuple(filter(may_look_at_amounts_alone, plugins))
-        signs = {plugin: plugin.sign(bare) for plugin in plugins}
-        if None in signs.values():
+        signature = self._signer.sign(bare, profile)
+        if signature is None:
             return None, True
-        key = (profile.name, *signs.values())
-        kept, again = self._kept.get(key), True
+        kept, again = self._kept.get(signature.whole), True
         if kept is None:
-            kept, again = self._asked_again(key, bare, profile, signs)
+            kept, again = self._asked_again(bare, signature)
         return Template(self._cluster.kind_of(pod), kept), again
 
-    def _asked_again(
-        self, key: Hashable, pod: Pod, profile: Profile, signs: dict[Plugin[Any], Hashable]
-    ) -> tuple[Kept, bool]:
+    def _asked_again(self, pod: Pod, signature: Signature) -> tuple[Kept, bool]:
         """A kept evaluation that is new, or was until now; and whether it is kept from now on."""
-        newest = self._newest
-        kept = newest[1] if newest and newest[0] == key else self._new(pod, profile, signs)
+        key, newest = signature.whole, self._newest
+        kept = newest[1] if newest and newest[0] == key else self._new(pod, signature)
         again = hash(key) in self._asked_once
         if again:
             self._make_room()
@@ -128,29 +115,19 @@ class Keeper:
             self._newest = key, kept
         return kept, again
 
-    def _new(self, pod: Pod, profile: Profile, signs: dict[Plugin[Any], Hashable]) -> Kept:
-        cluster, movements = self._cluster, self.movements
-        by_amounts = frozenset(
-            plugin for plugin in self._of_amounts[profile.name] if looks_at_amounts_alone(plugin, pod)
-        )
-        halves = self._halves.get((profile.name, by_amounts))
-        if halves is None:
-            halves = self._halves[profile.name, by_amounts] = (
-                narrowed(profile, by_amounts.__contains__),
-                narrowed(profile, lambda plugin: plugin not in by_amounts),
-            )
-        half, others = halves
-        key = (profile.name, *(sign for plugin, sign in signs.items() if plugin not in by_amounts))
+    def _new(self, pod: Pod, signature: Signature) -> Kept:
+        cluster, movements, key = self._cluster, self.movements, signature.standing
 
         def standing(calls: Calls) -> Standing:
             known = self._standing.get(key)
             if known is None or movements.moved_since(known.version, known.parts):
                 if len(self._standing) >= _MOST_KEPT:
                     self._standing.clear()
-                known = self._standing[key] = stand(others, cluster, pod, movements.version, calls())
+                known = stand(signature.others, cluster, pod, movements.version, calls())
+                self._standing[key] = known
             return known
 
-        amounts = AmountValues(half, cluster, pod, movements)
+        amounts = AmountValues(signature.amounts, cluster, pod, movements)
         return Kept(cluster, movements, pod, standing, amounts)
 
     def _make_room(self) -> None:
@@ -161,9 +138,3 @@ class Keeper:
         newest = sorted(self._kept.items(), key=lambda item: item[1].used)[most // 2 :]
         self._kept = dict(newest)
         self._templates.clear()
-
-
-def _plugins(profile: Profile) -> tuple[Plugin[Any], ...]:
-    """The plugins that evaluate a pod, each once."""
-    points = (profile.pre_enqueue, profile.pre_filter, profile.filter, profile.pre_score, profile.score)
-    return tuple(dict.fromkeys(enabled.plugin for enabled_at in points for enabled in enabled_at))

@@ -1,0 +1,148 @@
+"""Signatures: which pods get the same answers, and how often plugins are asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from msgspec.structs import replace as with_fields
+
+from mooring.cluster.state import State
+from mooring.config import from_document
+from mooring.framework import CycleState, Int64s, NodeView, Part, Pod, Scope, ScorePlugin
+from mooring.framework.dependence import without_requests
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.kept.signing import Signature, Signer
+from mooring.runtime.profile import Enabled, Profile
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.testing import make_pod
+from mooring.testing.question import NoBinder
+
+from .test_kept import TEMPLATES
+from .test_kept_systems import DOCUMENT
+
+
+def every_plugin() -> Profile:
+    """The default profile with the plugins of the published systems."""
+    registry = new_in_tree_registry()
+    configuration = from_document(DOCUMENT, registry.catalog())
+    return build_engine(configuration, registry, State(), NoBinder()).profile()
+
+
+PROFILE = every_plugin()
+BY_SHAPE = {name: plugin for name, plugin in PROFILE.plugins.items() if not plugin.signs_requests}
+ASKS_MUCH: dict[str, Any] = {
+    "requests": {"cpu": "7", "memory": "9Gi", "example.com/gpu": 3},
+    "spec": {
+        "initContainers": [
+            {
+                "name": "first",
+                "image": "first:1",
+                "restartPolicy": "Always",
+                "ports": [{"hostPort": 81}],
+                "resources": {"requests": {"cpu": "3"}, "limits": {"cpu": "4"}},
+            }
+        ],
+        "overhead": {"cpu": "200m"},
+        "resources": {"requests": {"cpu": "9"}},
+    },
+}
+
+
+class Counting(ScorePlugin[None]):
+    """Signs all pods alike, and counts how often."""
+
+    name = "Counting"
+    scope = Scope.NODE
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.signed: list[Pod] = []
+
+    def sign(self, pod: Pod) -> Hashable:
+        self.signed.append(pod)
+        return ()
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return self.part
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        raise AssertionError("only signs are asked for")
+
+
+class CountingByShape(Counting):
+    """The same, once for all pods that differ only in what they ask for."""
+
+    signs_requests = False
+
+
+def unnamed(pod: Pod) -> Pod:
+    return with_fields(pod, metadata=with_fields(pod.metadata, name="", uid=""))
+
+
+def signed(*pods: Pod, plugin: Counting) -> list[Signature | None]:
+    """The signatures of ``pods`` with ``plugin`` in force besides the default profile."""
+    profile = replace(PROFILE, score=(*PROFILE.score, Enabled(plugin.name, plugin)))
+    signer = Signer()
+    return [signer.sign(unnamed(pod), profile) for pod in pods]
+
+
+@pytest.mark.parametrize("name", BY_SHAPE)
+def test_what_pods_ask_for_has_no_part_in_the_signs_of_plugins_that_say_so(name: str) -> None:
+    sign = BY_SHAPE[name].sign
+    for kind, fields in {**TEMPLATES, "asks much": ASKS_MUCH}.items():
+        pod = make_pod(**fields)
+        assert sign(pod) == sign(without_requests(pod)), kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [pytest.param(Counting, 3, id="looks at requests"), pytest.param(CountingByShape, 1, id="by shape")],
+)
+def test_plugins_that_go_by_the_shape_are_asked_once(kind: type[Counting], asked: int) -> None:
+    pods = [make_pod(f"p{number}", requests={"cpu": f"{number}m"}) for number in range(3)]
+    plugin = kind(Part.NODES)
+    signed(*pods, plugin=plugin)
+    assert len(plugin.signed) == asked
+
+
+@pytest.mark.parametrize("kind", [Counting, CountingByShape])
+@pytest.mark.parametrize(
+    ("first", "second", "alike", "standing_alike"),
+    [
+        pytest.param({"requests": {"cpu": "1"}}, {"requests": {"cpu": "1"}}, True, True, id="equal"),
+        pytest.param({"requests": {"cpu": "1"}}, {"requests": {"cpu": "2"}}, False, True, id="other amounts"),
+        pytest.param({"requests": {"cpu": "1"}}, {"requests": {"cpu": "1000m"}}, True, True, id="spelling"),
+        pytest.param({"labels": {"app": "a"}}, {"labels": {"app": "b"}}, False, False, id="other labels"),
+        pytest.param({"metadata": {"annotations": {"a": "1"}}}, {}, True, True, id="annotations"),
+    ],
+)
+def test_signatures_are_equal_where_answers_are(
+    kind: type[Counting], first: dict[str, Any], second: dict[str, Any], alike: bool, standing_alike: bool
+) -> None:
+    one, other = signed(make_pod("a", **first), make_pod("b", **second), plugin=kind(Part.NODES))
+    assert one is not None
+    assert other is not None
+    assert (one.whole == other.whole) is alike
+    assert (one.standing == other.standing) is standing_alike
+
+
+@pytest.mark.parametrize("kind", [Counting, CountingByShape])
+@pytest.mark.parametrize(
+    ("part", "alone"),
+    [pytest.param(Part.AMOUNTS, True, id="amounts"), pytest.param(Part.NODES, False, id="more than amounts")],
+)
+def test_plugins_that_look_at_amounts_alone_are_kept_apart(
+    kind: type[Counting], part: Part, alone: bool
+) -> None:
+    (found,) = signed(make_pod(), plugin=kind(part))
+    assert found is not None
+    assert ("Counting" in found.amounts.plugins) is alone
+    assert ("Counting" in found.others.plugins) is not alone
+
+
+def test_a_pod_that_a_plugin_will_not_sign_has_no_signature() -> None:
+    pod = make_pod(spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]})
+    assert signed(pod, pod, plugin=Counting(Part.NODES)) == [None, None]
