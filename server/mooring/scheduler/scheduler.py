@@ -230,7 +230,8 @@ class Scheduler:
             self._binding_failed(attempt, refused_by_plugin(status))
             return
         node_name = reservation.commit.node_name
-        log.info(
+        log.log(
+            logging.INFO - 2,
             '"Successfully bound pod to node" pod="%s" node="%s" evaluatedNodes=%d feasibleNodes=%d',
             pod.key,
             node_name,

@@ -151,7 +151,7 @@ class ApiServer:
         return stream
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that nobody uses; nothing is asked for any more."""
         self._connection.close()
 
     def _answer(self, request: Request, end: float) -> Response:
@@ -176,8 +176,6 @@ class ApiServer:
                     log.warning(
                         "the API server refuses the credentials, and they can't be renewed: %s", error
                     )
-                else:
-                    refused.close()
             return self._connection
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from mooring.cluster.api.answers import Response, Stream, unanswered
 
@@ -49,13 +49,16 @@ class Connection:
     def __init__(self, configuration: Any, user_agent: str) -> None:
         from kubernetes.client.rest import RESTClientObject
 
-        from mooring.cluster.api.in_one_piece import send_in_one_piece
+        from mooring.cluster.api.whole_answers import with_whole_answers
 
+        self.address = str(configuration.host)
         self._configuration = configuration
         self._user_agent = user_agent
-        self._pool: Any = RESTClientObject(configuration).pool_manager
-        send_in_one_piece(self._pool)
-        self.address = str(configuration.host)
+        self._manager: Any = with_whole_answers(RESTClientObject(configuration).pool_manager)
+        self._pool: Any = self._manager.connection_from_url(self.address)
+        url = urlsplit(self.address)
+        self._host = url.netloc.rpartition("@")[2]
+        self._prefix = self.address if self._manager.proxy and url.scheme == "http" else url.path
 
     def exchange(self, request: Request, seconds: float) -> Response:
         """The whole answer, whatever its status. A GET whose connection broke is sent once more.
@@ -71,8 +74,8 @@ class Connection:
         while True:
             left = max(end - time.monotonic(), 0.001)
             try:
-                answer = self._send(request, connect=left / 2, read=left)
-                return Response(int(answer.status), answer.headers, bytes(answer.data))
+                answer = self._send(request, connect=left / 2, read=left, whole=True)
+                return Response(answer.status, answer.headers, answer.data or b"")
             except (HTTPError, OSError) as error:
                 sendings -= 1
                 if not sendings or time.monotonic() >= end:
@@ -87,23 +90,28 @@ class Connection:
         from urllib3.exceptions import HTTPError
 
         try:
-            return Stream(self._send(request, connect, read))
+            return Stream(self._send(request, connect, read, whole=False))
         except (HTTPError, OSError) as error:
             raise unanswered(f"{type(error).__name__}: {error}") from error
 
     def close(self) -> None:
         """Closes the connections that nobody uses."""
-        self._pool.clear()
+        self._manager.clear()
 
-    def _send(self, request: Request, connect: float, read: float) -> Any:
+    def _send(self, request: Request, connect: float, read: float, *, whole: bool) -> Any:
         from urllib3 import Timeout
 
-        from mooring.cluster.api.in_one_piece import GuardedBody
+        from mooring.cluster.api.whole_answers import GuardedBody
 
         body = request.data
         if body is not None and request.before is not None:
             body = GuardedBody.of(body, request.before)
-        headers = {"Accept": "application/json", "User-Agent": self._user_agent}
+        headers = {
+            "Host": self._host,
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": self._user_agent,
+        }
         if request.data is not None:
             headers["Content-Type"] = request.content_type
         # Asked for at each request: tokens are renewed behind it.
@@ -112,11 +120,12 @@ class Connection:
         query = f"?{urlencode(request.query)}" if request.query else ""
         return self._pool.urlopen(
             request.method,
-            f"{self.address}{request.path}{query}",
+            f"{self._prefix}{request.path}{query}",
             body=body,
             headers=headers,
             timeout=Timeout(connect=connect, read=read),
             retries=False,
             redirect=False,
-            preload_content=False,
+            assert_same_host=False,
+            preload_content=whole,
         )

@@ -1,0 +1,180 @@
+"""Connections for requests whose answer is wanted as a whole: one write, as few reads as there are records.
+
+A process may stand still at any moment. What it sends in pieces may be half sent then, and what was allowed a
+moment earlier may be sent much later. And ``http.client`` takes longer for an answer's headers, which the
+email package parses, than everything else here takes for the whole exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+from urllib3 import HTTPHeaderDict, HTTPResponse, PoolManager
+from urllib3.connection import HTTPConnection
+from urllib3.connectionpool import HTTPConnectionPool
+from urllib3.exceptions import ProtocolError
+
+LONGEST_HEAD = 64 * 1024
+"""Bytes of status line and headers, those of interim answers included, without the last read."""
+
+_READ = 16 * 1024
+"""Bytes of the longest TLS record."""
+
+
+class GuardedBody(bytes):
+    """A body that is sent only if ``before``, called at the last moment, raises nothing."""
+
+    before: Callable[[], None]
+
+    @classmethod
+    def of(cls, body: bytes, before: Callable[[], None]) -> GuardedBody:
+        """``body``, guarded."""
+        made = cls(body)
+        made.before = before
+        return made
+
+
+class _WholeAnswers(HTTPConnection):
+    """Asks for content that is preloaded in its own way; anything else goes the usual one.
+
+    The names are urllib3's, and so are timeouts, TLS, proxies and the pool.
+    """
+
+    _whole = False
+
+    def request(
+        self,
+        method: str,
+        url: str,
+        body: Any = None,
+        headers: Any = None,
+        *,
+        preload_content: bool = True,
+        **options: Any,
+    ) -> None:
+        """Send the request. What the guard of its body raises is raised, and nothing is sent."""
+        self._whole = preload_content
+        if not preload_content:
+            super().request(method, url, body, headers, preload_content=False, **options)
+            return
+        message = _message(method, url, headers, body)
+        if self.sock is None:
+            self.connect()
+        self.sock.settimeout(self.timeout)
+        if isinstance(body, GuardedBody):
+            body.before()
+        self.sock.sendall(message)
+
+    def getresponse(self) -> HTTPResponse:  # type: ignore[override] # urllib3 does so too
+        """The answer, with all of its body if it is wanted as a whole."""
+        if not self._whole:
+            return super().getresponse()
+        self.sock.settimeout(self.timeout)
+        answer = _Answer()
+        while answer.response is None:
+            answer.feed(self.sock.recv(_READ))
+        if not answer.keep_alive:
+            self.close()
+        return answer.response
+
+
+class _Answer:
+    """One answer as its bytes come; the methods called ``on_...`` are for the parser.
+
+    Attributes:
+        response: The answer, once nothing of it is missing.
+        keep_alive: Whether the connection can be used again.
+    """
+
+    def __init__(self) -> None:
+        self.response: HTTPResponse | None = None
+        self.keep_alive = False
+        self._parser = HttpResponseParser(self)
+        self._headers = HTTPHeaderDict()
+        self._body: list[bytes] = []
+        self._head: int | None = 0
+
+    def feed(self, data: bytes) -> None:
+        """Take in what came; nothing = nothing will come any more.
+
+        Raises:
+            ProtocolError: It is no answer, or the end of none.
+        """
+        if not data:
+            self._end()
+            return
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            raise ProtocolError(f"the answer is no HTTP that was asked for: {error}") from error
+        if self._head is not None:
+            self._head += len(data)
+            if self._head > LONGEST_HEAD:
+                raise ProtocolError(f"the answer's headers have more than {LONGEST_HEAD} bytes")
+
+    def on_message_begin(self) -> None:
+        # After an interim answer the real one follows; what follows that was asked for by nobody.
+        self._headers = HTTPHeaderDict()
+        self._body = []
+        self.keep_alive = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.add(name.decode("latin-1"), value.decode("latin-1"))
+
+    def on_headers_complete(self) -> None:
+        if self._parser.get_status_code() >= 200:
+            self._head = None
+
+    def on_body(self, body: bytes) -> None:
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        if self.response is None and self._parser.get_status_code() >= 200:
+            self.keep_alive = bool(self._parser.should_keep_alive())
+            self._complete()
+
+    def _end(self) -> None:
+        """The connection's end is that of a body whose length nothing tells."""
+        told = "content-length" in self._headers or "transfer-encoding" in self._headers
+        if self._head is not None or told:
+            raise ProtocolError("the connection ended before the answer did")
+        self._complete()
+
+    def _complete(self) -> None:
+        self.response = HTTPResponse(
+            b"".join(self._body),
+            self._headers,
+            self._parser.get_status_code(),
+            preload_content=False,
+            decode_content=False,
+        )
+
+
+def _message(method: str, url: str, headers: dict[str, str], body: bytes | None) -> bytes:
+    """The request's bytes.
+
+    Raises:
+        ValueError: Something in it would be read as a line of its own.
+    """
+    lines = [f"{method} {url} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    if body is not None:
+        lines.append(f"Content-Length: {len(body)}")
+    if any("\n" in line or "\r" in line for line in lines):
+        raise ValueError(f"a line break in the head of {method} {url!r}")
+    head = "\r\n".join(lines) + "\r\n\r\n"
+    return head.encode("latin-1") + (body or b"")
+
+
+def with_whole_answers(manager: PoolManager) -> PoolManager:
+    """``manager``, whose connections are such from now on."""
+    manager.pool_classes_by_scheme = {
+        scheme: _with_whole_answers(pool) for scheme, pool in manager.pool_classes_by_scheme.items()
+    }
+    return manager
+
+
+def _with_whole_answers(pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
+    connection = type(pool.ConnectionCls.__name__, (_WholeAnswers, pool.ConnectionCls), {})
+    return type(pool.__name__, (pool,), {"ConnectionCls": connection})
