@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mooring.framework import Gates, KubeVersion
+from mooring.framework.host_ports import HostPort
 from mooring.framework.resources import (
-    HostPort,
     ResourceError,
     ResourceRules,
     allocatable,

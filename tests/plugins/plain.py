@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from mooring.framework import NodeInfo, Pod, Status
+from mooring.framework.host_ports import host_ports
 from mooring.framework.objects import NodeSelectorRequirement, NodeSelectorTerm, Taint, Toleration
-from mooring.framework.resources import host_ports, pod_usage
+from mooring.framework.resources import pod_usage
 
 Weights = Mapping[str, int]
 

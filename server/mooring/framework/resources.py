@@ -12,10 +12,12 @@ from functools import lru_cache
 
 import msgspec
 
+from mooring.framework.host_ports import HostPort, host_ports
 from mooring.framework.names import is_qualified_name
-from mooring.framework.objects import Container, Pod, PodStatus, ResourceRequirements
+from mooring.framework.objects import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from mooring.framework.quantity import MAX_INT64, Quantity, QuantityError, millis, parse_quantity, units
 from mooring.framework.releases import Gates
+from mooring.framework.remembering import ByIdentity
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -28,9 +30,6 @@ DEFAULT_MILLI_CPU = 100
 DEFAULT_MEMORY = 200 * 1024 * 1024
 """Bytes that a container without a memory request counts with when nodes are scored."""
 
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's way to say "every address of the node"
-"""The host IP that stands for all addresses of a node."""
-
 Amounts = dict[str, int]
 """Billionths of a unit by resource name."""
 
@@ -38,6 +37,9 @@ DEFAULT_AMOUNTS: Amounts = {CPU: DEFAULT_MILLI_CPU * 1_000_000, MEMORY: DEFAULT_
 """What a container without these requests counts with when nodes are scored."""
 
 _NO_STATUS = PodStatus()
+
+_MOST_SUMS = 1 << 6
+"""Of so many pods it is known what they request; more are hardly decided about at the same time."""
 
 
 class ResourceError(ValueError):
@@ -78,15 +80,6 @@ class ResourceRules:
 
 NEWEST_RULES = ResourceRules()
 """As the newest release counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostPort:
-    """A port on the node that a pod takes; ``host_ip`` "0.0.0.0" = on every address."""
-
-    protocol: str
-    port: int
-    host_ip: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,19 +188,8 @@ def pod_usage(pod: Pod, rules: ResourceRules = NEWEST_RULES) -> PodUsage:
     )
 
 
-def host_ports(pod: Pod) -> tuple[HostPort, ...]:
-    """The host ports of containers and sidecars (``GetHostPorts`` in pkg/scheduler/util/utils.go)."""
-    sidecars = (c for c in pod.spec.init_containers if c.restart_policy == "Always")
-    return tuple(
-        HostPort(port.protocol or "TCP", port.host_port, port.host_ip or ANY_ADDRESS)
-        for container in (*sidecars, *pod.spec.containers)
-        for port in container.ports
-        if port.host_port > 0
-    )
-
-
-def pod_amounts(pod: Pod, rules: ResourceRules, missing: Mapping[str, int] | None = None) -> Amounts:
-    """The sum of what ``pod`` requests, every name that it mentions (upstream's ``PodRequests``).
+def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) -> Mapping[str, int]:
+    """The sum of what ``pod`` requests, in billionths, every name it mentions (upstream's ``PodRequests``).
 
     Args:
         pod: The pod.
@@ -217,13 +199,31 @@ def pod_amounts(pod: Pod, rules: ResourceRules, missing: Mapping[str, int] | Non
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
-    if not rules.resizing and pod.status != _NO_STATUS:
+    status = pod.status
+    if pod.spec.resources is None and not (status.container_statuses or status.init_container_statuses):
+        # The rules make no difference, and several plugins ask for the same one after the other.
+        if missing is None:
+            return _plain_amounts(pod.spec)
+        if missing is DEFAULT_AMOUNTS:
+            return _plain_amounts_with_defaults(pod.spec)
+    if not rules.resizing and status != _NO_STATUS:
         pod = msgspec.structs.replace(pod, status=_NO_STATUS)
-    totals = _container_requests(pod, dict(missing or {}))
+    return _sum(pod, rules, missing or {})
+
+
+def _sum(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
+    totals = _container_requests(pod, missing)
     if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
         totals |= _pod_level_requests(pod, pod.spec.resources, resizing=rules.pod_level_resizing)
     _add(totals, parse_amounts(pod.spec.overhead, "spec.overhead"))
     return totals
+
+
+def _summing(missing: Amounts) -> ByIdentity[PodSpec, Amounts]:
+    return ByIdentity(lambda spec: _sum(Pod(spec=spec), NEWEST_RULES, missing), most=_MOST_SUMS)
+
+
+_plain_amounts, _plain_amounts_with_defaults = _summing({}), _summing(DEFAULT_AMOUNTS)
 
 
 def _container_requests(pod: Pod, missing: Amounts) -> Amounts:

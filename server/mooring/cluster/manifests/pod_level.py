@@ -5,7 +5,7 @@ Mirrors ``defaultHugePagePodLimits`` and ``defaultPodRequests`` in pkg/apis/core
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -16,7 +16,6 @@ from mooring.framework.quantity import NANO, Quantity
 from mooring.framework.resources import (
     CPU,
     MEMORY,
-    Amounts,
     ResourceError,
     ResourceRules,
     parse_amounts,
@@ -75,13 +74,13 @@ def _is_huge(name: str) -> bool:
     return name.startswith("hugepages-")
 
 
-def _requested(pod: Pod) -> Amounts:
+def _requested(pod: Pod) -> Mapping[str, int]:
     """What the containers request together."""
     alone = replace(pod, spec=replace(pod.spec, overhead={}))
     return pod_amounts(alone, ResourceRules(pod_level=False, resizing=False))
 
 
-def _limited(pod: Pod) -> Amounts:
+def _limited(pod: Pod) -> Mapping[str, int]:
     """What the containers may use together: their limits, added up as requests are."""
     spec = pod.spec
     asking = replace(

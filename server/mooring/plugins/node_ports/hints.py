@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooring.framework import ActionType, EventResource, HintedEvent, Pod, QueueingHint
-from mooring.framework.resources import ANY_ADDRESS, HostPort, host_ports
+from mooring.framework.host_ports import ANY_ADDRESS, HostPort, host_ports
 
 
 def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:

@@ -22,7 +22,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.resources import ANY_ADDRESS, HostPort, host_ports
+from mooring.framework.host_ports import ANY_ADDRESS, HostPort, host_ports
 from mooring.plugins.node_ports.hints import EVENTS
 
 REASON = "node(s) didn't have free ports for the requested pod ports"

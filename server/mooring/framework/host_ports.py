@@ -1,0 +1,30 @@
+"""The ports that pods take on their node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mooring.framework.objects import Pod
+
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's way to say "every address of the node"
+"""The host IP that stands for all addresses of a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port on the node that a pod takes; ``host_ip`` "0.0.0.0" = on every address."""
+
+    protocol: str
+    port: int
+    host_ip: str
+
+
+def host_ports(pod: Pod) -> tuple[HostPort, ...]:
+    """The host ports of containers and sidecars (``GetHostPorts`` in pkg/scheduler/util/utils.go)."""
+    sidecars = (c for c in pod.spec.init_containers if c.restart_policy == "Always")
+    return tuple(
+        HostPort(port.protocol or "TCP", port.host_port, port.host_ip or ANY_ADDRESS)
+        for container in (*sidecars, *pod.spec.containers)
+        for port in container.ports
+        if port.host_port > 0
+    )
