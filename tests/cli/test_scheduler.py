@@ -157,3 +157,5 @@ def test_probes_and_metrics(fake: FakeApiServer, tmp_path: Path) -> None:
     assert answers == dict.fromkeys(("healthz", "livez", "readyz"), "ok\n")
     for queue in ("active", "backoff", "unschedulable", "gated"):
         assert f'mooring_pending_pods{{queue="{queue}"}} 0.0' in metrics
+    for stage in ("reserved", "binding", "unknown"):
+        assert f'mooring_reservations{{stage="{stage}"}} 0.0' in metrics

@@ -1,7 +1,5 @@
 """S1 as it is deployed: the second scheduler places pods by what a real Prometheus measures."""
 
-import ssl
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -16,6 +14,7 @@ from .applying import apply, built, identity, scheduling, start, written
 from .guarded import GuardedControlPlane
 from .process import Process, wait_until
 from .prometheus import Exporter, Prometheus
+from .telemetry import fetch
 from .traffic import Traffic, measure
 
 pytestmark = pytest.mark.e2e
@@ -39,7 +38,7 @@ class Placing(Traffic):
         prometheus: Prometheus,
         exporters: dict[str, Exporter],
     ) -> None:
-        super().__init__(prometheus, exporters, partial(fetched, metrics))
+        super().__init__(prometheus, exporters, partial(fetch, metrics))
         self.scheduler = scheduler
         self._api = api
         self._placed = 0
@@ -65,18 +64,6 @@ class Placing(Traffic):
         """The counter of the node begins at 0 again; returns when that is measured."""
         self.exporters[name].reset()
         self.one_scrape_and_refresh()
-
-
-def fetched(url: str) -> str:
-    """What the scheduler's metrics port answers."""
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
-    )
-    with opener.open(url, timeout=10) as response:
-        text: str = response.read().decode()
-    return text
 
 
 def pointed_at(address: str) -> list[Manifest]:

@@ -2,8 +2,6 @@
 
 import re
 import signal
-import ssl
-import urllib.request
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +14,7 @@ from .api import Api, ApiError
 from .control_plane import ControlPlane
 from .process import wait_until
 from .processes import MooringScheduler
+from .telemetry import fetch
 
 pytestmark = pytest.mark.e2e
 
@@ -61,16 +60,6 @@ def reasons(api: Api, name: str) -> list[str]:
     return [event["reason"] for event in events]
 
 
-def get(address: str) -> str:
-    """As a kubelet asks: the certificate is made anew at each start, so it is not checked."""
-    unchecked = ssl.create_default_context()
-    unchecked.check_hostname = False
-    unchecked.verify_mode = ssl.CERT_NONE
-    with urllib.request.urlopen(address, timeout=5, context=unchecked) as response:
-        text: str = response.read().decode()
-        return text
-
-
 def lease_holder(api: Api) -> str:
     lease = api.call("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/mooring")
     holder: str = lease["spec"]["holderIdentity"]
@@ -96,8 +85,8 @@ def test_200_pods_on_20_nodes(control_plane: ControlPlane, api: Api, tmp_path: P
         places = wait_all_bound(api)
         assert Counter(places.values()).most_common()[0][1] <= 11, "spread over the nodes"
         assert lease_holder(api)
-        assert get(f"{running.telemetry}/healthz") == get(f"{running.telemetry}/readyz") == "ok\n"
-        metrics = get(f"{running.telemetry}/metrics")
+        assert fetch(f"{running.telemetry}/healthz") == fetch(f"{running.telemetry}/readyz") == "ok\n"
+        metrics = fetch(f"{running.telemetry}/metrics")
         assert 'mooring_schedule_attempts_total{profile="mooring",result="scheduled"} 200.0' in metrics
         assert 'mooring_pending_pods{queue="active"} 0.0' in metrics
         wait_until(lambda: reasons(api, "p-000") == ["Scheduled"], "the event of p-000")

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,6 +22,7 @@ from .api import Api, ApiError, Manifest
 from .applying import DEPLOY, apply, built, identity, scheduling, start, written
 from .guarded import GuardedControlPlane
 from .process import Process, free_port, wait_until
+from .telemetry import gauges
 from .witness import Witness
 
 pytestmark = pytest.mark.e2e
@@ -30,6 +32,7 @@ S5 = "examples/systems/s5-framework"
 NODES, IPS = 50, 10
 SCHEDULER = "blueking-ip-scheduler"
 LEASE_SECONDS = 3.0
+QUIET_SECONDS = 60.0
 PACE = {
     "--leader-elect-lease-duration": f"{LEASE_SECONDS:g}s",
     "--leader-elect-renew-deadline": "2s",
@@ -98,6 +101,7 @@ def test_underlay_ips_are_given_once_and_given_back(
     assert set(witness.accepted().values()) == {1}
     assert witness.accepted().total() == NODES * IPS + 1
     assert set(witness.most_at_once(SCHEDULER).values()) == {IPS}
+    assert witness.overfull() == set()
     assert witness.sent_without_lease(15.0) == witness.unexplained() == []
     print("409s, each for a pod that was bound:", witness.conflicts())
 
@@ -113,7 +117,8 @@ def give_all_ips_with_a_restart_and_a_kill(
     second = start("second", built(S3), tmp_path, scheduling(another_token(guarded)))
     wait_bound(api, 250)
     second.kill()
-    with start("third", built(S3), tmp_path, scheduling(another_token(guarded))):
+    flags = scheduling(another_token(guarded))
+    with start("third", built(S3), tmp_path, flags) as third:
         full = wait_bound(api, NODES * IPS)
         assert Counter(full.values()) == {f"node-{number:02}": IPS for number in range(NODES)}
         (waiting,) = {pod["metadata"]["name"] for pod in api.pods()} - full.keys()
@@ -124,8 +129,43 @@ def give_all_ips_with_a_restart_and_a_kill(
         # The ReplicaSet makes a pod in place of the one that went: one of the two gets the IP.
         again = wait_until(lambda: ips_taken_again(api, full, gone), "the IP to be taken again")
         assert again == full[gone]
+        nothing_is_left(guarded, third, f"https://127.0.0.1:{flags['--secure-port']}/metrics")
     user = "system:serviceaccount:mooring-system:mooring"
     assert {who for who, _ in guarded.bindings()[before:]} == {user}
+
+
+def nothing_is_left(guarded: GuardedControlPlane, scheduler: Process, metrics: str) -> None:
+    """After the last binding a minute passes in which no other is sent; nothing is kept that nobody needs."""
+    wait_until(lambda: not any(gauges(metrics, "mooring_reservations").values()), "the last binding's end")
+    sent, threads, files = audited(guarded, "pods"), held(scheduler, "task"), held(scheduler, "fd")
+    renewed = audited(guarded, "leases")
+    time.sleep(QUIET_SECONDS)
+    assert audited(guarded, "pods") == sent
+    assert audited(guarded, "leases") > renewed
+    assert held(scheduler, "task") <= threads
+    assert held(scheduler, "fd") <= files
+    assert gauges(metrics, "mooring_reservations") == {"reserved": 0, "binding": 0, "unknown": 0}
+    assert gauges(metrics, "mooring_pending_pods") == {
+        "active": 0,
+        "backoff": 0,
+        "unschedulable": 1,
+        "gated": 0,
+    }
+    assert gauges(metrics, "mooring_cache_size") == {
+        "nodes": NODES + 1,
+        "pods": len(guarded.api.items("/api/v1/pods")),
+        "assumed_pods": 0,
+    }
+
+
+def audited(guarded: GuardedControlPlane, resource: str) -> int:
+    """How many audited requests were about it: bindings, of pods."""
+    return sum(event["objectRef"]["resource"] == resource for event in guarded.audited())
+
+
+def held(process: Process, what: str) -> int:
+    """How many threads (`task`) or files (`fd`) the process has."""
+    return len(list(Path(f"/proc/{process.pid}/{what}").iterdir()))
 
 
 def another_token(guarded: GuardedControlPlane) -> Path:
@@ -140,6 +180,8 @@ def test_a_stalled_leader_binds_no_more(guarded: GuardedControlPlane, underlay: 
     with Witness(guarded) as witness:
         leader = start("leader", built(S3), tmp_path, {**scheduling(underlay), **PACE})
         with start("standby", built(S3), tmp_path, {**scheduling(another_token(guarded)), **PACE}):
+            # Ten of them fill a node's CPU, too.
+            workload["spec"]["template"]["spec"]["containers"] = [objects.container(cpu="400m")]
             apply(api, [scaled(workload, NODES * IPS)])
             wait_bound(api, 100)
             leader.signal(signal.SIGSTOP)
@@ -156,6 +198,7 @@ def test_a_stalled_leader_binds_no_more(guarded: GuardedControlPlane, underlay: 
     assert set(witness.accepted().values()) == {1}
     assert witness.accepted().total() == 2 * NODES * IPS
     assert set(witness.most_at_once(SCHEDULER).values()) == {IPS}
+    assert witness.overfull() == set()
     assert witness.sent_without_lease(LEASE_SECONDS) == witness.unexplained() == []
     print("409s, each for a pod that was bound:", witness.conflicts())
 

@@ -4,9 +4,13 @@ import json
 import threading
 import urllib.error
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator
 from datetime import datetime
+from decimal import Decimal
 from types import TracebackType
 from typing import Any, Self
+
+from kubernetes.utils.quantity import parse_quantity
 
 from .api import Manifest
 from .control_plane import ControlPlane
@@ -42,6 +46,7 @@ class Witness:
         self._stop.set()
         self._reader.join()
         self._audited = self._plane.audited()[self._before :]
+        self._nodes = {node["metadata"]["name"]: node for node in self._plane.api.nodes()}
 
     def accepted(self) -> Counter[str]:
         """How often each pod was bound."""
@@ -88,20 +93,42 @@ class Witness:
 
     def most_at_once(self, scheduler: str) -> dict[str, int]:
         """By node, the most pods of `scheduler` that it had at any moment."""
-        assert self._failure is None, f"the history has a gap: {self._failure}"
-        on_node: dict[str, set[str]] = defaultdict(set)
         most: Counter[str] = Counter()
+        for node, pods in self._moments():
+            mine = [pod for pod in pods if pod["spec"]["schedulerName"] == scheduler]
+            most[node] = max(most[node], len(mine))
+        return dict(+most)
+
+    def overfull(self) -> set[tuple[str, str]]:
+        """The nodes whose pods asked at any moment for more than there is, each with the resource."""
+        found = set()
+        for name, pods in self._moments():
+            asked: dict[str, Decimal] = defaultdict(Decimal, pods=Decimal(len(pods)))
+            for container in (one for pod in pods for one in pod["spec"]["containers"]):
+                requests = container.get("resources", {}).get("requests", {})
+                for resource, quantity in requests.items():
+                    asked[resource] += _amount(quantity)
+            has = self._nodes[name]["status"]["allocatable"]
+            found |= {
+                (name, resource)
+                for resource, amount in asked.items()
+                if amount > _amount(has.get(resource, "0"))
+            }
+        return found
+
+    def _moments(self) -> Iterator[tuple[str, Collection[Manifest]]]:
+        """After each change of a pod that has a node: the node, and the pods that take something of it."""
+        assert self._failure is None, f"the history has a gap: {self._failure}"
+        on_node: dict[str, dict[str, Manifest]] = defaultdict(dict)
         for kind, pod in self._changes:
-            spec, uid = pod["spec"], pod["metadata"]["uid"]
-            node = spec.get("nodeName")
-            if spec["schedulerName"] != scheduler or not node:
+            node, uid = pod["spec"].get("nodeName"), pod["metadata"]["uid"]
+            if not node:
                 continue
             if kind == "DELETED" or pod["status"].get("phase") in ("Succeeded", "Failed"):
-                on_node[node].discard(uid)
+                on_node[node].pop(uid, None)
             else:
-                on_node[node].add(uid)
-                most[node] = max(most[node], len(on_node[node]))
-        return dict(most)
+                on_node[node][uid] = pod
+            yield node, on_node[node].values()
 
     def _bindings(self, *codes: int) -> list[dict[str, Any]]:
         """The bindings in the order in which they were answered; with these codes, if any are given."""
@@ -140,6 +167,11 @@ class Witness:
             # It is gone on from the last change, so nothing is missing.
             self._stop.wait(0.1)
         return version
+
+
+def _amount(quantity: str) -> Decimal:
+    found: Decimal = parse_quantity(quantity)  # type: ignore[no-untyped-call] # the package has no types
+    return found
 
 
 def _between(earlier: str, later: str) -> float:

@@ -45,7 +45,7 @@ from mooring.scheduler.assembly import Surroundings, build_scheduler
 from mooring.scheduler.leadership import LeaderElection
 from mooring.scheduler.scheduler import Scheduler
 from mooring.service.metrics import Metrics
-from mooring.service.observer import MetricsObserver, measure_state
+from mooring.service.observer import MetricsObserver, measure_reservations, measure_state
 from mooring.service.probes import Probes
 from mooring.service.self_signed import self_signed_context
 from mooring.service.telemetry import TelemetryListener
@@ -175,6 +175,7 @@ def _assemble(
     )
     observer.measure_queue(scheduler.queue)
     measure_state(metrics, state)
+    measure_reservations(metrics, cycle.reservations)
     return _Parts(configuration, source, args.max_staleness, cycle, scheduler, election, failed)
 
 
