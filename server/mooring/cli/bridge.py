@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeVar
 
 from mooring.cluster.decoding import (
     decode_json,
@@ -30,19 +29,23 @@ _LONGEST_SESSION = 128
 _SMALL_POD, _KEPT_PODS = 1 << 14, 1 << 8
 """Bytes up to which a decoded pod is kept for the next call, and how many are."""
 
-T = TypeVar("T")
-
 
 class Decoder:
     """Implements ``mooring.service.backend.ObjectDecoder``."""
 
     def pod(self, encoding: str, data: bytes, path: str) -> Pod:
         decode = _decoded_again if len(data) <= _SMALL_POD else _decoded
-        return _at(f"{path}.{encoding}", lambda: decode(encoding, data))
+        try:
+            return decode(encoding, data)
+        except InvalidArgumentError as error:
+            raise _at(f"{path}.{encoding}", error) from error
 
     def node(self, encoding: str, data: bytes, path: str) -> Node:
         decode = decode_node if encoding == "json" else decode_node_protobuf
-        return _at(f"{path}.{encoding}", lambda: decode(data))
+        try:
+            return decode(data)
+        except InvalidArgumentError as error:
+            raise _at(f"{path}.{encoding}", error) from error
 
 
 def _decoded(encoding: str, data: bytes) -> Pod:
@@ -132,19 +135,17 @@ def _object(
     encoding = message.WhichOneof("encoding")
     if encoding is None:
         raise InvalidArgumentError.at(path, "has no object; set json or protobuf")
-    if encoding == "json":
-        data = message.json
-        return _at(f"{path}.json", lambda: decode_json(data, put.kind, put.api_version))
-    data = message.protobuf
-    return _at(f"{path}.protobuf", lambda: decode_protobuf(data, put.kind, put.api_version))
-
-
-def _at(path: str, decode: Callable[[], T]) -> T:
-    """``decode()``, with ``path`` before the paths of its errors."""
     try:
-        return decode()
+        if encoding == "json":
+            return decode_json(message.json, put.kind, put.api_version)
+        return decode_protobuf(message.protobuf, put.kind, put.api_version)
     except InvalidArgumentError as error:
-        raise InvalidArgumentError(
-            FieldError(f"{path}.{violation.path}".rstrip("."), violation.message)
-            for violation in error.violations
-        ) from error
+        raise _at(f"{path}.{encoding}", error) from error
+
+
+def _at(path: str, error: InvalidArgumentError) -> InvalidArgumentError:
+    """``error``, with ``path`` before its paths."""
+    return InvalidArgumentError(
+        FieldError(f"{path}.{violation.path}".rstrip("."), violation.message)
+        for violation in error.violations
+    )

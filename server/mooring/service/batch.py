@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+import msgspec
 from msgspec.structs import replace
 
 from mooring.framework import Pod
@@ -27,8 +27,7 @@ def asks_commit(request: pb.ScheduleRequest) -> bool:
     return request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """The pods of a request in order, and the nodes to choose from.
 
     Attributes:
@@ -53,7 +52,7 @@ class Batch:
 
     def profiles(self) -> dict[str, Profile]:
         """Those of the pods, by name."""
-        used = (self.templates[index][1] for index in dict.fromkeys(self.indices))
+        used = [self.templates[index][1] for index in dict.fromkeys(self.indices)]
         return {profile.name: profile for profile in used}
 
     def pods(self) -> Iterator[tuple[Pod, Profile]]:
@@ -79,7 +78,8 @@ class Batch:
             raise UnimplementedError(f"commit mode {mode} is not offered by this server; see GetCapabilities")
         state = backend.engine.state
         selection = Selection(request.nodes, state, backend.decoder, backend.limits, Listing.NEVER)
-        if asks_commit(request) and selection.hypothetical:
+        committed = mode != pb.COMMIT_MODE_DRY_RUN
+        if committed and selection.hypothetical:
             raise InvalidArgumentError.at(
                 "commit_mode", "only a dry run is possible with inline nodes or assumed pods"
             )
@@ -87,22 +87,27 @@ class Batch:
             selection.candidates(selection.state or state)
         if not request.templates:
             raise InvalidArgumentError.at("templates", "is empty; send one or more")
-        templates = _templates(request, backend)
-        columns = request.pods
+        templates = _templates(request, backend, committed=committed)
         indices = _template_indices(request, len(templates), backend.limits.max_batch_pods)
-        namespaces = _spread("namespaces", list(columns.namespaces), len(indices))
-        if namespaces:
-            templates, indices = _in_namespaces(templates, indices, namespaces)
-        names = _spread("names", list(columns.names), len(indices))
-        uids = _spread("uids", list(columns.uids), len(indices))
+        names: list[str] = []
+        uids: list[str] = []
+        if request.HasField("pods"):
+            columns = request.pods
+            namespaces = _spread("namespaces", list(columns.namespaces), len(indices))
+            if namespaces:
+                templates, indices = _in_namespaces(templates, indices, namespaces)
+            names = _spread("names", list(columns.names), len(indices))
+            uids = _spread("uids", list(columns.uids), len(indices))
         names = names or [templates[index][0].metadata.name for index in indices]
         uids = uids or [templates[index][0].metadata.uid for index in indices]
         _check_uids(uids)
         return cls(mode, templates, indices, uids, names, selection)
 
 
-def _templates(request: pb.ScheduleRequest, backend: Backend) -> list[tuple[Pod, Profile]]:
-    engine, committed = backend.engine, asks_commit(request)
+def _templates(
+    request: pb.ScheduleRequest, backend: Backend, *, committed: bool
+) -> list[tuple[Pod, Profile]]:
+    engine = backend.engine
     read = find_pod if committed else subject
     profile_of = partial(commit_profile, engine) if committed else engine.profile
     pods = [

@@ -104,9 +104,10 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._commit(context, lambda progress: commits.bind(self._backend, request, progress))
 
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
-        call = Schedule(self._backend, request, commits.caller(context))
         if not asks_commit(request):
-            return self._run(context, call.run, call.at_once)
+            asked = Schedule(self._backend, request)
+            return self._run(context, asked.run, asked.at_once)
+        call = Schedule(self._backend, request, commits.caller(context))
         try:
             return self._commit(context, call.run)
         except DeadlineExceededError:

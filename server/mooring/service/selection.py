@@ -215,10 +215,12 @@ class Selection:
 
 
 def _form(asked: pb.NodeForm.ValueType, kind: str) -> pb.NodeForm.ValueType:
-    if asked not in pb.NodeForm.values():
+    if asked not in _KNOWN_FORMS:
         raise InvalidArgumentError.at("nodes.answer_form", f"{asked} is no NodeForm")
     return asked or _FORMS.get(kind, pb.NODE_FORM_NAMES)
 
+
+_KNOWN_FORMS = frozenset(pb.NodeForm.values())
 
 _FORMS = {
     "joined_names": pb.NODE_FORM_JOINED_NAMES,
