@@ -119,6 +119,23 @@ class Api:
         """Waits until the pod is bound and returns its node."""
         return wait_until(lambda: self.node_of(name), f"pod {name} to be bound")
 
+    def bound(self, app: str = "") -> dict[str, str]:
+        """The node of each pod that has one; of those with the label app, if given."""
+        return {
+            pod["metadata"]["name"]: pod["spec"]["nodeName"]
+            for pod in self.pods()
+            if pod["spec"].get("nodeName") and (not app or pod["metadata"]["labels"].get("app") == app)
+        }
+
+    def wait_pods_bound(self, count: int, app: str = "") -> dict[str, str]:
+        """Waits until so many pods are bound; returns the node of each."""
+
+        def probe() -> dict[str, str] | None:
+            found = self.bound(app)
+            return found if len(found) >= count else None
+
+        return wait_until(probe, f"{count} pods to be bound", seconds=300)
+
     def wait_failed_scheduling(self, name: str, text: str) -> str:
         """Waits for a FailedScheduling event of the pod whose message holds `text`; returns that message."""
 

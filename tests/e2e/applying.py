@@ -1,5 +1,6 @@
 """Applies manifests and overlays as kubectl does; starts a pod's container with what its manifest says."""
 
+import re
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -47,6 +48,11 @@ def path_of(api: Api, item: Manifest) -> str:
     return template.format(f"namespaces/{namespace}/" if namespaced else "")
 
 
+def path_to(api: Api, item: Manifest) -> str:
+    """Where the object `item` is once it is created."""
+    return f"{path_of(api, item)}/{item['metadata']['name']}"
+
+
 def apply(api: Api, objects: list[Manifest]) -> None:
     """Makes the objects in their order; what is there already stays, a namespace gets the new labels."""
     for item in objects:
@@ -56,7 +62,7 @@ def apply(api: Api, objects: list[Manifest]) -> None:
             if error.status != 409:
                 raise
             if item["kind"] == "Namespace":
-                path = f"{path_of(api, item)}/{item['metadata']['name']}"
+                path = path_to(api, item)
                 there = api.call("GET", path)
                 there["metadata"]["labels"] |= item["metadata"]["labels"]
                 api.call("PUT", path, there)
@@ -134,3 +140,12 @@ def _mounted(
                 (folder / file).write_text(text)
             places[mount["mountPath"]] = folder
     return places
+
+
+def seen_by_node_filter(log: str, name: str) -> set[str]:
+    """The nodes of S5's cluster that its nodeFilter noted for the pod, each once."""
+    found = re.findall(
+        rf"nodeFilter filter pod=default/{name} node=(\S+) cpu=1900 memory=8020508672$", log, re.MULTILINE
+    )
+    assert len(found) == len(set(found))
+    return set(found)

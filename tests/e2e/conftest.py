@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from .applying import written
 from .build import BIN, PROGRAMS
 from .control_plane import ControlPlane
+from .guarded import GuardedControlPlane
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,3 +35,25 @@ def control_plane(shared_control_plane: ControlPlane) -> ControlPlane:
     """The shared control plane without any node, pod or event, and without a scheduler."""
     shared_control_plane.api.clear()
     return shared_control_plane
+
+
+@pytest.fixture(scope="module")
+def shared_guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedControlPlane]:
+    """One for each module, since what is applied stays; use `guarded` in tests."""
+    with GuardedControlPlane(tmp_path_factory.mktemp("guarded")) as running:
+        yield running
+
+
+@pytest.fixture
+def guarded(shared_guarded: GuardedControlPlane) -> GuardedControlPlane:
+    """Without any node, pod or event."""
+    shared_guarded.clear()
+    return shared_guarded
+
+
+@pytest.fixture
+def four_nodes(guarded: GuardedControlPlane) -> None:
+    """S5's cluster: one of the nodes is tainted."""
+    for node in written("examples/systems/s5-framework/cluster.yaml"):
+        node["status"]["conditions"] = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
+        guarded.api.create(node)

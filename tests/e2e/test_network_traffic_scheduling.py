@@ -54,6 +54,16 @@ class Placing(Traffic):
         self._api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": whole})
         return self._api.wait_bound(name)
 
+    def deploy(self) -> str:
+        """The node of the pod that the example's Deployment gets."""
+        before = self._api.bound()
+        apply(self._api, written(f"{S1}/nginx.yaml"))
+
+        def probe() -> str | None:
+            return next((node for name, node in self._api.bound().items() if name not in before), None)
+
+        return wait_until(probe, "the Deployment's pod to be bound")
+
     def load(self, rate: float, quiet: str) -> None:
         """From now on ``quiet`` receives nothing and the others ``rate``; returns when it is measured."""
         for name, exporter in self.exporters.items():
@@ -97,7 +107,9 @@ def test_pods_go_where_the_network_is_quiet(placing: Placing) -> None:
     first, second, third, fourth, fifth = ADDRESSES
     # The first choice is what has the scheduler ask at all; its pod should count on none of the five.
     placing.place(nodeSelector={EXPORTER: "false"})
-    for rate, quiet in ((1e6, first), (1e8, second), (1e10, third)):
+    placing.load(1e6, first)
+    assert placing.deploy() == first
+    for rate, quiet in ((1e8, second), (1e10, third)):
         placing.load(rate, quiet)
         assert placing.place() == quiet
     placing.load(1e12, fourth)

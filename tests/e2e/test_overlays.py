@@ -1,0 +1,131 @@
+"""The overlays, applied, and their processes started as their manifests say; S5's cluster is theirs, too."""
+
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from . import objects
+from .api import ApiError
+from .applying import DEPLOY, apply, built, identity, scheduling, seen_by_node_filter, start, written
+from .guarded import GuardedControlPlane
+from .process import free_port
+from .rights import FORBIDDEN, RBAC, client_of, refused
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("four_nodes")]
+
+NGINX = "examples/systems/s5-framework/nginx-multiple.yaml"
+SERVER = "^mooring ready"
+ADAPTER = "^mooring-extender ready"
+IP = "example.com/underlay-ip"
+
+
+def stanza(overlay: str) -> dict[str, Any]:
+    """The extender of the overlay's file for kube-scheduler."""
+    document = yaml.safe_load((DEPLOY / overlay / "kube-scheduler.yaml").read_text())
+    found: dict[str, Any] = document["extenders"][0]
+    return found
+
+
+def certificate(directory: Path) -> Path:
+    """The Secret mooring-extender-tls, as the README makes it."""
+    directory.mkdir()
+    name = "mooring-extender.mooring-system.svc"
+    subject = ["-subj", "/CN=mooring-extender", "-addext", f"subjectAltName=DNS:{name}"]
+    files = ["-keyout", str(directory / "tls.key"), "-out", str(directory / "tls.crt")]
+    new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
+    subprocess.run([*new, *files, *subject], check=True, capture_output=True)
+    return directory
+
+
+def test_the_extender_reads_and_cannot_bind(guarded: GuardedControlPlane, tmp_path: Path) -> None:
+    """The overlay extender: kube-scheduler asks over TLS, a server that may read and nothing else answers."""
+    api, extender = guarded.api, built("overlays/extender")
+    with suppress(ApiError):
+        api.call("DELETE", f"{RBAC}/clusterrolebindings/mooring-binder")
+    apply(api, extender)
+    account, tls, run = (
+        identity(guarded, "mooring-system", "mooring"),
+        certificate(tmp_path / "tls"),
+        tmp_path / "r",
+    )
+    run.mkdir()
+    address = f"127.0.0.1:{free_port()}"
+    places = {"/run/mooring": run, "/etc/mooring/tls": tls}
+    reading = {"--source": f"kubernetes:{account}", "--metrics-listen": f"127.0.0.1:{free_port()}"}
+    asking = {**stanza("overlays/extender"), "urlPrefix": f"https://{address}", "ignorable": False}
+    asking["tlsConfig"]["caFile"] = str(tls / "tls.crt")
+    with (
+        start("mooring", extender, tmp_path, reading, files=places, ready=SERVER) as server,
+        start(
+            "adapter",
+            extender,
+            tmp_path,
+            {"--listen": address, "--drain-delay": "0"},
+            container=1,
+            files=places,
+            ready=ADAPTER,
+        ),
+        guarded.scheduler({"extenders": [asking]}),
+    ):
+        apply(api, written(NGINX)[1:])
+        ((name, _),) = api.wait_pods_bound(1, "nginx-default").items()
+        assert seen_by_node_filter(server.output(), name) == {"k8s-node-1", "k8s-node-2", "k8s-node-3"}
+    assert guarded.bindings()[-1] == ("kube-scheduler", name)
+    kept_from = [*FORBIDDEN, ("POST", "/api/v1/namespaces/default/pods/p/binding")]
+    assert refused(client_of(guarded, account), kept_from) == kept_from
+
+
+def test_the_extender_on_loopback_binds(guarded: GuardedControlPlane, tmp_path: Path) -> None:
+    """The overlay extender-loopback: pods that need an IP are bound by mooring, and wait when it is away."""
+    api, overlay, before = guarded.api, "overlays/extender-loopback", len(guarded.bindings())
+    apply(api, built(overlay))
+    account = identity(guarded, "mooring-system", "mooring")
+    asked = f"127.0.0.1:{free_port()}"
+    flags = {"--source": f"kubernetes:{account}", "--extender-listen": asked}
+    flags |= {
+        f"--{name}": f"127.0.0.1:{free_port()}" for name in ("listen", "health-listen", "metrics-listen")
+    }
+    asking = {**stanza(overlay), "urlPrefix": f"http://{asked}"}
+    waits = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
+    with guarded.scheduler({"extenders": [asking], **waits}):
+        with start("mooring", built(overlay), tmp_path, flags, ready=SERVER):
+            api.create_all(taker(f"taker-{number:02}") for number in range(31))
+            api.wait_pods_bound(30)
+            (left,) = {f"taker-{number:02}" for number in range(31)} - api.bound().keys()
+            api.wait_failed_scheduling(left, "3 node(s) had no free underlay IP")
+            api.create(objects.pod("plain"))
+            api.wait_bound("plain")
+        api.create(taker("later"))
+        api.wait_failed_scheduling("later", "connection refused")
+        api.create(objects.pod("another"))
+        api.wait_bound("another")
+    by = {pod: user for user, pod in guarded.bindings()[before:]}
+    assert by.pop("plain") == by.pop("another") == "kube-scheduler"
+    assert set(by.values()) == {"system:serviceaccount:mooring-system:mooring"}
+    assert sorted(api.bound().values()).count("k8s-node-1") >= 10
+
+
+def taker(name: str) -> dict[str, Any]:
+    """A pod that needs an IP."""
+    container = objects.container(cpu="10m", **{IP: "1"})
+    container["resources"]["limits"] = {IP: "1"}
+    return objects.pod(name, containers=[container])
+
+
+def test_mooring_in_kube_schedulers_place(guarded: GuardedControlPlane, tmp_path: Path) -> None:
+    """The overlay replace-default: kube-scheduler's identity and lease, and the pods that name nobody."""
+    api, overlay = guarded.api, "overlays/replace-default"
+    kubeconfig = guarded.write_kubeconfig("static-pod", guarded.static_pods_token)
+    files = {"/etc/kubernetes/mooring": DEPLOY / overlay, "/etc/kubernetes/scheduler.conf": kubeconfig}
+    before = len(guarded.bindings())
+    with start("scheduler", built(overlay), tmp_path, scheduling(kubeconfig), files=files):
+        apply(api, written(NGINX)[1:])
+        ((name, _),) = api.wait_pods_bound(1, "nginx-default").items()
+        path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
+        assert api.call("GET", path)["spec"]["holderIdentity"]
+    assert guarded.bindings()[before:] == [("system:kube-scheduler", name)]
+    assert not api.call("GET", path)["spec"]["holderIdentity"], "the lease is let go"
