@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
+from mooring.framework.amounts_plugin import REFUSED
 from mooring.plugins import loops
 from mooring.plugins.loops import FEWEST_ROWS
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
@@ -57,6 +58,9 @@ def test_answers_are_those_of_numpy(
         plugins[0].pre_filter(state, pod, view)
         verdicts = plugins[0].filter_nodes(state, pod, view)
         scores = [plugin.score_nodes(state, pod, view) for plugin in plugins]
+        rated = [plugin.rate_nodes(pod, view) for plugin in plugins]
+        np.testing.assert_array_equal(rated[0], np.where(verdicts.codes == 0, scores[0], REFUSED))
+        np.testing.assert_array_equal(rated[1], scores[1])
         return [verdicts.codes.astype(np.int64), *scores]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -90,6 +90,7 @@ def histories(draw: st.DrawFn) -> list[Step]:
     decide = st.tuples(st.just("decide"), st.sampled_from(some))
     others = st.one_of(
         st.just(("forget",)),
+        st.tuples(st.just("decide_own"), st.integers(0, 3000)),
         st.tuples(
             st.just("node"),
             st.sampled_from(NODES),
@@ -133,9 +134,16 @@ class History:
 
     def decide(self, template: str) -> None:
         """The same pod, in full and as the engine does it."""
+        self._decide(**TEMPLATES[template])
+
+    def decide_own(self, cpu: int) -> None:
+        """A pod that asks for what hardly another one does."""
+        self._decide(requests={"cpu": f"{cpu}m", "memory": "100Mi"})
+
+    def _decide(self, **fields: Any) -> None:
         self._count += 1
         uid = f"u{self._count}"
-        pod = make_pod(f"p{self._count}", metadata={"uid": uid}, **TEMPLATES[template])
+        pod = make_pod(f"p{self._count}", metadata={"uid": uid}, **fields)
         profile = self.engine.profile()
         full = self._in_full(pod, 5, self.engine.start)
         dry = self.engine.decide(pod, profile, all_rows, seed=6)

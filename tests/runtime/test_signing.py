@@ -20,18 +20,18 @@ from mooring.runtime.registry import new_in_tree_registry
 from mooring.testing import make_pod
 from mooring.testing.question import NoBinder
 
-from .test_kept import TEMPLATES
+from .test_kept import EMPTY_DOCUMENT, TEMPLATES
 from .test_kept_systems import DOCUMENT
 
 
-def every_plugin() -> Profile:
-    """The default profile with the plugins of the published systems."""
+def profile_of(document: dict[str, Any]) -> Profile:
+    """The profile of a configuration."""
     registry = new_in_tree_registry()
-    configuration = from_document(DOCUMENT, registry.catalog())
+    configuration = from_document(document, registry.catalog())
     return build_engine(configuration, registry, State(), NoBinder()).profile()
 
 
-PROFILE = every_plugin()
+PROFILE = profile_of(DOCUMENT)
 BY_SHAPE = {name: plugin for name, plugin in PROFILE.plugins.items() if not plugin.signs_requests}
 ASKS_MUCH: dict[str, Any] = {
     "requests": {"cpu": "7", "memory": "9Gi", "example.com/gpu": 3},
@@ -139,8 +139,25 @@ def test_plugins_that_look_at_amounts_alone_are_kept_apart(
 ) -> None:
     (found,) = signed(make_pod(), plugin=kind(part))
     assert found is not None
-    assert ("Counting" in found.amounts.plugins) is alone
+    assert ("Counting" in found.amounts.profile.plugins) is alone
     assert ("Counting" in found.others.plugins) is not alone
+
+
+@pytest.mark.parametrize(
+    ("disabled", "rated"),
+    [
+        pytest.param({}, ["NodeResourcesFit", "NodeResourcesBalancedAllocation"], id="at all points"),
+        pytest.param({"score": {"disabled": [{"name": "NodeResourcesFit"}]}}, [], id="not at Score"),
+        pytest.param({"filter": {"disabled": [{"name": "NodeResourcesFit"}]}}, [], id="not at Filter"),
+    ],
+)
+def test_plugins_are_asked_in_one_step_where_all_of_their_points_are_enabled(
+    disabled: dict[str, Any], rated: list[str]
+) -> None:
+    profile = profile_of({**EMPTY_DOCUMENT, "profiles": [{"plugins": disabled}]})
+    found = Signer().sign(unnamed(make_pod(requests={"cpu": "1"})), profile)
+    assert found is not None
+    assert [rater.name for rater in found.amounts.raters] == rated
 
 
 def test_a_pod_that_a_plugin_will_not_sign_has_no_signature() -> None:

@@ -37,6 +37,7 @@ _OPTIONAL_CALLS = {
     "add_pod": ("state", "pod", "other", "node"),
     "remove_pod": ("state", "pod", "other", "node"),
     "sign": ("pod",),
+    "rate_nodes": ("pod", "nodes"),
 }
 
 

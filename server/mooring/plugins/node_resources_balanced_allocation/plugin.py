@@ -23,6 +23,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
+from mooring.framework.amounts_plugin import AmountsPlugin
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass
 from mooring.framework.resources import ResourceRules, is_scalar_resource, pod_amounts
@@ -46,7 +47,9 @@ _Shares = npt.NDArray[np.float64]
 
 
 class NodeResourcesBalancedAllocation(
-    PreScorePlugin[NodeResourcesBalancedAllocationArgs], ScorePlugin[NodeResourcesBalancedAllocationArgs]
+    PreScorePlugin[NodeResourcesBalancedAllocationArgs],
+    ScorePlugin[NodeResourcesBalancedAllocationArgs],
+    AmountsPlugin[NodeResourcesBalancedAllocationArgs],
 ):
     """Scores how much more even the use of the listed resources becomes with the pod: 75 = no change."""
 
@@ -77,7 +80,12 @@ class NodeResourcesBalancedAllocation(
         return SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
-        requests: Requests = state.get(_PRE_SCORE, tuple) or self._requests(pod)
+        return self._rated(state.get(_PRE_SCORE, tuple) or self._requests(pod), nodes)
+
+    def rate_nodes(self, pod: Pod, nodes: NodeView) -> Int64s:
+        return self._rated(self._requests(pod), nodes)
+
+    def _rated(self, requests: Requests, nodes: NodeView) -> Int64s:
         if not any(amount for _, amount in requests):
             return np.zeros(len(nodes), np.int64)
         nodes = self._devices.among(requests, nodes)

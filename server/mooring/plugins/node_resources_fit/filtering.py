@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from mooring.framework import SUCCESS, Bools, Code, Int32s, Int64s, NodeView, Pod, Status, Verdicts
+from mooring.framework.amounts_plugin import REFUSED
 from mooring.framework.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -56,6 +57,13 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
         if not resolvable:
             table.change_where(offered < request, _unresolvable)
     return Verdicts(table.codes, tuple(table.statuses))
+
+
+def refuse(requests: Requests, nodes: NodeView, scores: Int64s) -> None:
+    """Put ``REFUSED`` in place of the scores (int64[K]) of nodes that lack something."""
+    for name, request in ((PODS, 1), *requests):
+        if not _all_have(request, name, nodes):
+            scores[nodes.allocatable(name) - nodes.requested(name) < request] = REFUSED
 
 
 def _all_have(request: int, name: str, nodes: NodeView) -> bool:

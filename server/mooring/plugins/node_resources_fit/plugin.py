@@ -23,11 +23,12 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.amounts_plugin import AmountsPlugin
 from mooring.framework.objects import DeviceClass
 from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, is_scalar_resource, pod_amounts
 from mooring.plugins.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
-from mooring.plugins.node_resources_fit.filtering import checked_requests, room
+from mooring.plugins.node_resources_fit.filtering import checked_requests, refuse, room
 from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.scoring import scorer_of
 from mooring.plugins.resource_uses import OfLastPod, Requests, listed_requests
@@ -44,6 +45,7 @@ class NodeResourcesFit(
     FilterPlugin[NodeResourcesFitArgs],
     PreScorePlugin[NodeResourcesFitArgs],
     ScorePlugin[NodeResourcesFitArgs],
+    AmountsPlugin[NodeResourcesFitArgs],
 ):
     """Compares what the pod requests with what is left, and scores by the strategy in the args."""
 
@@ -58,7 +60,7 @@ class NodeResourcesFit(
         self._rules = replace(ResourceRules.of(handle.gates), resizing=False)
         self._scored_rules = replace(self._rules, pod_level=False)
         self._resolvable = handle.kube_version < _UNRESOLVABLE_SINCE
-        self._scored = tuple(resource.name for resource in args.scoring_strategy.resources)
+        self._scored_names = tuple(resource.name for resource in args.scoring_strategy.resources)
         self._devices = DevicesInstead(handle)
         self._checked_requests = OfLastPod(self._requests_to_check)
         self._scored_requests = OfLastPod(self._requests_to_score)
@@ -89,7 +91,14 @@ class NodeResourcesFit(
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         requests: Requests | None = state.get(_PRE_SCORE, tuple)
-        requests = self._scored_requests(pod) if requests is None else requests
+        return self._scored(self._scored_requests(pod) if requests is None else requests, nodes)
+
+    def rate_nodes(self, pod: Pod, nodes: NodeView) -> Int64s:
+        scores = self._scored(self._scored_requests(pod), nodes)
+        refuse(self._checked_requests(pod), nodes, scores)
+        return scores
+
+    def _scored(self, requests: Requests, nodes: NodeView) -> Int64s:
         return self._scorer(requests, self._devices.among(requests, nodes))
 
     def _requests_to_check(self, pod: Pod) -> Requests:
@@ -99,4 +108,4 @@ class NodeResourcesFit(
     def _requests_to_score(self, pod: Pod) -> Requests:
         """Containers without a request count with the defaults; upstream leaves pod-level ones out."""
         amounts = pod_amounts(pod, self._scored_rules, DEFAULT_AMOUNTS)
-        return listed_requests(amounts, self._scored)
+        return listed_requests(amounts, self._scored_names)

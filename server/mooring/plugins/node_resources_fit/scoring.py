@@ -62,8 +62,8 @@ def _value_at(points: Sequence[tuple[int, int]], percent: int) -> int:
 
 
 def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView) -> Int64s:
-    add_shares = add_free_shares.over(len(nodes))
-    if add_shares is not None:
+    add_shares, divide = add_free_shares.over(len(nodes)), whole_quotients.over(len(nodes))
+    if add_shares is not None and divide is not None:
         total: npt.NDArray[np.float64] = np.zeros(len(nodes))
         divisor = 0
         for position, request, offered, used in listed_columns(requests, nodes, non_zero=True, live=True):
@@ -71,8 +71,7 @@ def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView
                 break
             divisor += weights[position]
         else:
-            total /= max(divisor, 1)
-            return total.astype(np.int64)
+            return divide(total, max(divisor, 1))
     return _mean(weights, requests, nodes, _free)
 
 
@@ -91,6 +90,15 @@ def add_free_shares(
         free = max(offered[at] - used[at] - request, 0)
         total[at] += weight * np.floor(free * 100.0 / offered[at])
     return fine
+
+
+@Loop
+def whole_quotients(total: npt.NDArray[np.float64], divisor: int) -> Int64s:
+    """int64[K]: ``total`` (float64[K], 0 or more) divided, rounded down."""
+    quotients = np.empty(len(total), np.int64)
+    for at in range(len(total)):
+        quotients[at] = np.int64(total[at] / divisor)
+    return quotients
 
 
 def _free(use: ResourceUse) -> Int64s:

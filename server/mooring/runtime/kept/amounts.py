@@ -5,16 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from mooring.framework import ClusterState, Int32s, Int64s, Part, Plugin, Pod, Scope, ScorePlugin
+from mooring.framework import (
+    ClusterState,
+    FilterPlugin,
+    Int32s,
+    Int64s,
+    NodeView,
+    Part,
+    Plugin,
+    Pod,
+    PreFilterPlugin,
+    PreScorePlugin,
+    Scope,
+    ScorePlugin,
+)
+from mooring.framework.amounts_plugin import AmountsPlugin
 from mooring.runtime.evaluation import begin
 from mooring.runtime.filtering import run_filters
 from mooring.runtime.kept.movements import Movements
 from mooring.runtime.kept.ranking import OUT
 from mooring.runtime.kept.standing import acts_later, normalizes_itself
 from mooring.runtime.pre_filtering import run_pre_filter
-from mooring.runtime.profile import Profile
+from mooring.runtime.profile import Enabled, Profile
 from mooring.runtime.progress import PluginCalls
 from mooring.runtime.scoring import raw_scores, weigh
 
@@ -48,11 +63,54 @@ def looks_at_amounts_alone(plugin: Plugin[Any], pod: Pod) -> bool:
     return plugin.depends_on(pod, idle=False) == Part.AMOUNTS
 
 
-class AmountValues:
-    """What the plugins of ``profile`` say of each distinct amount, asked once."""
+class Rater(msgspec.Struct, frozen=True):
+    """A plugin that is asked in one step, with its name and weight."""
 
-    def __init__(self, profile: Profile, cluster: ClusterState, pod: Pod, movements: Movements) -> None:
-        self._profile = profile
+    name: str
+    plugin: AmountsPlugin[Any]
+    weight: int
+
+
+class AmountPlugins(msgspec.Struct, frozen=True):
+    """The plugins that look at amounts alone.
+
+    Attributes:
+        profile: A profile with these.
+        raters: The same, when each can be asked in one step; else none, and their points have to be asked.
+    """
+
+    profile: Profile
+    raters: tuple[Rater, ...]
+
+    @classmethod
+    def of(cls, profile: Profile) -> AmountPlugins:
+        """Those of ``profile``, which has no others that evaluate pods."""
+        points: dict[type[Plugin[Any]], tuple[Enabled[Any], ...]] = {
+            PreFilterPlugin: profile.pre_filter,
+            FilterPlugin: profile.filter,
+            PreScorePlugin: profile.pre_score,
+            ScorePlugin: profile.score,
+        }
+        weights: dict[Plugin[Any], int] = {enabled.plugin: enabled.weight for enabled in profile.score}
+        raters = {}
+        for enabled in (enabled for point in points.values() for enabled in point):
+            plugin = enabled.plugin
+            everywhere = all(
+                any(other.plugin is plugin for other in at)
+                for kind, at in points.items()
+                if isinstance(plugin, kind)
+            )
+            if not (everywhere and isinstance(plugin, AmountsPlugin)):
+                return cls(profile, ())
+            raters[plugin] = Rater(enabled.name, plugin, weights.get(plugin, 1))
+        return cls(profile, tuple(raters.values()))
+
+
+class AmountValues:
+    """What the plugins that look at amounts alone say of each distinct amount, asked once."""
+
+    def __init__(self, plugins: AmountPlugins, cluster: ClusterState, pod: Pod, movements: Movements) -> None:
+        self._plugins = plugins
         self._cluster = cluster
         self._pod = pod
         self._movements = movements
@@ -83,17 +141,17 @@ class AmountValues:
             larger[: len(values)] = values
             self._values = larger
 
-    def of(self, rows: Int32s, calls: PluginCalls) -> Int32s:
-        """int32[K]: the values of ``rows``; what changes meanwhile is to be looked at again.
+    def of(self, nodes: NodeView, calls: PluginCalls) -> Int32s:
+        """int32[K]: the values of ``nodes``; what changes meanwhile is to be looked at again.
 
         Whether they are asked about again isn't known at first: until then they aren't filed by number.
         """
-        movements = self._movements
+        movements, rows = self._movements, nodes.rows
         if len(self.values) or movements.count * _WORTH_SORTING_OUT < len(rows):
             self.learn(rows, calls)
             return self.values.take(movements.numbers.take(rows))
         version = movements.version
-        found = self._ask(rows, calls)
+        found = self._ask(nodes, calls)
         self._unfiled = rows, found, version
         return found
 
@@ -108,14 +166,14 @@ class AmountValues:
         row_of[self.values != UNKNOWN] = -1
         asked = row_of[row_of >= 0]
         if len(asked):
-            self._file(asked, self._ask(asked, calls), version)
+            self._file(asked, self._ask(NodeView(self._cluster.snapshot, asked), calls), version)
 
     def learn_numbers(
         self, numbers: Sequence[int], scratch: ClusterState, rows: Int32s, calls: PluginCalls
     ) -> None:
         """Ask about amounts by number; the first K have ``rows`` (int32[K]) in a scratch copy."""
         self.make_room()
-        self.values[numbers[: len(rows)]] = self._ask(rows, calls, scratch)
+        self.values[numbers[: len(rows)]] = self._ask(NodeView(scratch.snapshot, rows), calls, scratch)
 
     def _file(self, rows: Int32s, found: Int32s, version: int) -> None:
         """Enter what was ``found`` (int32[K]) of ``rows``, but for those that changed after ``version``."""
@@ -129,21 +187,32 @@ class AmountValues:
                 rows, found = rows[steady], found[steady]
             self._values[self._movements.numbers.take(rows)] = found
 
-    def _ask(self, rows: Int32s, calls: PluginCalls, cluster: ClusterState | None = None) -> Int32s:
-        """int32[K]: the values of the amounts of ``rows`` of the state, or of ``cluster``."""
-        values = np.empty(len(rows), np.int32)
-        for at in range(0, len(rows), _PIECE):
-            piece = rows[at : at + _PIECE]
-            values[at : at + len(piece)] = self._piece(piece, calls, cluster or self._cluster)
+    def _ask(self, nodes: NodeView, calls: PluginCalls, cluster: ClusterState | None = None) -> Int32s:
+        """int32[K]: the values of the amounts of ``nodes`` of the state, or of ``cluster``."""
+        values = np.empty(len(nodes), np.int32)
+        for at in range(0, len(nodes), _PIECE):
+            piece = nodes if len(nodes) <= _PIECE else nodes.subset(nodes.rows[at : at + _PIECE])
+            rated = self._plugins.raters
+            found = self._rated(piece, calls) if rated else self._evaluated(piece.rows, calls, cluster)
+            values[at : at + len(piece)] = found
         return values
 
-    def _piece(self, rows: Int32s, calls: PluginCalls, cluster: ClusterState) -> Int32s | Int64s:
-        evaluation = begin(self._profile, cluster, self._pod, rows)
+    def _rated(self, nodes: NodeView, calls: PluginCalls) -> Int64s:
+        parts = []
+        with calls.point("Score"):
+            for rater in self._plugins.raters:
+                scores = calls.call(rater.name, "Score", rater.plugin.rate_nodes, self._pod, nodes)
+                parts.append(scores if rater.weight == 1 else scores * rater.weight)
+        totals, *others = parts
+        for scores in others:
+            totals += scores
+        return np.maximum(totals, OUT, out=totals)
+
+    def _evaluated(self, rows: Int32s, calls: PluginCalls, cluster: ClusterState | None) -> Int32s | Int64s:
+        evaluation = begin(self._plugins.profile, cluster or self._cluster, self._pod, rows)
         if run_pre_filter(evaluation, calls) is None:
             return np.full(len(rows), OUT, np.int32)
         run_filters(evaluation, np.arange(len(rows), dtype=np.int32), calls)
-        if not evaluation.codes.any():
-            return weigh(evaluation, raw_scores(evaluation, rows, calls), len(rows), calls).totals
         fits = evaluation.codes == 0
         fitting = rows[fits]
         values = np.full(len(rows), OUT, np.int32)

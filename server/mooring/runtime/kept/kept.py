@@ -173,7 +173,7 @@ class Kept:
             self._amounts.forget()
         self.standing = standing = self._stand(calls)
         self._passing = Passing(self._cluster, self._pod, standing) if standing.passes else None
-        self._add_up(self._amounts.of(standing.open_rows, calls()))
+        self._add_up(self._amounts.of(standing.open, calls()))
         self.reasons = Reasons(len(standing.base))
         self.version, self._structure = version, structure
 
@@ -181,9 +181,9 @@ class Kept:
         """Find the totals, of which ``values`` (int32[K], of the open rows) are a part."""
         standing = self.standing
         fits: Bools = values >= 0
-        at = standing.open_at
+        at = standing.open.at
         if not fits.all():
-            at, values = standing.open_rows[fits], values[fits]
+            at, values = standing.open.rows[fits], values[fits]
         base = standing.base
         if standing.scaled and self._passing is None:
             base = base.copy()
@@ -230,6 +230,6 @@ class Kept:
                 self._feasible += (total != OUT) - (totals[row] != OUT)
                 put(row, total)
         if self._feasible != before and self.standing.scaled and self._passing is None:
-            numbers_now = self._movements.numbers.take(self.standing.open_rows)
+            numbers_now = self._movements.numbers.take(self.standing.open.rows)
             self._add_up(self._amounts.values.take(numbers_now))
         return unknown

@@ -9,7 +9,11 @@ import msgspec
 
 from mooring.framework import Plugin, Pod
 from mooring.framework.dependence import without_requests
-from mooring.runtime.kept.amounts import looks_at_amounts_alone, may_look_at_amounts_alone
+from mooring.runtime.kept.amounts import (
+    AmountPlugins,
+    looks_at_amounts_alone,
+    may_look_at_amounts_alone,
+)
 from mooring.runtime.kept.standing import narrowed
 from mooring.runtime.profile import Profile
 
@@ -25,13 +29,13 @@ class Signature(msgspec.Struct, frozen=True):
     Attributes:
         whole: Equal for pods that all plugins give the same answers,
         standing: and for those that the plugins of ``others`` do.
-        amounts: The profile with the plugins that look at amounts alone,
-        others: and with the other ones.
+        amounts: The profile's plugins that look at amounts alone.
+        others: The profile with the other ones.
     """
 
     whole: Hashable
     standing: Hashable
-    amounts: Profile
+    amounts: AmountPlugins
     others: Profile
 
 
@@ -69,7 +73,7 @@ class Signer:
     def __init__(self) -> None:
         self._plugins: dict[str, _Plugins] = {}
         self._shapes: dict[tuple[str, bytes], _Signs | None] = {}
-        self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[Profile, Profile]] = {}
+        self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[AmountPlugins, Profile]] = {}
 
     def sign(self, pod: Pod, profile: Profile) -> Signature | None:
         """The signature of ``pod``, which has no name; None when a plugin says that nothing is used again."""
@@ -84,7 +88,7 @@ class Signer:
         halves = self._halves.get((profile.name, by_amounts))
         if halves is None:
             halves = self._halves[profile.name, by_amounts] = (
-                narrowed(profile, by_amounts.__contains__),
+                AmountPlugins.of(narrowed(profile, by_amounts.__contains__)),
                 narrowed(profile, lambda plugin: plugin not in by_amounts),
             )
         return Signature(

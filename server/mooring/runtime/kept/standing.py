@@ -82,8 +82,7 @@ class Standing:
         version: The version of the state from which on it is true,
         parts: until one of these parts changes.
         rows: int32[N], all nodes.
-        open_rows: int32[M], the nodes that none of them refuses.
-        open_at: The same, as in ``NodeView.at``.
+        open: The nodes that none of them refuses.
         base: int32[capacity], the weighted sum of the scores that are the same whichever nodes are feasible;
             ``OUT`` for rows that aren't open.
         scaled: The other scores.
@@ -99,8 +98,7 @@ class Standing:
     version: int
     parts: Part
     rows: Int32s
-    open_rows: Int32s
-    open_at: Int32s | slice
+    open: NodeView
     base: Int32s
     scaled: tuple[Scaled, ...]
     passing: Profile
@@ -171,8 +169,7 @@ def stand(profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls
         version=version,
         parts=roles.parts,
         rows=rows,
-        open_rows=view.rows,
-        open_at=view.at,
+        open=view,
         base=base,
         scaled=scaled,
         passing=narrowed(profile, roles.passes),
