@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -25,7 +26,24 @@ def count(pods: PodClass | AffinityClass, row: int, amount: int, capacity: int) 
         del counts[row]
     if pods.column is not None and row < len(pods.column):
         pods.column[row] = number
-        return
+    else:
+        _make_column(pods, capacity)
+
+
+def count_each(pods: PodClass, rows: Sequence[int], capacity: int) -> None:
+    """As ``count`` of one more pod on each of ``rows``, of which one may be there several times."""
+    counts, column = pods.counts, pods.column
+    for row in rows:
+        counts[row] = counts.get(row, 0) + 1
+    if column is not None and max(rows) < len(column):
+        np.add.at(column, np.array(rows, np.int32), 1)
+    else:
+        _make_column(pods, capacity)
+
+
+def _make_column(pods: PodClass | AffinityClass, capacity: int) -> None:
+    """Give the class a column for all rows, or none while few rows have any."""
+    counts = pods.counts
     pods.column = None
     if len(counts) * _SPARSE > capacity:
         pods.column = np.zeros(capacity, np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -111,6 +112,16 @@ class NodeWriter:
     def take(self, row: int, usage: PodUsage) -> None:
         """Counts a pod on ``row``. Sums beyond int64 wrap around, as kube-scheduler's do."""
         self._count(row, usage, 1)
+
+    def take_all(self, rows: Sequence[int], usage: PodUsage) -> None:
+        """``take`` for each of ``rows``, of which one may be there several times; without host ports."""
+        table, counted = self.table, np.array(rows, np.int32)
+        table_rows = {name: self._resource_row(name) for name, _ in usage.requests}
+        np.add.at(table.requested[PODS_ROW], counted, 1)
+        np.add.at(table.non_zero_requested[0], counted, _wrapped(usage.non_zero_cpu))
+        np.add.at(table.non_zero_requested[1], counted, _wrapped(usage.non_zero_memory))
+        for name, amount in usage.requests:
+            np.add.at(table.requested[table_rows[name]], counted, _wrapped(amount))
 
     def give_back(self, row: int, usage: PodUsage) -> None:
         """Takes back ``take``."""

@@ -19,7 +19,7 @@ from mooring.cluster.pod_kinds import PodKinds
 from mooring.cluster.prepared import Batch, prepare
 from mooring.cluster.table_writer import TableWriter
 from mooring.framework.cluster_events import Listener
-from mooring.framework.errors import FailedPreconditionError
+from mooring.framework.errors import bound_elsewhere
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectKey, ObjectTable
 from mooring.framework.objects import Node, Object, Pod
@@ -82,14 +82,18 @@ class State:
             if placed_on == node_name:
                 return
             if placed_on:
-                raise FailedPreconditionError(
-                    f"pod {pod.key} is on node {placed_on} already; forget this decision",
-                    reason="POD_BOUND_ELSEWHERE",
-                    pod=pod.key,
-                    node=placed_on,
-                )
+                raise bound_elsewhere(pod.key, placed_on)
             self._delivered[uid] = record
             self._writer.put_record(PodRecord.of(pod, kind, row, node_name, assumed=True))
+            self._publish()
+
+    def assume_alike(
+        self, pod: Pod, kind: PodKind, names: Sequence[str], uids: Sequence[str], rows: Sequence[int]
+    ) -> None:
+        with self.lock:
+            self._delivered.update(zip(uids, map(self.snapshot.pods.records.get, uids), strict=True))
+            node_names = [self.snapshot.nodes.names[row] for row in rows]
+            self._writer.put_alike(kind, PodRecord.assumed_of(pod, kind, names, uids, rows, node_names))
             self._publish()
 
     def forget(self, uid: str) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
 
-from mooring.cluster.class_counts import copy_of_class, count, discount
+from mooring.cluster.class_counts import copy_of_class, count, count_each, discount
 from mooring.cluster.kinds import TabledObject
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
@@ -20,11 +20,15 @@ from mooring.framework.pod_table import (
     UNPLACED,
     AffinityClass,
     PodClass,
+    PodKind,
     PodRecord,
     PodTable,
 )
 from mooring.framework.state import RowChange
 from mooring.framework.view import Snapshot
+
+_WORTH_SUMMING_UP = 8
+"""From so many pods on, what they take is added up column by column."""
 
 
 class TableWriter:
@@ -123,6 +127,26 @@ class TableWriter:
         self.pods.records[uid] = record
         self._attach(record)
 
+    def put_alike(self, kind: PodKind, records: Sequence[PodRecord]) -> None:
+        """As ``put_record`` for each, of pods of one kind that are on no node until now."""
+        if len(records) < _WORTH_SUMMING_UP or not _is_plain(kind):
+            for record in records:
+                self.put_record(record)
+            return
+        known, by_row, changes = self.pods.records, self.pods.by_row, self.changes
+        for record in records:
+            uid, row = record.uid, record.row
+            if (old := known.get(uid)) is not None:
+                self._detach(old)
+            known[uid] = record
+            changes.append((row, record, 1))
+            by_row[row] = (*by_row.get(row, ()), uid)
+        rows = [record.row for record in records]
+        self.nodes.take_all(rows, kind.usage)
+        priorities, priority = self.pods.priorities, kind.template.spec.priority or 0
+        priorities[priority] = priorities.get(priority, 0) + len(rows)
+        count_each(self._class_of(kind), rows, self.nodes.table.capacity)
+
     def remove_pod(self, uid: str) -> None:
         """Removes the pod, if it is there."""
         record = self.pods.records.get(uid)
@@ -179,14 +203,17 @@ class TableWriter:
         priorities[priority] = priorities.get(priority, 0) + 1
         if kind.has_storage:
             self._volumes.attach(record)
+        count(self._class_of(kind), row, 1, self.nodes.table.capacity)
+        if kind.affinity_key is not None:
+            self._attach_affinity(kind.affinity_key, record)
+
+    def _class_of(self, kind: PodKind) -> PodClass:
         pod_class = self._classes.writable(kind.class_key)
         if pod_class is None:
             namespace, _, terminating = kind.class_key
-            pod_class = PodClass(kind.class_key, namespace, pod.metadata.labels, terminating)
+            pod_class = PodClass(kind.class_key, namespace, kind.template.metadata.labels, terminating)
             self._classes.put(kind.class_key, pod_class)
-        count(pod_class, row, 1, self.nodes.table.capacity)
-        if kind.affinity_key is not None:
-            self._attach_affinity(kind.affinity_key, record)
+        return pod_class
 
     def _detach(self, record: PodRecord) -> None:
         uid, row, kind = record.uid, record.row, record.kind
@@ -225,6 +252,12 @@ class TableWriter:
             affinity = AffinityClass(key, affinity_terms(record.kind.template))
             self._affinities.put(key, affinity)
         count(affinity, record.row, 1, self.nodes.table.capacity)
+
+
+def _is_plain(kind: PodKind) -> bool:
+    """Whether pods of the kind count in amounts, priorities and classes alone."""
+    special = kind.has_storage or kind.affinity_key is not None or kind.usage.host_ports
+    return not special and kind.template.spec.scheduling_group is None
 
 
 def _is_heartbeat(old: Node | None, new: Node) -> bool:

@@ -108,3 +108,13 @@ class UnimplementedError(MooringError):
 
     def __init__(self, message: str, **metadata: str) -> None:
         super().__init__(message, reason="NOT_IMPLEMENTED", **metadata)
+
+
+def bound_elsewhere(pod_key: str, node_name: str) -> FailedPreconditionError:
+    """The error for a pod that has, or is being given, another node."""
+    return FailedPreconditionError(
+        f"pod {pod_key} is on node {node_name} already; forget this decision",
+        reason="POD_BOUND_ELSEWHERE",
+        pod=pod_key,
+        node=node_name,
+    )

@@ -122,6 +122,24 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
             pod.status.start_time,
         )
 
+    @classmethod
+    def assumed_of(
+        cls,
+        pod: Pod,
+        kind: PodKind,
+        names: Iterable[str],
+        uids: Iterable[str],
+        rows: Iterable[int],
+        node_names: Iterable[str],
+    ) -> list[PodRecord]:
+        """The records of assumed pods that differ from ``pod``, one of ``kind``, in name and UID alone."""
+        meta, start_time = pod.metadata, pod.status.start_time
+        version, created = meta.resource_version, meta.creation_timestamp
+        return [
+            cls(kind, row, True, name, uid, node_name, version, created, start_time)
+            for name, uid, row, node_name in zip(names, uids, rows, node_names, strict=True)
+        ]
+
     @property
     def namespace(self) -> str:
         """Its namespace."""

@@ -52,6 +52,15 @@ class ClusterState(Protocol):
         """
         ...
 
+    def assume_alike(
+        self, pod: Pod, kind: PodKind, names: Sequence[str], uids: Sequence[str], rows: Sequence[int]
+    ) -> None:
+        """``assume`` of pods that differ from ``pod`` only in name and UID, in their order and in one step.
+
+        None of the UIDs is that of a pod that counts on a node, and every row has one.
+        """
+        ...
+
     def forget(self, uid: str) -> None:
         """Take back ``assume``; nothing happens when the pod isn't assumed."""
         ...

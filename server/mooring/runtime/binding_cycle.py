@@ -18,12 +18,13 @@ from mooring.framework.errors import (
     NotFoundError,
     PluginFailureError,
     UnavailableError,
+    bound_elsewhere,
 )
 from mooring.framework.handle import Unchallenged, require_leader
 from mooring.runtime.clock import SystemClock
 from mooring.runtime.commit import Committed
 from mooring.runtime.engine import Engine
-from mooring.runtime.fitting import bound_elsewhere, node_not_found, refuse_leaving
+from mooring.runtime.fitting import node_not_found, refuse_leaving
 from mooring.runtime.permit import Waiting
 from mooring.runtime.progress import Progress, Unhurried
 from mooring.runtime.reservations import Reservation, Reservations, Stage
@@ -229,7 +230,7 @@ class BindingCycle:
             raise pod_not_found(commit.pod)
         refuse_leaving(record.pod)
         if record.pod.spec.node_name != commit.node_name:
-            raise bound_elsewhere(record.pod, record.pod.spec.node_name)
+            raise bound_elsewhere(record.pod.key, record.pod.spec.node_name)
 
     def _heard(self, change: ObjectChange) -> None:
         """A pod with a reservation was deleted or bound: come back to it soon."""

@@ -22,6 +22,7 @@ from mooring.runtime.cycle import CycleOptions, evaluate
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.kept.answers import KeptAnswers, Totals
 from mooring.runtime.kept.decisions import KeptDecisions
+from mooring.runtime.kept.in_turn import DecisionsInTurn
 from mooring.runtime.kept.keeper import Keeper
 from mooring.runtime.kept.overlay import Overlays
 from mooring.runtime.kept.standing import ask_nobody
@@ -71,6 +72,7 @@ class Engine:
         self._observer = observer or NullObserver()
         self.start = 0
         keeper = Keeper(state)
+        self._keeper = keeper
         self._kept = KeptDecisions(state, keeper)
         self._answers = KeptAnswers(state, keeper)
         self._overlays = Overlays(state, keeper)
@@ -194,6 +196,34 @@ class Engine:
         """
         with self.state.lock if self.exclusive else nullcontext():
             return self._decide_and_assume(pod, profile, rows, seed, progress)
+
+    def decide_and_assume_in_turn(
+        self,
+        templates: Sequence[tuple[Pod, Profile]],
+        indices: Sequence[int],
+        names: Sequence[str],
+        uids: Sequence[str],
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Sequence[Choice]:
+        """``decide_and_assume`` among all nodes for the first of some pods, in their order and for less each.
+
+        A pod is its template with a name and a UID of its own. The first pod without a choice, as one that
+        no node takes, is left to ``decide_and_assume``.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits; nothing was assumed.
+        """
+        began = time.perf_counter()
+        with self.state.lock if self.exclusive else nullcontext():
+            turn = DecisionsInTurn(self.state, self._keeper, seed, self.start)
+            turn.run(templates, indices, names, uids, partial(self.calls, progress=progress))
+            self.start = turn.start
+        if turn.choices:
+            seconds = (time.perf_counter() - began) / len(turn.choices)
+            self._observer.algorithm_duration(seconds, len(turn.choices))
+        return turn.choices
 
     def _decide_and_assume(
         self, pod: Pod, profile: Profile, rows: Rows, seed: int, progress: Progress | None

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from mooring.framework import ClusterState, Int32s, Pod
-from mooring.framework.errors import FailedPreconditionError, MooringError, NotFoundError, UnavailableError
+from mooring.framework.errors import (
+    FailedPreconditionError,
+    MooringError,
+    NotFoundError,
+    UnavailableError,
+    bound_elsewhere,
+)
 from mooring.runtime.cycle import evaluate_filters
 from mooring.runtime.engine import MAX_ATTEMPTS, OPTIMISTIC_ATTEMPTS, Engine
 from mooring.runtime.evaluation import Evaluation
@@ -21,7 +27,7 @@ def refuse_unbindable(pod: Pod) -> None:
             gated (POD_GATED).
     """
     if pod.spec.node_name:
-        raise bound_elsewhere(pod, pod.spec.node_name)
+        raise bound_elsewhere(pod.key, pod.spec.node_name)
     refuse_leaving(pod)
 
 
@@ -64,16 +70,6 @@ def refuse_leaving(pod: Pod) -> None:
             reason="POD_GATED",
             pod=pod.key,
         )
-
-
-def bound_elsewhere(pod: Pod, node_name: str) -> FailedPreconditionError:
-    """The error for a pod that has, or is being given, another node."""
-    return FailedPreconditionError(
-        f"pod {pod.key} is on node {node_name} already; forget this decision",
-        reason="POD_BOUND_ELSEWHERE",
-        pod=pod.key,
-        node=node_name,
-    )
 
 
 def node_not_found(node_name: str) -> NotFoundError:

@@ -9,7 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mooring.framework import BindOutcome, CycleState, Pod, Status
-from mooring.framework.errors import InvalidArgumentError, PermissionDeniedError, UnavailableError
+from mooring.framework.errors import (
+    InvalidArgumentError,
+    PermissionDeniedError,
+    UnavailableError,
+    bound_elsewhere,
+)
 from mooring.runtime.binding_cycle import BindingCycle, Expect
 from mooring.runtime.choice import Choice
 from mooring.runtime.commit import Commit, Committed
@@ -17,7 +22,6 @@ from mooring.runtime.engine import Rows
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.fitting import (
     assume_if_fits,
-    bound_elsewhere,
     current_pod,
     no_longer_fits,
     placed_pod,
@@ -134,13 +138,7 @@ class Committer:
         return placement
 
     def reserve(
-        self,
-        pod: Pod,
-        node_name: str,
-        profile: Profile,
-        *,
-        owner: str = "",
-        progress: Progress | None = None,
+        self, pod: Pod, node_name: str, profile: Profile, *, owner: str = "", progress: Progress | None = None
     ) -> Status:
         """Assume ``pod`` on the node that somebody chose and run Reserve. Repeating it is safe.
 
@@ -156,7 +154,7 @@ class Committer:
             known = self.reservations.get(pod.metadata.uid)
             if known is not None:
                 if known.commit.node_name != node_name:
-                    raise bound_elsewhere(pod, known.commit.node_name)
+                    raise bound_elsewhere(pod.key, known.commit.node_name)
                 return Status()
             reservation, evaluation = self._assumed(pod, node_name, profile, progress)
             if reservation is None:
@@ -190,7 +188,7 @@ class Committer:
             if pod.key != f"{namespace}/{name}":
                 raise InvalidArgumentError.at("pod.uid", f"is not that of pod {namespace}/{name}")
             if reservation is None:
-                raise bound_elsewhere(pod, pod.spec.node_name)
+                raise bound_elsewhere(pod.key, pod.spec.node_name)
             if reservation.owner not in ("", owner):
                 raise PermissionDeniedError(f"pod {pod.key} was reserved by somebody else", pod=pod.key)
             if reservation.stage is Stage.UNKNOWN:
@@ -258,7 +256,7 @@ class Committer:
     ) -> Committed:
         commit = reservation.commit
         if commit.node_name != node_name:
-            raise bound_elsewhere(commit.pod, commit.node_name)
+            raise bound_elsewhere(commit.pod.key, commit.node_name)
         if reservation.stage is Stage.UNKNOWN:
             return self._cycle.send(reservation, progress)
         reservation.stage = Stage.BINDING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -22,6 +23,15 @@ def mix64(seed: int, text: str) -> int:
 def choose(seed: int, uid: str, count: int) -> int:
     """Which of ``count`` tied nodes, in node-index order, the pod with ``uid`` gets: 0..count-1."""
     return mix64(seed, uid) % count if count > 1 else 0
+
+
+def mixed_in_turn(seed: int, uids: Iterable[str]) -> Iterator[int]:
+    """``mix64`` of each, for a loop that asks about many."""
+    copy, number = _keyed(seed).copy, int.from_bytes
+    for uid in uids:
+        keyed = copy()
+        keyed.update(uid.encode())
+        yield number(keyed.digest(), "little")
 
 
 @lru_cache

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from mooring.framework import ClusterState, Pod
 from mooring.framework.errors import DeadlineExceededError, PluginFailureError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import Choice
 from mooring.runtime.kept.keeper import Keeper, Template
+from mooring.runtime.kept.kept import Kept
 from mooring.runtime.kept.standing import NotKeptError
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
@@ -19,6 +21,21 @@ MAX_ATTEMPTS = 16
 
 PATIENCE = 0.01
 """Seconds to wait for somebody who decides from the same evaluation, perhaps held up by a plugin."""
+
+
+@contextmanager
+def held(kept: Kept) -> Iterator[None]:
+    """Its lock, unless somebody keeps it too long, perhaps held up by a plugin.
+
+    Raises:
+        NotKeptError: Somebody does.
+    """
+    if not kept.lock.acquire(timeout=PATIENCE):
+        raise NotKeptError
+    try:
+        yield
+    finally:
+        kept.lock.release()
 
 
 class KeptDecisions:
@@ -48,7 +65,7 @@ class KeptDecisions:
         Raises:
             DeadlineExceededError: The caller no longer waits.
         """
-        if not self._may_decide(pod, profile):
+        if not may_decide(self._cluster, pod, profile):
             return None
         try:
             template = self._keeper.find(pod, profile)
@@ -62,10 +79,6 @@ class KeptDecisions:
             raise
         except (NotKeptError, NodesChangedError, PluginFailureError):
             return None
-
-    def _may_decide(self, pod: Pod, profile: Profile) -> bool:
-        """Whether nothing asks for more than the choice of a node by all of the profile's rules."""
-        return profile.has_scoring and only_rules_matter(self._cluster, pod)
 
     def _decided(
         self,
@@ -100,6 +113,11 @@ class KeptDecisions:
                 standing,
             )
         return None
+
+
+def may_decide(cluster: ClusterState, pod: Pod, profile: Profile) -> bool:
+    """Whether nothing asks for more than the choice of a node by all of the profile's rules."""
+    return profile.has_scoring and only_rules_matter(cluster, pod)
 
 
 def only_rules_matter(cluster: ClusterState, pod: Pod) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mooring.framework import Bools, ClusterState, Int32s, Int64s, Pod
+from mooring.framework.pod_table import PodKind
+from mooring.framework.resources import PodUsage
 from mooring.framework.state import RowChange
 from mooring.runtime.kept.amounts import UNKNOWN, AmountValues
 from mooring.runtime.kept.lead import Lead, best
@@ -18,7 +20,7 @@ from mooring.runtime.kept.reasons import Reasons
 from mooring.runtime.kept.standing import NotKeptError, PluginsNeededError, Standing
 from mooring.runtime.progress import PluginCalls
 from mooring.runtime.sampling import search
-from mooring.runtime.tie_break import choose
+from mooring.runtime.tie_break import choose, mixed_in_turn
 
 Calls = Callable[[], PluginCalls]
 """Gives the way to call plugins, when one has to be called after all."""
@@ -104,6 +106,48 @@ class Kept:
         row = ranking.leader(choose(seed, uid, ranking.ties))
         total = ranking.top if self._feasible > 1 else 0
         return Lead(row, total, ranking.ties, self._feasible, standing.evaluated)
+
+    def lead_in_turn(self, seed: int, uids: Sequence[str], kind: PodKind) -> tuple[list[Lead], int]:
+        """The nodes for the first of some pods of ``kind``, each of which counts for the next one.
+
+        The caller holds the state's lock, and nothing changed since ``follow``. What follows from the first
+        so many is taken in already: once the state has all of them, ``placed`` has to be told.
+
+        Returns:
+            The leads, none when no node is feasible, and what follows from how many is taken in.
+        """
+        asks_later = self._passing is not None or kind.affinity_key is not None
+        if not asks_later and self._ranking is not None and self.standing.order is None:
+            return self._lead_alike(seed, uids, kind.usage)
+        lead = self.lead(seed, uids[0])
+        return [lead] if lead is not None else [], 0
+
+    def _lead_alike(self, seed: int, uids: Sequence[str], usage: PodUsage) -> tuple[list[Lead], int]:
+        """As ``lead_in_turn``, up to the pod after which a plugin has to be asked."""
+        movements, ranking = self._movements, self._ranked()
+        numbers, after = movements.numbers.data, movements.followers(usage)
+        values, base = self._amounts.values.data, self._base.data
+        known, evaluated, scaled = len(values), self.standing.evaluated, bool(self.standing.scaled)
+        leads: list[Lead] = []
+        for mixed in mixed_in_turn(seed, uids):
+            ties, feasible = ranking.ties, self._feasible
+            if not ties:
+                break
+            row = ranking.leader(mixed % ties)
+            leads.append(Lead(row, ranking.top if feasible > 1 else 0, ties, feasible, evaluated))
+            number = after.get(numbers[row])
+            value = values[number] if number is not None and number < known else UNKNOWN
+            if number is None or value == UNKNOWN or (value == OUT and scaled):
+                return leads, len(leads) - 1
+            numbers[row] = number
+            if value == OUT:
+                self._feasible = feasible - 1
+            ranking.put(row, OUT if value == OUT else base[row] + value)
+        return leads, len(leads)
+
+    def placed(self, version: int) -> None:
+        """All is true for ``version``, with the pods of ``lead_in_turn`` in their places; -1 = nothing is."""
+        self.version = self._movements.version = version
 
     def _sampled(self, order: Int32s, seed: int, uid: str) -> Lead:
         """The best of those that are found first, scored as if there were no others."""

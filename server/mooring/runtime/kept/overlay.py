@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -14,7 +13,7 @@ from mooring.framework.pod_table import PodKind
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import ChoiceColumns
 from mooring.runtime.kept.amounts import UNKNOWN
-from mooring.runtime.kept.decisions import PATIENCE, only_rules_matter
+from mooring.runtime.kept.decisions import held, only_rules_matter
 from mooring.runtime.kept.keeper import Keeper
 from mooring.runtime.kept.kept import Kept
 from mooring.runtime.kept.movements import Movements
@@ -36,21 +35,6 @@ _CHECKED = 256
 
 class BeginAgainError(Exception):
     """The state is another one than the overlay was put on, or more is known of it by now."""
-
-
-@contextmanager
-def _held(kept: Kept) -> Iterator[None]:
-    """Its lock, unless somebody keeps it too long, perhaps held up by a plugin.
-
-    Raises:
-        NotKeptError: Somebody does.
-    """
-    if not kept.lock.acquire(timeout=PATIENCE):
-        raise NotKeptError
-    try:
-        yield
-    finally:
-        kept.lock.release()
 
 
 class Branch:
@@ -93,7 +77,7 @@ class Branch:
     def learn(self, overlay: Overlay) -> None:
         """Ask about the amounts that are unknown; raises as ``follow``."""
         calls = self._calls()
-        with _held(self._kept):
+        with held(self._kept):
             numbers = list(dict.fromkeys(self.unknown))
             self._amounts.learn_numbers(numbers, *overlay.shown(numbers), calls)
             self._values = self._amounts.values.data
@@ -291,6 +275,6 @@ class Overlays:
         if template is None or template.kind.affinity_key is not None:
             raise NotKeptError
         use = partial(calls, profile)
-        with _held(template.kept):
+        with held(template.kept):
             template.kept.follow(use)
             return Branch(template.kept, template.kind, use)

@@ -1,0 +1,179 @@
+"""Decisions about many pods in one call: choice for choice, and change for change, those of one call each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.cluster import table_writer
+from mooring.cluster.kinds import Put
+from mooring.framework.errors import MooringError
+from mooring.framework.state import RowChange
+from mooring.runtime import sampling
+from mooring.runtime.choice import Choice
+from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.kept import in_turn
+from mooring.testing import make_pod
+from tests.runtime.test_kept import EMPTY_DOCUMENT, EMPTY_NODES, TEMPLATES, History, Step, histories, summary
+
+SEED = 5
+PLAIN = ("small", "large", "asks for nothing", "of a service", "tolerant", "selecting", "preferring")
+
+
+class Batch:
+    """Pods by template, some of which a source has delivered before, and some of those with a node."""
+
+    def __init__(self, templates: Sequence[str], indices: Sequence[int], known: Sequence[int]) -> None:
+        self.templates = [
+            make_pod("template", metadata={"uid": "template"}, **TEMPLATES[name]) for name in templates
+        ]
+        self.names_of = templates
+        self.indices = indices
+        self.known = known
+        self.names = [f"b{number}" for number in range(len(indices))]
+
+    def deliver(self, history: History) -> None:
+        for number in self.known:
+            if number < len(self.indices):
+                placed = {"node": "n0"} if number % 2 else {}
+                pod = make_pod(
+                    f"b{number}",
+                    metadata={"uid": f"b{number}"},
+                    **placed,
+                    **TEMPLATES[self.names_of[self.indices[number]]],
+                )
+                history.state.apply("test", [Put(pod)])
+
+    def one_by_one(self, engine: Engine, first: int = 0) -> list[Choice | str]:
+        """A call each."""
+        return [self._one(engine, number) for number in range(first, len(self.indices))]
+
+    def in_turn(self, engine: Engine) -> tuple[list[Choice | str], int]:
+        """As few calls as possible, and how many of the choices came from calls about many."""
+        templates = [(pod, engine.profile()) for pod in self.templates]
+        found: list[Choice | str] = []
+        many = 0
+        while (at := len(found)) < len(self.indices):
+            rest = self.indices[at:], self.names[at:], self.names[at:]
+            choices = engine.decide_and_assume_in_turn(templates, *rest, seed=SEED)
+            many += len(choices)
+            found += choices or [self._one(engine, at)]
+        return found, many
+
+    def _one(self, engine: Engine, number: int) -> Choice | str:
+        pod = make_pod(
+            self.names[number],
+            metadata={"uid": self.names[number]},
+            **TEMPLATES[self.names_of[self.indices[number]]],
+        )
+        try:
+            return engine.decide_and_assume(pod, engine.profile(), all_rows, seed=SEED)
+        except MooringError as error:
+            return error.message
+
+
+def said(found: Sequence[Choice | str]) -> list[object]:
+    return [one if isinstance(one, str) else (summary(one), one.row, one.state_version) for one in found]
+
+
+def written(history: History, since: int) -> object:
+    """All that a decision writes, as what forks and readers find."""
+    state = history.state
+    changes: Sequence[RowChange] = state.changes_since(since) or ()
+    nodes, pods = state.snapshot.nodes, state.snapshot.pods
+    return (
+        state.version,
+        history.engine.start,
+        [(row, record, amount) for row, record, amount in changes],
+        nodes.requested.tolist(),
+        nodes.non_zero_requested.tolist(),
+        nodes.ports,
+        pods.records,
+        pods.by_row,
+        pods.priorities,
+        {
+            key: (one.counts, one.column is not None and one.column.tolist())
+            for key, one in pods.classes.items()
+        },
+        {
+            key: (one.counts, one.column is not None and one.column.tolist())
+            for key, one in pods.affinities.items()
+        },
+    )
+
+
+@st.composite
+def batches(draw: st.DrawFn, templates: Sequence[str] = tuple(sorted(TEMPLATES))) -> Batch:
+    names = draw(st.lists(st.sampled_from(templates), min_size=1, max_size=3))
+    runs = draw(
+        st.lists(st.tuples(st.integers(0, len(names) - 1), st.integers(1, 12)), min_size=1, max_size=4)
+    )
+    indices = [index for index, count in runs for _ in range(count)]
+    return Batch(names, indices, draw(st.lists(st.integers(0, 12), max_size=3, unique=True)))
+
+
+def both(
+    batch: Batch, before: Sequence[Step], after: Sequence[Step], document: dict[str, object] | None = None
+) -> int:
+    """The same history twice, with the batch in the middle; how many were decided in calls about many."""
+    histories = [History(document).run([*EMPTY_NODES, *before]) for _ in range(2)]
+    for history in histories:
+        batch.deliver(history)
+    since = histories[0].state.version
+    expected = batch.one_by_one(histories[0].engine)
+    found, many = batch.in_turn(histories[1].engine)
+    assert said(found) == said(expected)
+    assert written(histories[1], since) == written(histories[0], since)
+    # What is kept afterwards is right, too; each decision compares itself with one in full.
+    for history in histories:
+        for name in batch.names[::2]:
+            history.state.forget(name)
+        history.run(after)
+    assert written(histories[1], since) == written(histories[0], since)
+    return many
+
+
+@settings(max_examples=80)
+@given(batches(), histories(), histories())
+def test_many_are_decided_as_one_by_one(batch: Batch, before: list[Step], after: list[Step]) -> None:
+    both(batch, before[:20], after[:20])
+
+
+@settings(max_examples=30)
+@given(st.sampled_from((0, 10, 70)), batches(), histories())
+def test_searches_that_end_early_go_on_from_pod_to_pod(
+    percentage: int, batch: Batch, after: list[Step]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampling, "MIN_FEASIBLE_NODES", 1)
+        both(batch, [], after[:10], {**EMPTY_DOCUMENT, "percentageOfNodesToScore": percentage})
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.sampled_from(PLAIN), min_size=1, max_size=2),
+    st.integers(1, 20),
+    st.integers(1, 12),
+    st.integers(1, 12),
+    st.lists(st.sampled_from(range(0, 12, 2)), max_size=3, unique=True),
+)
+def test_plain_pods_take_one_call_until_no_node_takes_one(
+    names: list[str], count: int, most: int, summed: int, known: list[int]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(in_turn, "MOST_ALIKE", most)
+        patch.setattr(table_writer, "_WORTH_SUMMING_UP", summed)
+        indices = [index for index in range(len(names)) for _ in range(count)]
+        batch = Batch(names, indices, known)
+        # Afterwards little is left to ask plugins about, so that runs are long.
+        tried: list[Step] = [step for name in names for step in [("decide", name)] * count]
+        before = [*tried, *[("forget",)] * len(tried)]
+        many = both(batch, before, [("decide", name) for name in names])
+        history = History().run([*EMPTY_NODES, *before])
+        batch.deliver(history)
+        engine = history.engine
+        placed = [one for one in batch.one_by_one(engine) if isinstance(one, Choice) and one.node_name]
+        assert many == len(placed)
