@@ -1,13 +1,17 @@
-"""Decisions per second in process: each assumes its pod, the next one sees it; nothing is bound."""
+"""Decisions per second in process: each assumes its pod, the next one sees it; nothing is bound.
+
+Pods are decided by a call each, and, as ``InOneCall``, a thousand by one.
+"""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.state import State
@@ -35,6 +39,9 @@ DECISIONS_TIMES = 5
 COMPARED = 1000
 """One decision in so many is compared with an evaluation in full."""
 
+Decide = Callable[[Sequence[Pod]], tuple[Sequence[Choice], float]]
+"""Decides about pods, each assumed before the next one; gives the seconds, too."""
+
 Requests = Callable[[int], Mapping[str, Quantity]]
 """What the pod with this number asks for."""
 
@@ -48,19 +55,20 @@ class Variant:
         requests: What they ask for.
         targets: By number of nodes: decisions per second at least, and those that are aimed at.
         node: The nodes that they go to.
-        looks_at_all: Whether each of them is a first decision, which takes longer with more nodes.
+        templates: After so many pods they repeat; 0 = never.
     """
 
     name: str
     requests: Requests
     targets: Mapping[int, str]
     node: Callable[[int], Manifest] = node
-    looks_at_all: bool = False
+    templates: int = 0
 
     def decisions(self, size: Size, nodes: int) -> int:
         """How many are decided about in one repeat."""
         most = DECISIONS_TIMES * size.decisions
-        return max(most * size.nodes // nodes, WARM_UP) if self.looks_at_all else most
+        # A first decision takes longer with more nodes.
+        return most if self.templates else max(most * size.nodes // nodes, WARM_UP)
 
 
 VARIANTS = (
@@ -68,14 +76,19 @@ VARIANTS = (
         "OneTemplate",
         lambda _number: POD_ASKS,
         {5000: "50k / 200k", 100_000: "40k / 150k", 1_000_000: "20k / 100k"},
+        templates=1,
     ),
-    Variant(f"{TEMPLATES}Templates", lambda number: own_request(number % TEMPLATES), {5000: "15k / 40k"}),
+    Variant(
+        f"{TEMPLATES}Templates",
+        lambda number: own_request(number % TEMPLATES),
+        {5000: "15k / 40k"},
+        templates=TEMPLATES,
+    ),
     Variant(
         "EachItsOwn",
         own_request,
         {5000: "8k / 15k", 100_000: "800 / 1.3k", 1_000_000: "60 / 100"},
         node=uneven_node,
-        looks_at_all=True,
     ),
 )
 
@@ -84,13 +97,15 @@ def workloads(size: Size) -> list[Workload]:
     """The default profile over all nodes, with pods that are alike to different degrees."""
     return [
         Workload(
-            f"core/SchedulingBasic/{nodes}Nodes/{variant.name}",
-            partial(_prepare, variant, nodes, variant.decisions(size, nodes)),
+            f"core/SchedulingBasic/{nodes}Nodes/{variant.name}{way.name}",
+            partial(_prepare, variant, way, nodes, variant.decisions(size, nodes)),
             {METRIC: variant.targets.get(nodes, "")},
         )
         for nodes in (size.nodes, *size.more_nodes)
         for variant in VARIANTS
         if nodes == size.nodes or nodes in variant.targets
+        for way in WAYS
+        if variant.templates or way.alone
     ]
 
 
@@ -102,31 +117,64 @@ def new_engine(nodes: int, make: Callable[[int], Manifest] = node) -> Engine:
     return build_engine(default(registry.catalog()), registry, state, NoBinder())
 
 
-def _prepare(variant: Variant, nodes: int, decisions: int, _running: ExitStack) -> Repeat:
+def _prepare(variant: Variant, way: Way, nodes: int, decisions: int, _running: ExitStack) -> Repeat:
     engine = new_engine(nodes, variant.node)
     pods = (pending_pod(number, variant.requests(number)) for number in itertools.count())
-    _decide(engine, list(itertools.islice(pods, WARM_UP)))
-    return lambda: _repeat(engine, pods, decisions)
+    decide = way.decide(engine, variant.templates)
+    decide(list(itertools.islice(pods, WARM_UP * max(variant.templates, 1))))
+    return lambda: _repeat(engine, decide, pods, decisions)
 
 
-def _repeat(engine: Engine, pods: Iterator[Pod], decisions: int) -> Sample:
+def _repeat(engine: Engine, decide: Decide, pods: Iterator[Pod], decisions: int) -> Sample:
     seconds = 0.0
     for first in range(0, decisions, COMPARED):
         batch = list(itertools.islice(pods, min(COMPARED, decisions - first)))
         expected = engine.decide(batch[0], engine.profile(), all_rows, seed=SEED, options=CycleOptions())
-        began = time.perf_counter()
-        choices = _decide(engine, batch)
-        seconds += time.perf_counter() - began
+        choices, took = decide(batch)
+        seconds += took
         _check(batch, choices, expected)
     return {METRIC: decisions / seconds}
 
 
-def _decide(engine: Engine, pods: list[Pod]) -> list[Choice]:
+def _one_by_one(engine: Engine, _templates: int) -> Decide:
+    """A call for each pod."""
     profile = engine.profile()
-    return [engine.decide_and_assume(pod, profile, all_rows, seed=SEED) for pod in pods]
+
+    def decide(pods: Sequence[Pod]) -> tuple[Sequence[Choice], float]:
+        began = time.perf_counter()
+        choices = [engine.decide_and_assume(pod, profile, all_rows, seed=SEED) for pod in pods]
+        return choices, time.perf_counter() - began
+
+    return decide
 
 
-def _check(pods: list[Pod], choices: list[Choice], expected: Choice) -> None:
+def _in_turn(engine: Engine, templates: int) -> Decide:
+    """One call for all of them, given as a batch over gRPC has them: templates and columns."""
+    profile = engine.profile()
+
+    def decide(pods: Sequence[Pod]) -> tuple[Sequence[Choice], float]:
+        like = [(pod, profile) for pod in pods[:templates]]
+        indices = [at % templates for at in range(len(pods))]
+        names, uids = ([getattr(pod.metadata, own) for pod in pods] for own in ("name", "uid"))
+        began = time.perf_counter()
+        choices = engine.decide_and_assume_in_turn(like, indices, names, uids, seed=SEED)
+        return choices, time.perf_counter() - began
+
+    return decide
+
+
+class Way(NamedTuple):
+    """A way to ask for many decisions; ``alone``: also when no pod is like another."""
+
+    name: str
+    decide: Callable[[Engine, int], Decide]
+    alone: bool
+
+
+WAYS = (Way("", _one_by_one, alone=True), Way("InOneCall", _in_turn, alone=False))
+
+
+def _check(pods: Sequence[Pod], choices: Sequence[Choice], expected: Choice) -> None:
     """Every pod has a node, and the first one the node that an evaluation in full gives it."""
     for pod, choice in zip(pods, choices, strict=True):
         if choice.node_name is None:
