@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
 from mooring.framework.amounts_plugin import REFUSED
 from mooring.plugins import loops
-from mooring.plugins.loops import FEWEST_ROWS
+from mooring.plugins.loops import FEWEST_NODES
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.testing import make_pod
@@ -23,33 +23,41 @@ pytest.importorskip("numba", reason="the extra fast isn't installed")
 SIZES = st.sampled_from((10, 4000, 2**40, 2**55, 2**62))
 
 
-def nodes(seed: int, cpu: int, memory: int, *, lacking: bool) -> NodeView:
-    """Nodes of any sizes, more or less full, some of them overcommitted."""
+def nodes(seed: int, cpu: int, memory: int, *, lacking: bool, step: int = 1) -> NodeView:
+    """Each ``step``-th of nodes of any sizes, more or less full, some of them overcommitted."""
     numbers = np.random.default_rng(seed)
     sizes = np.array([[cpu], [memory], [cpu], [110]])
-    shape = (4, FEWEST_ROWS)
+    shape = (4, FEWEST_NODES)
     allocatable = numbers.integers(0 if lacking else 1, sizes, shape, endpoint=True)
     requested = numbers.integers(0, sizes, shape)
     return NodeView(
         Snapshot(
             NodeTable(
-                alive=np.ones(FEWEST_ROWS, np.bool_),
+                alive=np.ones(FEWEST_NODES, np.bool_),
                 allocatable=allocatable,
                 requested=requested,
                 non_zero_requested=requested[:2] + 1,
             ),
             PodTable(),
         ),
-        np.arange(FEWEST_ROWS, dtype=np.int32),
+        np.arange(0, FEWEST_NODES, step, dtype=np.int32),
     )
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 2**32), SIZES, SIZES, st.integers(0, 5000), st.integers(0, 2**50), st.booleans())
+@given(
+    st.integers(0, 2**32),
+    SIZES,
+    SIZES,
+    st.integers(0, 5000),
+    st.integers(0, 2**50),
+    st.booleans(),
+    st.sampled_from((1, 7, FEWEST_NODES)),
+)
 def test_answers_are_those_of_numpy(
-    seed: int, cpu: int, memory: int, asked_cpu: int, asked_memory: int, lacking: bool
+    seed: int, cpu: int, memory: int, asked_cpu: int, asked_memory: int, lacking: bool, step: int
 ) -> None:
-    view = nodes(seed, cpu, memory, lacking=lacking)
+    view = nodes(seed, cpu, memory, lacking=lacking, step=step)
     pod = make_pod(requests={"cpu": f"{asked_cpu}m", "memory": asked_memory})
     plugins: tuple[Any, ...] = (make(NodeResourcesFit), make(NodeResourcesBalancedAllocation))
 
@@ -65,7 +73,7 @@ def test_answers_are_those_of_numpy(
 
     with pytest.MonkeyPatch.context() as patch:
         looped = answers()
-        patch.setattr(loops, "FEWEST_ROWS", len(view) + 1)
+        patch.setattr(loops, "FEWEST_NODES", FEWEST_NODES + 1)
         np.testing.assert_array_equal(looped, answers())
 
 
@@ -74,4 +82,4 @@ def test_a_numba_that_is_of_no_use_is_not_needed(monkeypatch: pytest.MonkeyPatch
         raise ImportError(f"{name} needs an older numpy")
 
     monkeypatch.setattr(loops, "import_module", fails)
-    assert loops.Loop(abs).over(FEWEST_ROWS) is None
+    assert loops.Loop(abs).over(nodes(0, 1, 1, lacking=False)) is None

@@ -14,8 +14,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
 
-FEWEST_ROWS = 1000
-"""With fewer, what a loop saves isn't worth the second that compiling takes."""
+from mooring.framework import NodeView
+
+FEWEST_NODES = 1000
+"""In a smaller cluster, what a loop saves isn't worth the second that compiling takes."""
 
 T = TypeVar("T")
 
@@ -28,9 +30,9 @@ class Loop(Generic[T]):
     def __init__(self, function: Callable[..., T]) -> None:
         self._function = function
 
-    def over(self, rows: int) -> Callable[..., T] | None:
-        """The compiled function; None without numba, and for so few ``rows`` that numpy does as well."""
-        return self._compiled if rows >= FEWEST_ROWS else None
+    def over(self, nodes: NodeView) -> Callable[..., T] | None:
+        """The compiled function; None without numba, without ``nodes``, and in a small cluster."""
+        return self._compiled if len(nodes) and nodes.table.capacity >= FEWEST_NODES else None
 
     @cached_property
     def _compiled(self) -> Callable[..., T] | None:

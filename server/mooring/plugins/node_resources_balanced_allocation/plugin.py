@@ -89,7 +89,7 @@ class NodeResourcesBalancedAllocation(
         if not any(amount for _, amount in requests):
             return np.zeros(len(nodes), np.int64)
         nodes = self._devices.among(requests, nodes)
-        put = put_improvements.over(len(nodes)) if self._improves else None
+        put = put_improvements.over(nodes) if self._improves else None
         if put is not None:
             columns = [use[1:] for use in listed_columns(requests, nodes, non_zero=False, live=True)]
             scores: Int64s = np.empty(len(nodes), np.int64)

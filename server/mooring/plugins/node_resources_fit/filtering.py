@@ -69,7 +69,7 @@ def refuse(requests: Requests, nodes: NodeView, scores: Int64s) -> None:
 def _all_have(request: int, name: str, nodes: NodeView) -> bool:
     """Whether every node has so much left of a resource, as is so most often."""
     offered, used = nodes.allocatable(name, live=True), nodes.requested(name, live=True)
-    least = least_free.over(len(nodes))
+    least = least_free.over(nodes)
     if least is not None:
         return least(offered, used) >= request
     return int((offered - used).min(initial=request)) >= request

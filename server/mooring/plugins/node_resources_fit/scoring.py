@@ -62,7 +62,7 @@ def _value_at(points: Sequence[tuple[int, int]], percent: int) -> int:
 
 
 def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView) -> Int64s:
-    add_shares, divide = add_free_shares.over(len(nodes)), whole_quotients.over(len(nodes))
+    add_shares, divide = add_free_shares.over(nodes), whole_quotients.over(nodes)
     if add_shares is not None and divide is not None:
         total: npt.NDArray[np.float64] = np.zeros(len(nodes))
         divisor = 0

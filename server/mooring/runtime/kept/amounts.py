@@ -148,15 +148,21 @@ class AmountValues:
         """
         movements, rows = self._movements, nodes.rows
         if len(self.values) or movements.count * _WORTH_SORTING_OUT < len(rows):
-            self.learn(rows, calls)
+            self._learn_all(rows, calls)
             return self.values.take(movements.numbers.take(rows))
         version = movements.version
         found = self._ask(nodes, calls)
         self._unfiled = rows, found, version
         return found
 
-    def learn(self, rows: Int32s, calls: PluginCalls) -> None:
-        """Ask about the unknown amounts of ``rows`` (int32[K]); those that change meanwhile stay unknown."""
+    def learn(self, rows: Sequence[int], calls: PluginCalls) -> None:
+        """Ask about the amounts of a few ``rows``; those that change meanwhile stay unknown."""
+        version, numbers = self._movements.version, self._movements.numbers.data
+        asked = {numbers[row]: row for row in rows}
+        self._learn(np.array(list(asked.values()), np.int32), calls, version)
+
+    def _learn_all(self, rows: Int32s, calls: PluginCalls) -> None:
+        """The same for the unknown amounts of ``rows`` (int32[K])."""
         version, numbers = self._movements.version, self._movements.numbers.take(rows)
         self.make_room()
         if numbers.max(initial=0) >= len(self.values):
@@ -164,9 +170,11 @@ class AmountValues:
         row_of = np.full(len(self.values), -1, np.int32)
         row_of[numbers] = rows
         row_of[self.values != UNKNOWN] = -1
-        asked = row_of[row_of >= 0]
-        if len(asked):
-            self._file(asked, self._ask(NodeView(self._cluster.snapshot, asked), calls), version)
+        self._learn(row_of[row_of >= 0], calls, version)
+
+    def _learn(self, rows: Int32s, calls: PluginCalls, version: int) -> None:
+        if len(rows):
+            self._file(rows, self._ask(NodeView(self._cluster.snapshot, rows), calls), version)
 
     def learn_numbers(
         self, numbers: Sequence[int], scratch: ClusterState, rows: Int32s, calls: PluginCalls

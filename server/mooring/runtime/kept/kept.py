@@ -248,7 +248,7 @@ class Kept:
         self._amounts.make_room()
         unknown = self._put([row for row, _, _ in changes if row >= 0])
         if unknown:
-            self._amounts.learn(np.array(unknown, np.int32), calls())
+            self._amounts.learn(unknown, calls())
             # What is unknown even now changed meanwhile, and comes again.
             self._put(unknown)
         self.version += len(changes)
