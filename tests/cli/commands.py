@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import ssl
 import subprocess
 import sys
 import urllib.error
@@ -132,9 +133,10 @@ def serving(folder: Path, *flags: object, twins: Mapping[str, str] | None = None
         yield started
 
 
-def fetch(url: str, body: bytes | None = None) -> tuple[int, bytes]:
+def fetch(url: str, body: bytes | None = None, *, context: ssl.SSLContext | None = None) -> tuple[int, bytes]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=30) as response:
+        request = urllib.request.Request(url, body)
+        with urllib.request.urlopen(request, timeout=30, context=context) as response:
             return response.status, response.read()
     except urllib.error.HTTPError as error:
         with error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import socket
 import ssl
+import subprocess
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import call, write_config
+from tests.cli.commands import BIN, call, environment, fetch, write_config
 from tests.cli.schedulers import MINE, QUICK, ended, lease, node_of, pending, scheduler, take_lease, wait_for
-from tests.fake_api_server import FakeApiServer
+from tests.fake_api_server import Answer, FakeApiServer, Hang
 
 
 @pytest.fixture
@@ -60,6 +60,40 @@ def test_two_leaders(fake: FakeApiServer, tmp_path: Path) -> None:
     assert [entry for entry in fake.history.bindings() if entry.call.at > stopped_at] == []
     assert "leaderelection lost" in started.log.read_text()
     assert lease(fake)["holderIdentity"] == "another"
+
+
+def test_nothing_is_bound_on_a_state_that_is_too_old(fake: FakeApiServer, tmp_path: Path) -> None:
+    """Nodes are not followed any more, while pods are: none is bound until the state is young again."""
+    port = free_port()
+    with scheduler(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false", "--max-staleness=1s"):
+        fake.add(pending("before"))
+        wait_for(lambda: node_of(fake, "before"), "the first binding")
+        fake.faults.on("WATCH", "/nodes$", Answer(500))
+        fake.cut()
+        wait_for(lambda: probe(port, "readyz")[0] == 503, "the state to be too old")
+        assert "nothing heard of the cluster" in probe(port, "readyz")[1]
+        fake.add(pending("meanwhile"))
+        time.sleep(1.0)
+        assert node_of(fake, "meanwhile") == ""
+        assert len(fake.history.bindings()) == 1
+        fake.faults.clear()
+        wait_for(lambda: node_of(fake, "meanwhile"), "the second binding")
+        assert probe(port, "readyz") == (200, "ok\n")
+
+
+def test_sigterm_ends_it_before_it_knows_the_cluster(fake: FakeApiServer, tmp_path: Path) -> None:
+    fake.faults.on("GET", "/pods$", Hang())
+    kubeconfig = fake.kubeconfig(tmp_path / "kubeconfig")
+    command = [BIN / "mooring", "scheduler", "--source", f"kubernetes:{kubeconfig}", "--secure-port=0"]
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, env=environment())
+    try:
+        wait_for(lambda: fake.faults.met, "the list that hangs")
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, said) == (0, b"")
+    assert fake.all("Lease") == [], "it took the lease that it had no use for"
 
 
 def test_second_scheduler_race(fake: FakeApiServer, tmp_path: Path) -> None:
@@ -139,20 +173,28 @@ def test_master_names_the_server(fake: FakeApiServer, tmp_path: Path) -> None:
         wait_for(lambda: node_of(fake, "p"), "the binding")
 
 
-def test_probes_and_metrics(fake: FakeApiServer, tmp_path: Path) -> None:
-    """Over HTTPS, as kube-scheduler; a kubelet doesn't check the certificate."""
+def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def probe(port: int, path: str) -> tuple[int, str]:
+    """Status and body; a kubelet doesn't check the certificate either."""
     unchecked = ssl.create_default_context()
     unchecked.check_hostname = False
     unchecked.verify_mode = ssl.CERT_NONE
+    status, body = fetch(f"https://127.0.0.1:{port}/{path}", context=unchecked)
+    return status, body.decode()
+
+
+def test_probes_and_metrics(fake: FakeApiServer, tmp_path: Path) -> None:
+    """Over HTTPS, as kube-scheduler."""
+    port = free_port()
     with scheduler(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false") as started:
         assert started.address("telemetry") == f"127.0.0.1:{port}"
-        answers = {}
-        for path in ("healthz", "livez", "readyz", "metrics"):
-            with urllib.request.urlopen(f"https://127.0.0.1:{port}/{path}", context=unchecked) as response:
-                answers[path] = response.read().decode()
+        answers = {path: probe(port, path)[1] for path in ("healthz", "livez", "readyz", "metrics")}
     metrics = answers.pop("metrics")
     assert answers == dict.fromkeys(("healthz", "livez", "readyz"), "ok\n")
     for queue in ("active", "backoff", "unschedulable", "gated"):

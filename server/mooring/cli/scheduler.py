@@ -94,7 +94,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         parts.source.start()
         running.callback(parts.source.stop)
         log_configuration(parts.configuration, configured=bool(args.config))
-        _wait(lambda: parts.source.synced, stop)
+        if not _came_true(lambda: parts.source.synced, stop):
+            return EXIT_OK
         if parts.election is not None:
             parts.election.start()
             running.callback(parts.election.stop)
@@ -174,8 +175,6 @@ def _assemble(
         binders=configuration.document.parallelism or 1,
     )
     observer.measure_queue(scheduler.queue)
-    measure_state(metrics, state)
-    measure_reservations(metrics, cycle.reservations)
     return _Parts(configuration, source, args.max_staleness, cycle, scheduler, election, failed)
 
 
@@ -239,6 +238,8 @@ def _telemetry(args: argparse.Namespace, parts: _Parts, metrics: Metrics) -> Tel
     if args.secure_port == 0:
         return None
     host = f"[{args.bind_address}]" if ":" in args.bind_address else args.bind_address
+    measure_state(metrics, parts.cycle.engine.state)
+    measure_reservations(metrics, parts.cycle.reservations)
     probes = Probes(alive=lambda: True, ready=parts.not_ready)
     return TelemetryListener(f"{host}:{args.secure_port}", probes, metrics.registry, _tls(args))
 
@@ -263,9 +264,13 @@ def _ready_line(telemetry: TelemetryListener | None) -> str:
     return f"mooring ready: telemetry={telemetry.address if telemetry else 'none'}"
 
 
-def _wait(condition: Callable[[], bool], stop: threading.Event) -> None:
-    while not condition() and not stop.wait(LOOK_SECONDS):
-        pass
+def _came_true(condition: Callable[[], bool], stop: threading.Event) -> bool:
+    """Whether the condition held before it was time to stop."""
+    while not stop.is_set():
+        if condition():
+            return True
+        stop.wait(LOOK_SECONDS)
+    return False
 
 
 def _schedule(scheduler: Scheduler, stop: threading.Event, failed: threading.Event) -> None:
