@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import signal
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 
 from mooring.service.server import SERVER_OPTIONS, Options
+from mooring.service.threads import Threads
 from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest, GetClusterInfoResponse
 
 
@@ -21,7 +21,8 @@ def main() -> int:
     handler = grpc.unary_unary_rpc_method_handler(
         lambda _, __: nothing, GetClusterInfoRequest.FromString, GetClusterInfoResponse.SerializeToString
     )
-    server = grpc.server(ThreadPoolExecutor(Options.transport_threads), options=SERVER_OPTIONS)
+    threads = Threads(Options.transport_threads, "grpc")
+    server = grpc.server(threads, options=SERVER_OPTIONS)  # type: ignore[arg-type]  # any executor will do
     services = grpc.method_handlers_generic_handler("mooring.v1.ClusterService", {"GetClusterInfo": handler})
     server.add_generic_rpc_handlers((services,))
     port = server.add_insecure_port("127.0.0.1:0")

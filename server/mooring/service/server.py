@@ -3,7 +3,6 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import grpc
@@ -18,6 +17,7 @@ from mooring.service.metrics import MethodMetrics, Metrics
 from mooring.service.probes import Probes
 from mooring.service.slots import Slots
 from mooring.service.telemetry import TelemetryListener
+from mooring.service.threads import Threads
 from mooring.service.tls import TlsFiles, server_credentials
 
 # gRPC accepts unknown option names in silence, so they are kept here and their effect is tested. Never add
@@ -64,7 +64,7 @@ class Options:
         allow_clients: Names in client certificates that may bind, reserve and push; needed where others can
             connect, and everywhere once a name is given.
         reflection: Offers server reflection.
-        transport_threads: Threads that wait for calls; made on demand.
+        transport_threads: Threads that calls may have, most of them waiting; made on demand.
         max_concurrent_calls: Calls that are worked on at once; more are refused.
         body_timeout: How long a request may take to arrive.
         drain_delay: From the end of readiness to the end of listening, for balancers to notice.
@@ -101,6 +101,7 @@ class Server:
     _options: Options
     _probes: Probes
     _grpc: grpc.Server
+    _threads: Threads
     _health: HealthListener
     _telemetry: TelemetryListener
     _bodies: BodyTimeout
@@ -145,6 +146,7 @@ class Server:
         self._ended.set()
         self._probes.drain()
         self._grpc.stop(grace).wait()
+        self._threads.shutdown()
         self._bodies.stop()
         self._slots.stop()
         self._health.stop()
@@ -177,8 +179,9 @@ def build(
     bodies = BodyTimeout(metrics, options.body_timeout)
     admission = Admission(metrics, options.max_concurrent_calls)
     access = Access(bool(options.allow_clients) or not is_local(options.listen), options.allow_clients)
+    threads = Threads(options.transport_threads, "grpc")
     server = grpc.server(
-        ThreadPoolExecutor(options.transport_threads, "grpc"),
+        threads,  # type: ignore[arg-type]  # any executor will do
         interceptors=[Pipeline(metrics, bodies, admission, access)],
         options=SERVER_OPTIONS,
     )
@@ -193,7 +196,17 @@ def build(
     health = HealthListener(options.health_listen, probes, names)
     telemetry = TelemetryListener(options.metrics_listen, probes, metrics.registry)
     return Server(
-        address, health.address, telemetry.address, options, probes, server, health, telemetry, bodies, slots
+        address,
+        health.address,
+        telemetry.address,
+        options,
+        probes,
+        server,
+        threads,
+        health,
+        telemetry,
+        bodies,
+        slots,
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from prometheus_client import Gauge
 
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
+from mooring.service.threads import waiting
 
 Result = TypeVar("Result")
 
@@ -141,7 +142,9 @@ class Slots:
             on_cancel(job.progress.cancel)
         job.finished.acquire()
         self._jobs.put(job)
-        if not job.finished.acquire(timeout=max(0.0, deadline - time.monotonic())) and self._give_up(job):
+        with waiting():
+            in_time = job.finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
+        if not in_time and self._give_up(job):
             raise job.progress.exceeded()
         if job.error is not None:
             raise job.error
