@@ -44,7 +44,7 @@ from mooring.framework.node_table import NodeTable
 from mooring.framework.normalize import MAX_NODE_SCORE, MIN_NODE_SCORE, Normalizer
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint, Toleration
-from mooring.framework.pod_table import PodTable
+from mooring.framework.pod_table import PodChange, PodTable
 from mooring.framework.points import POINTS, points_of
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.framework.releases import Gates, KubeVersion
@@ -99,6 +99,7 @@ __all__ = [
     "Plugin",
     "PluginFactory",
     "Pod",
+    "PodChange",
     "PodTable",
     "PodsToActivate",
     "PostBindPlugin",

@@ -24,6 +24,7 @@ from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.normalize import Normalizer
 from mooring.framework.objects import Object, Pod
+from mooring.framework.pod_table import PodChange
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.framework.status import SUCCESS, Status
 from mooring.framework.verdicts import Verdicts
@@ -80,6 +81,15 @@ class Plugin(ABC, Generic[ArgsT]):
         ``idle`` asks about PreFilter or PreScore skipping ``pod``: what could end that?
         """
         return Part.ALL
+
+    def follow(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
+        """Keep true what ``pre_filter`` and ``pre_score`` noted in ``state`` while pods come and go.
+
+        The engine keeps notes of pods that are decided time and again, and calls both with them: what is
+        noted need not be found out again. Nothing but ``changes`` happened of what the plugin depends on.
+        By default it returns False: everything is to be noted anew, in an empty state.
+        """
+        return False
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         """The events after which a pod that this plugin refused may be tried again; by default, all."""

@@ -183,6 +183,10 @@ def template_of(pod: Pod) -> Pod:
     )
 
 
+PodChange = tuple[int, PodRecord, int]
+"""A pod came to a node (1) or left it (-1): the node's row, the pod, and which of the two."""
+
+
 @dataclass(slots=True)
 class PodTable:
     """All pods that are not finished, by UID. Read-only for plugins.

@@ -6,46 +6,59 @@ node, so nothing here walks over pods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from mooring.framework import Int32s, Int64s, NodeTable
-from mooring.framework.columns import ABSENT
-from mooring.framework.pod_table import AffinityClass, PodClass
+from mooring.framework import Bools, Int32s, Int64s, NodeTable, NodeView, PodChange
+from mooring.framework.columns import ABSENT, Scalar
+from mooring.framework.pod_table import AffinityClass, PodClass, PodKind
+from mooring.framework.remembering import ByIdentity
+
+_MOST_KINDS = 256
+"""Of so many kinds of pods it is remembered what they add."""
 
 
+@dataclass(frozen=True, slots=True)
 class Topology:
     """The domains of one topology key, as they were when this was made.
 
     Attributes:
         ids: int32[capacity], the domain of each row; ``ABSENT`` where the node lacks the key.
         size: One more than the highest id that can be there.
+        nameless: The domain whose name is empty; ``ABSENT`` when no node ever was in it.
     """
 
-    __slots__ = ("_column", "_key", "ids", "size")
+    ids: Int32s
+    size: int
+    nameless: int = ABSENT
 
-    def __init__(self, table: NodeTable, key: str) -> None:
-        capacity = table.capacity
-        self._key = key
-        self._column = table.label(key)
-        self.ids: Int32s = self._column.ids[:capacity].copy()
-        self.size = len(self._column.values)
+    @classmethod
+    def of_key(cls, table: NodeTable, key: str) -> Topology:
+        """The domains of ``key``."""
+        column = table.label(key)
+        nameless, ids = column.id_of(""), column.ids[: table.capacity].copy()
+        return cls(ids, len(column.values), nameless)
 
-    def domain(self, labels: Mapping[str, str]) -> int:
-        """The domain of a node with ``labels``; ``ABSENT`` when it lacks the key."""
-        return self.domain_of(labels[self._key]) if self._key in labels else ABSENT
-
-    def domain_of(self, value: str) -> int:
-        """The domain of that name; ``ABSENT`` when no node ever was in it."""
-        number = self._column.id_of(value)
-        return number if number < self.size else ABSENT
+    @classmethod
+    def of_rows(cls, capacity: int) -> Topology:
+        """Each row is a domain of its own."""
+        return cls(np.arange(1, capacity + 1, dtype=np.int32), capacity + 1)
 
     def sums(self, amounts: Int64s) -> Int64s:
-        """int64[size]: the sum of ``amounts`` (int64[capacity]) in each domain, 0 at ``ABSENT``."""
-        sums = sum_by(self.ids, amounts, self.size)
+        """int64[size]: the sum of ``amounts`` (int64[capacity]) in each domain, 0 at ``ABSENT``.
+
+        It is exact, as sums stay far below 2**53.
+        """
+        sums = np.bincount(self.ids, weights=amounts, minlength=self.size).astype(np.int64)
         sums[ABSENT] = 0
         return sums
+
+    def spread(self, values: npt.NDArray[Scalar], nodes: NodeView) -> npt.NDArray[Scalar]:
+        """[K]: the value of each node's domain; ``values`` ([size]) has one for each domain."""
+        return values.take(nodes.take(self.ids, live=True))
 
 
 class Topologies:
@@ -65,8 +78,41 @@ class Topologies:
     def __getitem__(self, key: str) -> Topology:
         """The topology of ``key``."""
         if key not in self._known:
-            self._known[key] = Topology(self._table, key)
+            self._known[key] = Topology.of_key(self._table, key)
         return self._known[key]
+
+
+@dataclass(frozen=True, slots=True)
+class DomainCount:
+    """How many pods of some sort there are in each domain of a topology.
+
+    Attributes:
+        topology: The domains.
+        counts: int64[size]; 0 at ``ABSENT``.
+        counting: bool[capacity], the rows that count; None = all.
+    """
+
+    topology: Topology
+    counts: Int64s
+    counting: Bools | None = None
+
+    def clone(self) -> DomainCount:
+        """An independent copy."""
+        return DomainCount(self.topology, self.counts.copy(), self.counting)
+
+    def move(self, row: int, amount: int) -> None:
+        """``amount`` pods came to the row."""
+        domain = self.topology.ids.item(row)
+        if domain != ABSENT and (self.counting is None or self.counting.item(row)):
+            self.counts[domain] += amount
+
+    def at(self, nodes: NodeView) -> Int64s:
+        """int64[K]: what the domain of each node has; 0 for a node without one."""
+        return self.topology.spread(self.counts, nodes)
+
+    def any_at(self, nodes: NodeView) -> Bools:
+        """bool[K]: whether the domain of each node has any."""
+        return self.topology.spread(self.counts > 0, nodes)
 
 
 class DomainCounts:
@@ -76,28 +122,33 @@ class DomainCounts:
 
     def __init__(self, topologies: Topologies) -> None:
         self._topologies = topologies
-        self._by_key: dict[str, Int64s] = {}
+        self._by_key: dict[str, DomainCount] = {}
 
     def __bool__(self) -> bool:
         """Whether any domain has anything."""
-        return any(counts.any() for counts in self._by_key.values())
+        return any(count.counts.any() for count in self._by_key.values())
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """The topology keys of the domains to which something was added."""
-        return tuple(self._by_key)
+    def unused(self) -> bool:
+        """Whether nothing was ever added to any domain."""
+        return not self._by_key
+
+    def __iter__(self) -> Iterator[DomainCount]:
+        """The counts of each key to whose domains something was added."""
+        return iter(self._by_key.values())
 
     def clone(self) -> DomainCounts:
         """An independent copy."""
         twin = DomainCounts(self._topologies)
-        twin._by_key = {key: counts.copy() for key, counts in self._by_key.items()}
+        twin._by_key = {key: count.clone() for key, count in self._by_key.items()}
         return twin
 
     def add(self, key: str, pods: Int64s, weight: int = 1) -> None:
         """Count ``weight`` for each of ``pods`` (int64[capacity], by row); pods in no domain add nothing."""
         sums = self._topologies[key].sums(pods)
         if sums.any():
-            self._counts(key)[:] += weight * sums
+            counts = self[key].counts
+            counts += weight * sums
 
     def add_class(self, key: str, pods: AffinityClass, weight: int = 1) -> None:
         """The same for the pods of one class."""
@@ -108,30 +159,42 @@ class DomainCounts:
         domains = self._topologies[key].ids[rows]
         inside = domains != ABSENT
         if inside.any():
-            np.add.at(self._counts(key), domains[inside], weight * amounts[inside])
+            np.add.at(self[key].counts, domains[inside], weight * amounts[inside])
 
-    def add_on(self, key: str, labels: Mapping[str, str], amount: int) -> None:
-        """Count ``amount`` on a node with ``labels``, if it is in a domain of ``key``."""
-        domain = self._topologies[key].domain(labels)
-        if domain != ABSENT:
-            self._counts(key)[domain] += amount
+    def move(self, key: str, row: int, amount: int) -> None:
+        """Count ``amount`` on the row, if it is in a domain of ``key``."""
+        if self._topologies[key].ids.item(row) != ABSENT:
+            self[key].move(row, amount)
 
-    def at(self, key: str, rows: Int32s) -> Int64s:
-        """int64[K]: what the domain of each row has; 0 for a row without one."""
-        counts = self._by_key.get(key)
-        if counts is None:
-            return np.zeros(len(rows), np.int64)
-        return counts[self._topologies[key].ids[rows]]
-
-    def _counts(self, key: str) -> Int64s:
+    def __getitem__(self, key: str) -> DomainCount:
+        """What the domains of ``key`` have; from now on it is one of those that are iterated over."""
         if key not in self._by_key:
-            self._by_key[key] = np.zeros(self._topologies[key].size, np.int64)
+            topology = self._topologies[key]
+            self._by_key[key] = DomainCount(topology, np.zeros(topology.size, np.int64))
         return self._by_key[key]
 
 
-def sum_by(ids: Int32s, amounts: Int64s, size: int) -> Int64s:
-    """int64[size]: the sum of ``amounts`` for each id; exact, as sums stay far below 2**53."""
-    return np.bincount(ids, weights=amounts, minlength=size).astype(np.int64)
+Move = Callable[[int, int], None]
+"""``(row, amount)``: counts ``amount`` on a row."""
+
+
+class Follower:
+    """Keeps counts true while pods come and go.
+
+    Args:
+        adds: What one pod of a kind adds: to which counts, and how much. Asked once for each kind.
+    """
+
+    __slots__ = ("_adds",)
+
+    def __init__(self, adds: Callable[[PodKind], Sequence[tuple[Move, int]]]) -> None:
+        self._adds = ByIdentity(adds, _MOST_KINDS)
+
+    def follow(self, changes: Sequence[PodChange]) -> None:
+        """Count the pods that came, and those that left no longer."""
+        for row, record, amount in changes:
+            for move, each in self._adds(record.kind):
+                move(row, each * amount)
 
 
 def pods_by_row(classes: Iterable[PodClass | AffinityClass], capacity: int) -> Int64s:

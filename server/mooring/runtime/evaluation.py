@@ -174,8 +174,13 @@ class Evaluation:
         return counts
 
 
-def begin(profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s) -> Evaluation:
-    """An evaluation in which nothing has run yet and every candidate counts as feasible."""
+def begin(
+    profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, view: NodeView | None = None
+) -> Evaluation:
+    """An evaluation in which nothing has run yet and every candidate counts as feasible.
+
+    ``view`` is the one of ``rows``, for who has it already.
+    """
     return Evaluation(
         pod=pod,
         profile=profile,
@@ -185,4 +190,5 @@ def begin(profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s) -> Ev
         rows=rows,
         codes=np.zeros(len(rows), np.int32),
         statuses=[SUCCESS],
+        _candidates=view,
     )

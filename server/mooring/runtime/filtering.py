@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mooring.framework import Int32s, NodeView, Status, Verdicts
+from mooring.framework import Bools, Int32s, NodeView, Status, Verdicts
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.progress import PluginCalls, plugin_failure
 
@@ -43,6 +43,19 @@ def run_filters(evaluation: Evaluation, positions: Int32s, calls: PluginCalls) -
                 if statuses[code] not in evaluation.rejections[position]:
                     evaluation.rejections[position].append(statuses[code])
     evaluation.statuses = list(numbers)
+
+
+def passed(evaluation: Evaluation, view: NodeView, calls: PluginCalls) -> Bools:
+    """bool[K]: the nodes of ``view`` that pass all Filter plugins; why others don't is not noted."""
+    passing = np.ones(len(view), np.bool_)
+    for enabled in evaluation.profile.filter:
+        if enabled.name not in evaluation.skipped:
+            verdicts = calls.call(
+                enabled.name, "Filter", enabled.plugin.filter_nodes, evaluation.state, evaluation.pod, view
+            )
+            if _refuses_any(enabled.name, verdicts, view):
+                passing &= verdicts.codes == 0
+    return passing
 
 
 def _refuses_any(plugin: str, verdicts: object, view: NodeView) -> bool:

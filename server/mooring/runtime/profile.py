@@ -99,6 +99,12 @@ class Profile:
         return {entry.name: entry.plugin for entry in enabled if isinstance(entry, Enabled)}
 
     @property
+    def evaluating(self) -> tuple[Plugin[Any], ...]:
+        """The plugins that evaluate a pod, each once."""
+        points = (self.pre_enqueue, self.pre_filter, self.filter, self.pre_score, self.score)
+        return tuple(dict.fromkeys(enabled.plugin for enabled_at in points for enabled in enabled_at))
+
+    @property
     def samples(self) -> bool:
         """Whether the search for nodes may end before all were looked at."""
         return self.percentage_of_nodes_to_score not in (None, 100)

@@ -38,6 +38,7 @@ _OPTIONAL_CALLS = {
     "remove_pod": ("state", "pod", "other", "node"),
     "sign": ("pod",),
     "rate_nodes": ("pod", "nodes"),
+    "follow": ("state", "pod", "changes"),
 }
 
 

@@ -5,16 +5,29 @@ Mirrors ``plugins/interpodaffinity/filtering.go``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Bools, Int32s, NodeInfo, NodeView, Pod, Snapshot, Status, Verdicts
+from mooring.framework import (
+    SUCCESS,
+    Bools,
+    Int32s,
+    NodeInfo,
+    NodeView,
+    Pod,
+    PodChange,
+    Snapshot,
+    Status,
+    Verdicts,
+)
 from mooring.framework.columns import ABSENT
-from mooring.framework.pod_affinity import affinity_terms
+from mooring.framework.pod_affinity import NO_TERMS, AffinityTerms, affinity_terms
+from mooring.framework.pod_table import PodKind
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, matching_all
-from mooring.plugins.topology import DomainCounts, Topologies, pods_by_row
+from mooring.plugins.topology import DomainCounts, Follower, Move, Topologies, pods_by_row
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -27,6 +40,8 @@ _STATUSES = (
     Status.unschedulable(REASON_EXISTING),
 )
 
+_NEAR, _APART, _OPPOSED = 1, 2, 3
+
 
 @dataclass(frozen=True, slots=True)
 class FilterNotes:
@@ -34,7 +49,9 @@ class FilterNotes:
 
     Attributes:
         topologies: The domains.
-        labels: Those of the pod's namespace.
+        index: The row of each node's name.
+        pod: The pod.
+        labels: Those of its namespace.
         near: The pod's required affinity.
         apart: The pod's required anti-affinity.
         wanted: Pods that all of ``near`` are about.
@@ -43,12 +60,18 @@ class FilterNotes:
     """
 
     topologies: Topologies
+    index: Mapping[str, int]
+    pod: Pod
     labels: Mapping[str, str]
     near: tuple[OwnTerm, ...]
     apart: tuple[OwnTerm, ...]
     wanted: DomainCounts
     unwanted: DomainCounts
     opposed: DomainCounts
+    _follower: Follower = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_follower", Follower(self._adds))
 
     @property
     def idle(self) -> bool:
@@ -64,41 +87,56 @@ class FilterNotes:
             opposed=self.opposed.clone(),
         )
 
-    def add(self, pod: Pod, other: Pod, node: NodeInfo, amount: int) -> None:
-        """``amount`` pods like ``other`` came to ``node``; ``pod`` is the one to place."""
-        namespace, labels = pod.metadata.namespace, pod.metadata.labels
-        for theirs in affinity_terms(other).required_anti:
-            if theirs.matches(namespace, labels, self.labels):
-                self.opposed.add_on(theirs.topology_key, node.labels, amount)
-        namespace, labels = other.metadata.namespace, other.metadata.labels
-        if all(term.matches(namespace, labels) for term in self.near):
-            for term in self.near:
-                self.wanted.add_on(term.topology_key, node.labels, amount)
-        for term in self.apart:
-            if term.matches(namespace, labels):
-                self.unwanted.add_on(term.topology_key, node.labels, amount)
+    def follow(self, changes: Sequence[PodChange]) -> None:
+        """Count the pods that came, and those that left no longer."""
+        self._follower.follow(changes)
 
-    def verdicts(self, pod: Pod, nodes: NodeView) -> Verdicts:
-        """What the terms say of ``nodes`` for ``pod``."""
+    def add(self, other: Pod, node: NodeInfo, amount: int) -> None:
+        """``amount`` pods like ``other`` came to ``node``."""
+        row = self.index[node.name]
+        for move, each in self._moves(other, affinity_terms(other)):
+            move(row, amount * each)
+
+    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+        terms = NO_TERMS if kind.affinity_key is None else affinity_terms(kind.template)
+        return tuple(self._moves(kind.template, terms))
+
+    def _moves(self, other: Pod, terms: AffinityTerms) -> Iterator[tuple[Move, int]]:
+        """What a pod like ``other``, which has ``terms``, adds."""
+        meta, theirs = self.pod.metadata, other.metadata
+        for term in terms.required_anti:
+            if term.matches(meta.namespace, meta.labels, self.labels):
+                yield partial(self.opposed.move, term.topology_key), 1
+        if all(term.matches(theirs.namespace, theirs.labels) for term in self.near):
+            for own in self.near:
+                yield partial(self.wanted.move, own.topology_key), 1
+        for own in self.apart:
+            if own.matches(theirs.namespace, theirs.labels):
+                yield partial(self.unwanted.move, own.topology_key), 1
+
+    def verdicts(self, nodes: NodeView) -> Verdicts:
+        """What the terms say of ``nodes``."""
         codes: Int32s = np.zeros(len(nodes), np.int32)
-        for key in self.opposed.keys:
-            codes[self.opposed.at(key, nodes.rows) > 0] = 3
-        for term in self.apart:
-            codes[self.unwanted.at(term.topology_key, nodes.rows) > 0] = 2
+        for count in self.opposed:
+            codes[count.any_at(nodes)] = _OPPOSED
+        for count in self.unwanted:
+            codes[count.any_at(nodes)] = _APART
         if self.near:
-            codes[~self._near_wanted(pod, nodes.rows)] = 1
+            codes[~self._near_wanted(nodes)] = _NEAR
         return Verdicts(codes, _STATUSES)
 
-    def _near_wanted(self, pod: Pod, rows: Int32s) -> Bools:
+    def _near_wanted(self, nodes: NodeView) -> Bools:
         """bool[K]: the node is near the wanted pods, or could be the first of such a group."""
-        labelled = np.ones(len(rows), np.bool_)
-        near = labelled.copy()
-        for term in self.near:
-            labelled &= self.topologies[term.topology_key].ids[rows] != ABSENT
-            near &= self.wanted.at(term.topology_key, rows) > 0
-        meta = pod.metadata
-        first = not self.wanted and all(term.matches(meta.namespace, meta.labels) for term in self.near)
-        return labelled if first else labelled & near
+        topologies = {term.topology_key: self.topologies[term.topology_key] for term in self.near}
+        if self.wanted:
+            found = [self.wanted[key].any_at(nodes) for key in topologies]
+        else:
+            meta = self.pod.metadata
+            if not all(term.matches(meta.namespace, meta.labels) for term in self.near):
+                return np.zeros(len(nodes), np.bool_)
+            found = [nodes.take(topology.ids) != ABSENT for topology in topologies.values()]
+        near: Bools = np.logical_and.reduce(found)
+        return near
 
 
 def filter_notes(
@@ -109,7 +147,8 @@ def filter_notes(
     labels: Mapping[str, str],
 ) -> FilterNotes:
     """The notes for ``pod``, whose namespace has ``labels``."""
-    topologies = Topologies(snapshot.nodes)
+    table = snapshot.nodes
+    topologies = Topologies(table)
     classes = tuple(snapshot.pods.classes.values()) if near or apart else ()
     wanted, unwanted = DomainCounts(topologies), DomainCounts(topologies)
     pods = pods_by_row(matching_all(near, classes) if near else (), topologies.capacity)
@@ -118,7 +157,7 @@ def filter_notes(
     for term in apart:
         unwanted.add(term.topology_key, pods_by_row(matching_all((term,), classes), topologies.capacity))
     opposed = _opposed(pod, snapshot, labels, topologies)
-    return FilterNotes(topologies, labels, near, apart, wanted, unwanted, opposed)
+    return FilterNotes(topologies, table.index, pod, labels, near, apart, wanted, unwanted, opposed)
 
 
 def _opposed(pod: Pod, snapshot: Snapshot, labels: Mapping[str, str], topologies: Topologies) -> DomainCounts:

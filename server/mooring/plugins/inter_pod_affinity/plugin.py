@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from mooring.framework import (
     SUCCESS,
     CycleState,
@@ -19,6 +17,7 @@ from mooring.framework import (
     Normalizer,
     Part,
     Pod,
+    PodChange,
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
@@ -32,9 +31,8 @@ from mooring.framework.remembering import MOST_PODS, ByIdentity
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
 from mooring.plugins.inter_pod_affinity.filtering import FilterNotes, filter_notes
 from mooring.plugins.inter_pod_affinity.hints import events
-from mooring.plugins.inter_pod_affinity.scoring import worth_of_domains
+from mooring.plugins.inter_pod_affinity.scoring import Worth, worth_of_domains
 from mooring.plugins.inter_pod_affinity.terms import namespace_labels, own_terms
-from mooring.plugins.topology import DomainCounts
 
 
 class InterPodAffinity(
@@ -69,62 +67,64 @@ class InterPodAffinity(
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version)
 
+    def follow(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
+        for notes in (state.get(FilterNotes, FilterNotes), state.get(Worth, Worth)):
+            if notes is not None:
+                notes.follow(changes)
+        return True
+
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        terms = self._terms(pod)
-        if terms.errors:
-            return Status.unresolvable(f"parsing pod: [{', '.join(terms.errors)}]")
-        version, snapshot = self.handle.kube_version, nodes.snapshot
-        notes = filter_notes(
-            pod,
-            snapshot,
-            own_terms(terms.required, snapshot, version),
-            own_terms(terms.required_anti, snapshot, version),
-            namespace_labels(pod, snapshot),
-        )
-        if notes.idle:
-            return Status.skip()
-        state.write(FilterNotes, notes)
-        return SUCCESS
+        notes = state.get(FilterNotes, FilterNotes)
+        if notes is None:
+            terms = self._terms(pod)
+            if terms.errors:
+                return Status.unresolvable(f"parsing pod: [{', '.join(terms.errors)}]")
+            version, snapshot = self.handle.kube_version, nodes.snapshot
+            notes = filter_notes(
+                pod,
+                snapshot,
+                own_terms(terms.required, snapshot, version),
+                own_terms(terms.required_anti, snapshot, version),
+                namespace_labels(pod, snapshot),
+            )
+            state.write(FilterNotes, notes)
+        return Status.skip() if notes.idle else SUCCESS
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Count ``other`` on ``node``."""
-        state.read(FilterNotes, FilterNotes).add(pod, other, node, 1)
+        state.read(FilterNotes, FilterNotes).add(other, node, 1)
         return SUCCESS
 
     def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Count ``other`` on ``node`` no longer."""
-        state.read(FilterNotes, FilterNotes).add(pod, other, node, -1)
+        state.read(FilterNotes, FilterNotes).add(other, node, -1)
         return SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
-        return state.read(FilterNotes, FilterNotes).verdicts(pod, nodes)
+        return state.read(FilterNotes, FilterNotes).verdicts(nodes)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        terms = self._terms(pod)
-        if terms.errors:
-            return Status.error(*terms.errors)
-        away = tuple(replace(term, weight=-term.weight) for term in terms.preferred_anti)
-        wishes = (*terms.preferred, *away)
-        if self.args.ignore_preferred_terms_of_existing_pods and not wishes:
-            return Status.skip()
-        worth = worth_of_domains(
-            pod,
-            nodes.snapshot,
-            own_terms(wishes, nodes.snapshot, self.handle.kube_version),
-            namespace_labels(pod, nodes.snapshot),
-            self.args.hard_pod_affinity_weight,
-        )
-        if not worth.keys:
-            return Status.skip()
-        state.write(DomainCounts, worth)
-        return SUCCESS
+        worth = state.get(Worth, Worth)
+        if worth is None:
+            terms = self._terms(pod)
+            if terms.errors:
+                return Status.error(*terms.errors)
+            away = tuple(replace(term, weight=-term.weight) for term in terms.preferred_anti)
+            wishes = (*terms.preferred, *away)
+            if self.args.ignore_preferred_terms_of_existing_pods and not wishes:
+                return Status.skip()
+            worth = worth_of_domains(
+                pod,
+                nodes.snapshot,
+                own_terms(wishes, nodes.snapshot, self.handle.kube_version),
+                namespace_labels(pod, nodes.snapshot),
+                self.args.hard_pod_affinity_weight,
+            )
+            state.write(Worth, worth)
+        return Status.skip() if worth.domains.unused else SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
-        worth = state.read(DomainCounts, DomainCounts)
-        scores: Int64s = np.zeros(len(nodes), np.int64)
-        for key in worth.keys:
-            scores += worth.at(key, nodes.rows)
-        return scores
+        return state.read(Worth, Worth).scores(nodes)
 
 
 def _own(pod: Pod) -> tuple[PodAffinity | None, PodAffinity | None]:

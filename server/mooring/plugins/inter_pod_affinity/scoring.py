@@ -6,14 +6,70 @@ Mirrors ``plugins/interpodaffinity/scoring.go``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
-from mooring.framework import Pod, Snapshot
-from mooring.framework.pod_affinity import AffinityTerm, AffinityTerms
+import numpy as np
+
+from mooring.framework import Int64s, NodeView, Pod, PodChange, Snapshot
+from mooring.framework.pod_affinity import NO_TERMS, AffinityTerm, AffinityTerms, affinity_terms
+from mooring.framework.pod_table import PodKind
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, matching_all
-from mooring.plugins.topology import DomainCounts, Topologies, pods_by_row
+from mooring.plugins.topology import DomainCounts, Follower, Move, Topologies, pods_by_row
 
 Weighted = tuple[AffinityTerm, int]
 """A term and what one pod that it brings together is worth; negative to keep them apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What it is worth for a pod to be in each domain.
+
+    Attributes:
+        pod: The pod.
+        labels: Those of its namespace.
+        own: Its preferred terms; the weights of its anti-affinity are negative.
+        hard_weight: What a placed pod's required affinity to it is worth.
+        domains: The sums of the weights.
+    """
+
+    pod: Pod
+    labels: Mapping[str, str]
+    own: Sequence[OwnTerm]
+    hard_weight: int
+    domains: DomainCounts
+    _follower: Follower = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_follower", Follower(self._adds))
+
+    def follow(self, changes: Sequence[PodChange]) -> None:
+        """Count the pods that came, and those that left no longer."""
+        self._follower.follow(changes)
+
+    def scores(self, nodes: NodeView) -> Int64s:
+        """int64[K]: the raw scores."""
+        scores: Int64s = np.zeros(len(nodes), np.int64)
+        for count in self.domains:
+            scores += count.at(nodes)
+        return scores
+
+    def wishes_of(self, terms: AffinityTerms) -> Iterator[Weighted]:
+        """Those of a placed pod's terms that are about the pod."""
+        meta = self.pod.metadata
+        for term, weight in _weighted(terms, self.hard_weight):
+            if term.matches(meta.namespace, meta.labels, self.labels):
+                yield term, weight
+
+    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+        meta = kind.template.metadata
+        terms = NO_TERMS if kind.affinity_key is None else affinity_terms(kind.template)
+        own = [each for each in self.own if each.matches(meta.namespace, meta.labels)]
+        wishes = [(term.topology_key, weight) for term, weight in self.wishes_of(terms)]
+        return [
+            (partial(self.domains.move, key), weight)
+            for key, weight in (*((each.topology_key, each.weight) for each in own), *wishes)
+        ]
 
 
 def worth_of_domains(
@@ -22,27 +78,17 @@ def worth_of_domains(
     own: Sequence[OwnTerm],
     labels: Mapping[str, str],
     hard_weight: int,
-) -> DomainCounts:
-    """The sum of the weights in each domain.
-
-    Args:
-        pod: The pod to place.
-        snapshot: The cluster.
-        own: Its preferred terms; the weights of its anti-affinity are negative.
-        labels: Those of its namespace.
-        hard_weight: What a placed pod's required affinity to it is worth.
-    """
+) -> Worth:
+    """What the pods that are placed now make each domain worth; the arguments are as in ``Worth``."""
     topologies = Topologies(snapshot.nodes)
-    worth = DomainCounts(topologies)
+    worth = Worth(pod, labels, own, hard_weight, DomainCounts(topologies))
     classes = tuple(snapshot.pods.classes.values()) if own else ()
     for term in own:
         pods = pods_by_row(matching_all((term,), classes), topologies.capacity)
-        worth.add(term.topology_key, pods, term.weight)
-    meta = pod.metadata
+        worth.domains.add(term.topology_key, pods, term.weight)
     for affinity in tuple(snapshot.pods.affinities.values()):
-        for theirs, weight in _weighted(affinity.terms, hard_weight):
-            if theirs.matches(meta.namespace, meta.labels, labels):
-                worth.add_class(theirs.topology_key, affinity, weight)
+        for theirs, weight in worth.wishes_of(affinity.terms):
+            worth.domains.add_class(theirs.topology_key, affinity, weight)
     return worth
 
 

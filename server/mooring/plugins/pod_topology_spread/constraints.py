@@ -5,7 +5,7 @@ Mirrors ``plugins/podtopologyspread/common.go`` and ``DefaultSelector`` in ``plu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mooring.framework import ObjectTable, Pod
@@ -17,6 +17,7 @@ from mooring.framework.objects import (
     StatefulSet,
     TopologySpreadConstraint,
 )
+from mooring.framework.pod_table import ClassKey
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 
@@ -48,6 +49,16 @@ class Constraint:
     min_domains: int
     honors_affinity: bool
     honors_taints: bool
+
+    def counts(self, namespace: str, key: ClassKey, labels: Mapping[str, str]) -> bool:
+        """Whether the pods of a class, all with ``labels``, count for a pod of ``namespace``.
+
+        Pods that are being deleted don't, nor does any pod for an empty selector.
+        """
+        theirs, _, terminating = key
+        if theirs != namespace or terminating or self.selector.empty:
+            return False
+        return self.selector.matches(labels)
 
 
 def own_constraints(pod: Pod, action: str, *, reads_keys: bool) -> tuple[Constraint, ...]:

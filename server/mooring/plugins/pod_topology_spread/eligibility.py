@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
-from mooring.framework import Bools, Int64s, NodeView, Pod
+from mooring.framework import Bools, NodeView, Pod
 from mooring.framework.columns import ABSENT
 from mooring.framework.node_selector import required_matches
 from mooring.framework.taints import tolerated
 from mooring.plugins.pod_topology_spread.constraints import Constraint
-from mooring.plugins.topology import Topologies, pods_by_row
+from mooring.plugins.topology import DomainCount, Topologies, Topology, pods_by_row
 
 
 class Cluster:
@@ -33,40 +33,35 @@ class Cluster:
         self._nodes = nodes.subset(nodes.table.rows())
         self._pod = pod
         self._comparing = comparing
-        namespace = pod.metadata.namespace
-        self._classes = [
-            pod_class
-            for pod_class in tuple(nodes.snapshot.pods.classes.values())
-            if pod_class.namespace == namespace and not pod_class.terminating
-        ]
+        self._classes = tuple(nodes.snapshot.pods.classes.values())
 
     def with_keys(self, constraints: Sequence[Constraint]) -> Bools:
         """bool[capacity]: the row has a node with the topology keys of all ``constraints``."""
-        found = self._nodes_there
+        found = self.nodes_there
         for constraint in constraints:
             found = found & (self.topologies[constraint.topology_key].ids != ABSENT)
         return found
 
-    def eligible(self, constraint: Constraint) -> Bools:
-        """bool[capacity]: the row has a node that the constraint's policies let count."""
-        found = self._nodes_there
+    def eligible(self, constraint: Constraint, complete: Bools) -> Bools:
+        """bool[capacity]: those of the ``complete`` rows that the constraint's policies let count."""
+        found = complete
         if constraint.honors_affinity:
             found = found & self._matching
         if constraint.honors_taints:
             found = found & self._bearable
         return found
 
-    def counts(self, constraint: Constraint) -> Int64s:
-        """int64[capacity]: how many pods of each row the constraint is about.
-
-        Pods that are being deleted don't count, nor does any pod for an empty selector.
-        """
-        selector = constraint.selector
-        matching = [] if selector.empty else [c for c in self._classes if selector.matches(c.labels)]
-        return pods_by_row(matching, self.topologies.capacity)
+    def count(self, constraint: Constraint, topology: Topology, counting: Bools | None = None) -> DomainCount:
+        """The pods that the constraint is about, on the rows that are ``counting`` (bool[capacity])."""
+        namespace = self._pod.metadata.namespace
+        matching = [c for c in self._classes if constraint.counts(namespace, c.key, c.labels)]
+        pods = pods_by_row(matching, self.topologies.capacity)
+        sums = topology.sums(pods if counting is None else np.where(counting, pods, 0))
+        return DomainCount(topology, sums, counting)
 
     @cached_property
-    def _nodes_there(self) -> Bools:
+    def nodes_there(self) -> Bools:
+        """bool[capacity]: the row has a node."""
         return self._by_row(np.ones(len(self._nodes), np.bool_))
 
     @cached_property

@@ -5,16 +5,28 @@ Mirrors ``plugins/podtopologyspread/filtering.go``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Bools, Int32s, Int64s, NodeInfo, NodeView, Pod, Status, Verdicts
+from mooring.framework import (
+    SUCCESS,
+    Bools,
+    Int32s,
+    Int64s,
+    NodeInfo,
+    NodeView,
+    Pod,
+    PodChange,
+    Status,
+    Verdicts,
+)
 from mooring.framework.columns import ABSENT
+from mooring.framework.pod_table import PodKind
 from mooring.plugins.pod_topology_spread.constraints import Constraint
 from mooring.plugins.pod_topology_spread.eligibility import Cluster
-from mooring.plugins.topology import Topology
+from mooring.plugins.topology import DomainCount, Follower, Move
 
 REASON = "node(s) didn't match pod topology spread constraints"
 REASON_NO_LABEL = f"{REASON} (missing required label)"
@@ -29,74 +41,87 @@ class HardConstraint:
 
     Attributes:
         rule: The constraint.
-        topology: Its domains.
-        eligible: bool[capacity], the rows that count.
-        there: bool[size], the domains that have such a row.
-        counts: int64[size], the matching pods of each domain.
+        pods: The pods that it is about.
+        domains: int64[D], the domains with a row that counts, or the slice that they are.
         own: 1 when the pod itself matches, else 0.
     """
 
     rule: Constraint
-    topology: Topology
-    eligible: Bools
-    there: Bools
-    counts: Int64s
+    pods: DomainCount
+    domains: Int64s | slice
     own: int
 
-    def lowest(self) -> int:
-        """The count of the emptiest domain; 0 when there are too few domains."""
-        domains = self.counts[self.there]
-        return int(domains.min()) if len(domains) and len(domains) >= self.rule.min_domains else 0
+    def verdicts(self, nodes: NodeView) -> Int32s:
+        """int32[K]: per node the number of its status."""
+        counts = self.pods.counts
+        by_domain = (counts > self.rule.max_skew + self._lowest() - self.own).astype(np.int32)
+        by_domain[ABSENT] = _NO_LABEL
+        return self.pods.topology.spread(by_domain, nodes)
 
-    def verdicts(self, rows: Int32s) -> Int32s:
-        """int32[K]: per row the number of its status."""
-        domains = self.topology.ids[rows]
-        skewed = self.counts[domains] + self.own - self.lowest() > self.rule.max_skew
-        codes: Int32s = np.where(skewed, _SKEWED, 0).astype(np.int32)
-        codes[domains == ABSENT] = _NO_LABEL
-        return codes
+    def _lowest(self) -> int:
+        """The count of the emptiest domain; 0 when there are too few domains."""
+        counts = self.pods.counts[self.domains]
+        return int(counts.min()) if len(counts) and len(counts) >= self.rule.min_domains else 0
 
 
 @dataclass(frozen=True, slots=True)
 class FilterNotes:
-    """The hard constraints, and the row of each node's name."""
+    """The hard constraints of a pod in a namespace, and the row of each node's name."""
 
     constraints: tuple[HardConstraint, ...]
+    namespace: str
     index: Mapping[str, int]
+    _follower: Follower = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_follower", Follower(self._adds))
 
     def clone(self) -> FilterNotes:
         """Notes of which the counts may change."""
-        copies = (replace(constraint, counts=constraint.counts.copy()) for constraint in self.constraints)
+        copies = (replace(constraint, pods=constraint.pods.clone()) for constraint in self.constraints)
         return replace(self, constraints=tuple(copies))
+
+    def follow(self, changes: Sequence[PodChange]) -> None:
+        """Count the pods that came, and those that left no longer."""
+        self._follower.follow(changes)
 
     def add(self, other: Pod, node: NodeInfo, amount: int) -> None:
         """``amount`` pods like ``other`` came to ``node``; terminating ones and empty selectors count."""
+        if other.metadata.namespace != self.namespace:
+            return
         row = self.index[node.name]
         for constraint in self.constraints:
-            if constraint.eligible[row] and constraint.rule.selector.matches(other.metadata.labels):
-                constraint.counts[constraint.topology.ids[row]] += amount
+            if constraint.rule.selector.matches(other.metadata.labels):
+                constraint.pods.move(row, amount)
 
     def verdicts(self, nodes: NodeView) -> Verdicts:
         """What the constraints say of ``nodes``; the first one that refuses a node has the word."""
-        codes: Int32s = np.zeros(len(nodes), np.int32)
-        for constraint in self.constraints:
-            codes = np.where(codes == 0, constraint.verdicts(nodes.rows), codes)
+        first, *others = self.constraints
+        codes = first.verdicts(nodes)
+        for constraint in others:
+            codes = np.where(codes == 0, constraint.verdicts(nodes), codes)
         return Verdicts(codes, _STATUSES)
+
+    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+        key, labels = kind.class_key, kind.template.metadata.labels
+        return [
+            (each.pods.move, 1) for each in self.constraints if each.rule.counts(self.namespace, key, labels)
+        ]
 
 
 def filter_notes(
     constraints: tuple[Constraint, ...], cluster: Cluster, pod: Pod, index: Mapping[str, int]
 ) -> FilterNotes:
-    """The notes of a pod with these hard constraints."""
+    """The notes of a pod with these hard constraints, at least one."""
     complete = cluster.with_keys(constraints)
-    return FilterNotes(tuple(_hard(rule, cluster, pod, complete) for rule in constraints), index)
+    hard = tuple(_hard(rule, cluster, pod, cluster.eligible(rule, complete)) for rule in constraints)
+    return FilterNotes(hard, pod.metadata.namespace, index)
 
 
-def _hard(rule: Constraint, cluster: Cluster, pod: Pod, complete: Bools) -> HardConstraint:
+def _hard(rule: Constraint, cluster: Cluster, pod: Pod, eligible: Bools) -> HardConstraint:
     topology = cluster.topologies[rule.topology_key]
-    eligible = complete & cluster.eligible(rule)
-    there = np.bincount(np.where(eligible, topology.ids, ABSENT), minlength=topology.size) > 0
+    there = np.bincount(topology.ids[eligible], minlength=topology.size) > 0
     there[ABSENT] = False
-    counts = topology.sums(np.where(eligible, cluster.counts(rule), 0))
+    domains = slice(ABSENT + 1, None) if there[ABSENT + 1 :].all() else np.flatnonzero(there)
     own = int(rule.selector.matches(pod.metadata.labels))
-    return HardConstraint(rule, topology, eligible, there, counts, own)
+    return HardConstraint(rule, cluster.count(rule, topology, eligible), domains, own)

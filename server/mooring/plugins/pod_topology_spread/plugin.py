@@ -17,6 +17,7 @@ from mooring.framework import (
     ObjectTable,
     Part,
     Pod,
+    PodChange,
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
@@ -39,7 +40,7 @@ from mooring.plugins.pod_topology_spread.constraints import (
 from mooring.plugins.pod_topology_spread.eligibility import Cluster
 from mooring.plugins.pod_topology_spread.filtering import FilterNotes, filter_notes
 from mooring.plugins.pod_topology_spread.hints import events
-from mooring.plugins.pod_topology_spread.scoring import ScoreNotes, score_notes
+from mooring.plugins.pod_topology_spread.scoring import ScoreCounts, ScoreNotes, score_counts
 from mooring.plugins.taint_toleration.plugin import COMPARISON_GATE
 
 MATCH_LABEL_KEYS_GATE = "MatchLabelKeysInPodTopologySpread"
@@ -99,7 +100,15 @@ class PodTopologySpread(
 
         return events(constraints_of, self.handle.kube_version)
 
+    def follow(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
+        for notes in (state.get(FilterNotes, FilterNotes), state.get(ScoreCounts, ScoreCounts)):
+            if notes is not None:
+                notes.follow(changes)
+        return True
+
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        if state.get(FilterNotes, FilterNotes) is not None:
+            return SUCCESS
         try:
             constraints = self._constraints(pod, HARD, nodes.snapshot.objects)
         except SelectorError as error:
@@ -112,25 +121,31 @@ class PodTopologySpread(
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Count ``other`` on ``node``."""
-        return self._count(state, pod, other, node, 1)
+        state.read(FilterNotes, FilterNotes).add(other, node, 1)
+        return SUCCESS
 
     def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
         """Count ``other`` on ``node`` no longer."""
-        return self._count(state, pod, other, node, -1)
+        state.read(FilterNotes, FilterNotes).add(other, node, -1)
+        return SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         return state.read(FilterNotes, FilterNotes).verdicts(nodes)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        try:
-            constraints = self._constraints(pod, SOFT, nodes.snapshot.objects)
-        except SelectorError as error:
-            return Status.error(str(error))
-        if not constraints:
-            return Status.skip()
-        needs_all_keys = bool(pod.spec.topology_spread_constraints) or not self._system
-        cluster = Cluster(nodes, pod, comparing=self._comparing)
-        state.write(ScoreNotes, score_notes(constraints, cluster, nodes, needs_all_keys=needs_all_keys))
+        counts = state.get(ScoreCounts, ScoreCounts)
+        if counts is None:
+            try:
+                constraints = self._constraints(pod, SOFT, nodes.snapshot.objects)
+            except SelectorError as error:
+                return Status.error(str(error))
+            if not constraints:
+                return Status.skip()
+            needs_all_keys = bool(pod.spec.topology_spread_constraints) or not self._system
+            cluster = Cluster(nodes, pod, comparing=self._comparing)
+            counts = score_counts(constraints, cluster, pod, needs_all_keys=needs_all_keys)
+            state.write(ScoreCounts, counts)
+        state.write(ScoreNotes, counts.score(nodes))
         return SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
@@ -143,8 +158,3 @@ class PodTopologySpread(
         if pod.spec.topology_spread_constraints:
             return self._own[action](pod)
         return default_constraints(self._defaults, action, pod, objects)
-
-    def _count(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo, amount: int) -> Status:
-        if other.metadata.namespace == pod.metadata.namespace:
-            state.read(FilterNotes, FilterNotes).add(other, node, amount)
-        return SUCCESS

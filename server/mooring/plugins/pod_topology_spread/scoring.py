@@ -6,18 +6,92 @@ Mirrors ``plugins/podtopologyspread/scoring.go``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView
+from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView, Pod, PodChange
 from mooring.framework.columns import ABSENT
+from mooring.framework.pod_table import PodKind
 from mooring.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint
 from mooring.plugins.pod_topology_spread.eligibility import Cluster
-from mooring.plugins.topology import sum_by
+from mooring.plugins.topology import DomainCount, Follower, Move, Topology
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SoftConstraint:
+    """A constraint with what counts for it.
+
+    Attributes:
+        rule: The constraint.
+        pods: The pods that it is about.
+        unlabelled: bool[capacity], rows whose node lacks the topology key, which has no part in their score;
+            None when there are none.
+    """
+
+    rule: Constraint
+    pods: DomainCount
+    unlabelled: Bools | None
+
+    def penalties(self, nodes: NodeView, counted: NodeView) -> Floats:
+        """float64[K]: how crowded it is where each of ``nodes`` is; the ``counted`` ones make up the size."""
+        pods = self.pods.counts.astype(np.float64)
+        crowding = pods * math.log(self._size(counted) + 2) + (self.rule.max_skew - 1)
+        penalties = self.pods.topology.spread(crowding, nodes)
+        if self.unlabelled is not None:
+            penalties[nodes.take(self.unlabelled)] = 0.0
+        return penalties
+
+    def _size(self, counted: NodeView) -> int:
+        """The number of domains; nodes with the same host name are not told apart, as there."""
+        if self.rule.topology_key == HOSTNAME:
+            return len(counted)
+        return int(np.count_nonzero(np.bincount(counted.take(self.pods.topology.ids, live=True))))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCounts:
+    """The soft constraints of a pod in a namespace.
+
+    Attributes:
+        constraints: The constraints, at least one.
+        namespace: The pod's namespace.
+        incomplete: bool[capacity], rows whose node lacks a topology key that it must have; None when there
+            are none.
+    """
+
+    constraints: tuple[SoftConstraint, ...]
+    namespace: str
+    incomplete: Bools | None
+    _follower: Follower = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_follower", Follower(self._adds))
+
+    def follow(self, changes: Sequence[PodChange]) -> None:
+        """Count the pods that came, and those that left no longer."""
+        self._follower.follow(changes)
+
+    def score(self, nodes: NodeView) -> ScoreNotes:
+        """The notes for the feasible ``nodes``."""
+        ignored, counted = None, nodes
+        if self.incomplete is not None:
+            ignored = nodes.take(self.incomplete)
+            counted = nodes.subset(nodes.rows[~ignored])
+        penalties = np.zeros(len(nodes), np.float64)
+        for constraint in self.constraints:
+            penalties += constraint.penalties(nodes, counted)
+        return ScoreNotes(_half_up(penalties), ignored)
+
+    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+        key, labels = kind.class_key, kind.template.metadata.labels
+        return [
+            (each.pods.move, 1) for each in self.constraints if each.rule.counts(self.namespace, key, labels)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,65 +99,56 @@ class ScoreNotes:
     """What was found out about the feasible nodes.
 
     Attributes:
-        penalties: float64[K], how crowded each node's domains are.
-        ignored: bool[K], nodes that lack a topology key that they must have.
+        penalties: int64[K], how crowded each node's domains are.
+        ignored: bool[K], nodes that lack a topology key that they must have; None when none does.
     """
 
-    penalties: Floats
-    ignored: Bools
+    penalties: Int64s
+    ignored: Bools | None
 
     def scores(self) -> Int64s:
         """int64[K]: the raw scores; less is better."""
-        rounded = _half_up(self.penalties).astype(np.int64)
-        rounded[self.ignored] = 0
-        return rounded
+        return self.penalties if self.ignored is None else np.where(self.ignored, 0, self.penalties)
 
     def normalized(self, scores: Int64s) -> Int64s:
         """int64[K]: the emptiest domain gets most, ignored nodes 0."""
-        counted = scores[~self.ignored]
+        counted = scores if self.ignored is None else scores[~self.ignored]
         highest = int(counted.max(initial=0))
         if highest == 0:
-            return np.where(self.ignored, 0, MAX_NODE_SCORE)
-        share = MAX_NODE_SCORE * (highest + int(counted.min()) - scores) // highest
-        return np.where(self.ignored, 0, share)
+            share = np.full(len(scores), MAX_NODE_SCORE, np.int64)
+        else:
+            share = MAX_NODE_SCORE * (highest + int(counted.min()) - scores) // highest
+        return share if self.ignored is None else np.where(self.ignored, 0, share)
 
 
-def score_notes(
-    constraints: tuple[Constraint, ...], cluster: Cluster, nodes: NodeView, *, needs_all_keys: bool
-) -> ScoreNotes:
-    """The notes for the feasible ``nodes``.
+def score_counts(
+    constraints: tuple[Constraint, ...], cluster: Cluster, pod: Pod, *, needs_all_keys: bool
+) -> ScoreCounts:
+    """What Score knows of all nodes for a pod with these soft constraints.
 
-    Args:
-        constraints: The soft constraints, at least one.
-        cluster: All nodes and pods.
-        nodes: The feasible nodes.
-        needs_all_keys: Whether nodes without all topology keys are left out.
+    With ``needs_all_keys`` nodes without all topology keys are left out.
     """
     complete = cluster.with_keys(constraints if needs_all_keys else ())
-    counted = nodes.rows[complete[nodes.rows]]
-    penalties: Floats = np.zeros(len(nodes), np.float64)
-    for constraint in constraints:
-        penalties += _penalties(constraint, cluster, complete, nodes.rows, counted)
-    return ScoreNotes(penalties, ~complete[nodes.rows])
+    soft = tuple(_soft(rule, cluster, complete) for rule in constraints)
+    return ScoreCounts(soft, pod.metadata.namespace, _unless_empty(cluster.nodes_there & ~complete))
 
 
-def _penalties(rule: Constraint, cluster: Cluster, complete: Bools, rows: Int32s, counted: Int32s) -> Floats:
-    """float64[K]: what ``rule`` adds for each of ``rows``; ``counted`` ones make up the topology's size."""
-    counts = cluster.counts(rule)
-    topology = cluster.topologies[rule.topology_key]
+def _soft(rule: Constraint, cluster: Cluster, complete: Bools) -> SoftConstraint:
+    labelled = cluster.topologies[rule.topology_key]
+    unlabelled = cluster.nodes_there & (labelled.ids == ABSENT)
     if rule.topology_key == HOSTNAME:
-        size, pods = len(counted), counts[rows]
+        pods = cluster.count(rule, Topology.of_rows(cluster.topologies.capacity))
     else:
         # As there, a node without the label is in the domain whose name is empty.
-        domains = np.where(topology.ids == ABSENT, topology.domain_of(""), topology.ids)
-        size = int(np.count_nonzero(np.bincount(domains[counted])))
-        eligible = complete & cluster.eligible(rule)
-        pods = sum_by(domains, np.where(eligible, counts, 0), topology.size)[domains[rows]]
-    crowding = pods * math.log(size + 2) + (rule.max_skew - 1)
-    return np.where(topology.ids[rows] == ABSENT, 0.0, crowding)
+        ids = np.where(unlabelled, labelled.nameless, labelled.ids)
+        pods = cluster.count(rule, Topology(ids, labelled.size), cluster.eligible(rule, complete))
+    return SoftConstraint(rule, pods, _unless_empty(unlabelled))
 
 
-def _half_up(values: Floats) -> Floats:
-    """Rounded as Go's math.Round does for what is not negative: halves go up."""
-    whole = np.floor(values)
-    return whole + (values - whole >= 0.5)
+def _unless_empty(rows: Bools) -> Bools | None:
+    return rows if rows.any() else None
+
+
+def _half_up(values: Floats) -> Int64s:
+    """Rounded as Go's math.Round does for what is not negative, and none is that close below one half."""
+    return np.floor(values + 0.5).astype(np.int64)

@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mooring.framework import ClusterState, Int32s, Int64s, Pod
+from mooring.framework import ClusterState, Int32s, Int64s, NodeView, Pod
 from mooring.runtime.evaluation import begin
-from mooring.runtime.filtering import run_filters
+from mooring.runtime.filtering import passed
 from mooring.runtime.kept.lead import Lead, best
+from mooring.runtime.kept.notes import Notes
 from mooring.runtime.kept.ranking import OUT
 from mooring.runtime.kept.standing import NotKeptError, Standing
 from mooring.runtime.pre_filtering import run_pre_filter
 from mooring.runtime.progress import PluginCalls
 from mooring.runtime.sampling import search
-from mooring.runtime.scoring import raw_scores, weigh
+from mooring.runtime.scoring import run_pre_score, run_score, weigh
 
 
 class Passing:
@@ -31,6 +32,8 @@ class Passing:
         self._cluster = cluster
         self._pod = pod
         self._standing = standing
+        self._view = NodeView(cluster.snapshot, standing.rows)
+        self._notes = Notes(cluster, pod, standing.passing.evaluating)
         self._version = -1
         self._evaluated = 0
         self._rows: Int32s = np.zeros(0, np.int32)
@@ -48,25 +51,28 @@ class Passing:
         standing = self._standing
         if version == self._version and standing.timeless and standing.order is None:
             return
-        rows, use = standing.rows, calls()
-        evaluation = begin(standing.passing, self._cluster, self._pod, rows)
+        view, use = self._view, calls()
+        evaluation = begin(standing.passing, self._cluster, self._pod, view.rows, view)
+        evaluation.state = self._notes.at(version, use)
         allowed = run_pre_filter(evaluation, use)
         if allowed is None or not allowed.all():
             raise NotKeptError
-        fits = totals[evaluation.view(rows).at] != OUT
-        run_filters(evaluation, np.flatnonzero(fits).astype(np.int32), use)
-        fits &= evaluation.codes == 0
-        feasible = rows if fits.all() else rows[fits]
+        fits = view.take(totals, live=True) != OUT
+        fits &= passed(evaluation, view, use)
+        if np.count_nonzero(fits) != len(view):
+            view = view.subset(view.rows[fits])
         self._evaluated = standing.evaluated
         if standing.order is not None:
             by_row = np.zeros(len(totals), np.bool_)
-            by_row[feasible] = True
+            by_row[view.at] = True
             found, looked_at = search(standing.order, by_row, start, standing.wanted)
-            feasible, self._evaluated = np.sort(found), len(looked_at)
-        own = weigh(evaluation, raw_scores(evaluation, feasible, use), len(feasible), use).totals
-        at = evaluation.view(feasible).at
-        self._rows, self._totals = feasible, own + totals[at] + standing.scaled_scores(at)
+            view, self._evaluated = view.subset(np.sort(found)), len(looked_at)
+        raw = run_score(evaluation, view, run_pre_score(evaluation, view, use), use)
+        own = weigh(evaluation, raw, len(view), use).totals
+        self._rows = view.rows
+        self._totals = own + view.take(totals, live=True) + standing.scaled_scores(view.at)
         self._version = version
+        self._notes.keep(evaluation.state, version)
 
     def lead(self, seed: int, uid: str) -> Lead | None:
         """The node for the pod with ``uid``; None when none is feasible."""

@@ -110,8 +110,7 @@ class Signer:
 
 
 def _plugins(profile: Profile) -> _Plugins:
-    points = (profile.pre_enqueue, profile.pre_filter, profile.filter, profile.pre_score, profile.score)
-    plugins = dict.fromkeys(enabled.plugin for enabled_at in points for enabled in enabled_at)
+    plugins = profile.evaluating
     return _Plugins(
         by_shape=tuple(plugin for plugin in plugins if not plugin.signs_requests),
         by_requests=tuple(plugin for plugin in plugins if plugin.signs_requests),
