@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -60,18 +61,46 @@ def test_one_replica_commits_and_another_one_follows_when_it_ends(tmp_path: Path
     with FakeApiServer() as fake:
         fake.add(node_manifest("a"))
         fake.add(*(pod_manifest(name, metadata={"uid": f"uid-{name}"}) for name in ("p", "q", "r")))
-        with replica(tmp_path / "second", fake) as (second, extender):
-            with replica(tmp_path / "first", fake) as (first, _):
-                until(lambda: bound(first, "p") or bound(second, "p"))
-                leads = [bound(stub, "p") for stub in (first, second)]
+        with replica(tmp_path / "second", fake) as second:
+            with replica(tmp_path / "first", fake) as first:
+                until(lambda: any(bound(stub, "p") for stub, _ in (first, second)))
+                leads = [bound(stub, "p") for stub, _ in (first, second)]
                 assert sorted(leads) == [False, True]
-                source = PodSource(reference=PodReference(namespace="default", name="q"))
-                for stub in (first, second):
-                    assert stub.Filter(pb.FilterRequest(pod=source), timeout=10).feasible_count == 1
-                if leads[0]:
-                    assert "does not lead" in bind_verb(extender, "q")
-            until(lambda: bound(second, "r"))
+                for stub, _ in (first, second):
+                    assert stub.Filter(pb.FilterRequest(pod=source("q")), timeout=10).feasible_count == 1
+                follower, extender = (second, first)[leads[1]]
+                assert {refusal(call) for call in commits(follower, "q")} == {"NOT_LEADER"}
+                assert "does not lead" in bind_verb(extender, "q")
+            until(lambda: bound(second[0], "r"))
         assert {uid for uid, _, _ in fake.history.accepted_bindings()} == {"uid-p", "uid-r"}
+
+
+def source(name: str) -> PodSource:
+    return PodSource(reference=PodReference(namespace="default", name=name, uid=f"uid-{name}"))
+
+
+def commits(stub: SchedulingServiceStub, name: str) -> list[Callable[[], object]]:
+    """Every call that changes something about a pod."""
+    pod, template = source(name), pb.PodTemplate(pod=source(name))
+    modes = (pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND)
+    return [
+        lambda: stub.Bind(pb.BindRequest(pod=pod.reference, node="a"), timeout=10),
+        lambda: stub.Reserve(pb.ReserveRequest(pod=pod, node="a"), timeout=10),
+        lambda: stub.Unreserve(pb.UnreserveRequest(pod=pod.reference), timeout=10),
+        *(
+            partial(stub.Schedule, pb.ScheduleRequest(templates=[template], commit_mode=mode), timeout=10)
+            for mode in modes
+        ),
+    ]
+
+
+def refusal(call: Callable[[], object]) -> str:
+    """The reason with which it is UNAVAILABLE."""
+    with pytest.raises(grpc.RpcError) as raised:
+        call()
+    failed = decode(raised.value)
+    assert failed.code is grpc.StatusCode.UNAVAILABLE
+    return str(failed.info.reason)
 
 
 def bind_verb(extender: str, name: str) -> str:
