@@ -10,7 +10,7 @@ from mooring.framework import Int32s, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError, UnavailableError
 from mooring.service.backend import Backend, SourceState
 from mooring.service.columns import put
-from mooring.service.node_names import name_list, names_of
+from mooring.service.node_names import fill_names, names_of
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceServicer
@@ -104,4 +104,6 @@ def _source(source: SourceState) -> pb.SourceInfo:
 def _names(table: NodeTable, rows: Int32s, form: nodes_pb2.NodeForm.ValueType) -> nodes_pb2.NodeList | None:
     if form == nodes_pb2.NODE_FORM_INDICES:
         return None
-    return name_list(names_of(table, rows), joined=form == nodes_pb2.NODE_FORM_JOINED_NAMES)
+    answer = nodes_pb2.NodeList()
+    fill_names(answer, names_of(table, rows), joined=form == nodes_pb2.NODE_FORM_JOINED_NAMES)
+    return answer

@@ -42,8 +42,11 @@ def names_of(table: NodeTable, rows: Int32s) -> list[str]:
     return [names[row] if row != NO_ROW else "" for row in rows.tolist()]
 
 
-def name_list(names: Sequence[str], *, joined: bool) -> pb.NodeList:
-    """Names in an answer."""
+def fill_names(answer: pb.NodeList, names: Sequence[str], *, joined: bool) -> None:
+    """Put names into an answer."""
     if joined:
-        return pb.NodeList(joined_names="\0".join(names).encode())
-    return pb.NodeList(names=pb.NodeNames(names=names))
+        answer.joined_names = "\0".join(names).encode()
+    else:
+        # Even without names the answer says in which form they are.
+        answer.names.SetInParent()
+        answer.names.names.extend(names)

@@ -87,9 +87,8 @@ def chosen_response(backend: Backend, batch: Batch, chosen: ChoiceColumns) -> pb
     selection = batch.selection
     selection.epoch = chosen.epoch
     profile, warnings = _profile_and_warnings(batch)
-    return pb.ScheduleResponse(
+    response = pb.ScheduleResponse(
         provenance=backend.provenance(chosen.version, chosen.epoch, profile),
-        nodes=selection.node_list(chosen.names, chosen.rows),
         statuses=_SUCCESS,
         pod_statuses=[0] * len(batch),
         totals=chosen.totals,
@@ -98,6 +97,8 @@ def chosen_response(backend: Backend, batch: Batch, chosen: ChoiceColumns) -> pb
         feasible_counts=chosen.feasible,
         warnings=warnings,
     )
+    selection.fill(response.nodes, chosen.names, chosen.rows)
+    return response
 
 
 _SUCCESS = (status_message(SUCCESS),)
@@ -106,5 +107,7 @@ _SUCCESS = (status_message(SUCCESS),)
 def _profile_and_warnings(batch: Batch) -> tuple[str, Sequence[str]]:
     """The profile's name, "" when there are several, and what the profiles warn of."""
     profiles = batch.profiles()
-    name = next(iter(profiles)) if len(profiles) == 1 else ""
-    return name, list(dict.fromkeys(warning for one in profiles.values() for warning in one.warnings))
+    if len(profiles) == 1:
+        [profile] = profiles.values()
+        return profile.name, profile.warnings
+    return "", list(dict.fromkeys(warning for one in profiles.values() for warning in one.warnings))

@@ -14,7 +14,7 @@ from mooring.framework.view import NodesChangedError
 from mooring.service.backend import Limits, ObjectDecoder
 from mooring.service.columns import put
 from mooring.service.indices import bitmap_rows, index_rows
-from mooring.service.node_names import NO_ROW, joined_names, name_list, names_of, rows_of
+from mooring.service.node_names import NO_ROW, fill_names, joined_names, names_of, rows_of
 from mooring.service.objects import decode_node, decode_pod, is_placed
 from mooring.v1 import nodes_pb2 as pb
 
@@ -127,11 +127,17 @@ class Selection:
 
     def node_list(self, names: Sequence[str], rows: Int32s | Sequence[int]) -> pb.NodeList:
         """Nodes as the caller wants them named: ``names``, or ``rows`` of the last epoch seen."""
+        answer = pb.NodeList()
+        self.fill(answer, names, rows)
+        return answer
+
+    def fill(self, answer: pb.NodeList, names: Sequence[str], rows: Int32s | Sequence[int]) -> None:
+        """``node_list`` in place: a part of a response that is made elsewhere would be copied."""
         if self._form == pb.NODE_FORM_INDICES:
-            answer = pb.NodeList(indices=pb.NodeIndices(node_epoch=self.epoch))
+            answer.indices.node_epoch = self.epoch
             put(answer.indices, "indices", rows)
-            return answer
-        return name_list(names, joined=self._form == pb.NODE_FORM_JOINED_NAMES)
+        else:
+            fill_names(answer, names, joined=self._form == pb.NODE_FORM_JOINED_NAMES)
 
     def _selected_rows(self, table: NodeTable) -> Int32s:
         message = self._message
