@@ -17,6 +17,8 @@ EXIT_UNSCHEDULED = 3
 
 def printable(text: str) -> str:
     """``text`` with control characters escaped: names and reasons from elsewhere stay one plain line."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
