@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -55,6 +56,12 @@ def extender_scores(totals: Int64s, weight_sum: int) -> Int64s:
     for total in (int(totals.min()), int(totals.max())):
         if not 0 <= total <= highest:
             raise misfit(f"a total of {total}, outside 0..{highest}")
-    # As many scores as a total has reached: a score begins where (10·total + highest/2) // highest does.
+    # As many scores as a total has reached.
+    return _begins(highest).searchsorted(totals, side="right")
+
+
+@lru_cache(maxsize=16)
+def _begins(highest: int) -> Int64s:
+    """int64[10]: the first total of each score from 1 on, where (10·total + highest/2) // highest reaches it."""
     begins = [(score * highest - highest // 2 + 9) // 10 for score in range(1, MAX_EXTENDER_SCORE + 1)]
-    return np.searchsorted(np.array(begins, np.int64), totals, side="right")
+    return np.array(begins, np.int64)

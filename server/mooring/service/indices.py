@@ -48,8 +48,8 @@ def _checked(table: NodeTable, epoch: int, indices: npt.NDArray[np.int64], limit
         )
     if len(indices) > limit:
         raise InvalidArgumentError.at(path, f"{len(indices)} nodes are more than the {limit} allowed")
-    unknown = indices >= table.capacity
-    unknown[~unknown] = ~table.alive[indices[~unknown]]
-    if unknown.any():
-        raise InvalidArgumentError.at(path, f"no node has index {int(indices[unknown][0])}")
+    inside = indices[indices < table.capacity]
+    if len(inside) < len(indices) or not table.alive[inside].all():
+        first = next(at for at in indices.tolist() if at >= table.capacity or not table.alive[at])
+        raise InvalidArgumentError.at(path, f"no node has index {first}")
     return indices.astype(np.int32)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from mooring.framework import ClusterState, Int32s, Pod, Status
+from mooring.framework import SUCCESS, ClusterState, Int32s, Pod, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.kept.decisions import MAX_ATTEMPTS, PATIENCE, only_rules_matter
@@ -109,6 +109,8 @@ class KeptAnswers:
 def _found(kept: Kept, rows: Int32s) -> Totals:
     totals = kept.totals(rows)
     refused = np.flatnonzero(totals == OUT).astype(np.int32)
+    if not len(refused):
+        return Totals(rows, totals, kept.version, refused, refused, refused, [SUCCESS], kept, kept.reasons)
     numbers = kept.numbers(rows[refused])
     codes, statuses = kept.reasons.of(rows[refused], numbers)
     return Totals(rows, totals, kept.version, refused, numbers, codes, statuses, kept, kept.reasons)
