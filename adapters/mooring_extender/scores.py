@@ -62,6 +62,6 @@ def extender_scores(totals: Int64s, weight_sum: int) -> Int64s:
 
 @lru_cache(maxsize=16)
 def _begins(highest: int) -> Int64s:
-    """int64[10]: the first total of each score from 1 on, where (10·total + highest/2) // highest reaches it."""
+    """int64[10]: from which totals on (10·total + highest/2) // highest is 1, 2, and so on."""
     begins = [(score * highest - highest // 2 + 9) // 10 for score in range(1, MAX_EXTENDER_SCORE + 1)]
     return np.array(begins, np.int64)
