@@ -57,13 +57,16 @@ class DecisionsInTurn:
             DeadlineExceededError: The caller no longer waits, and nothing was assumed.
         """
         choices, end = self.choices, 0
+        found: dict[int, Template | None] = {}
         try:
             for index, alike in groupby(indices):
                 pod, profile = templates[index]
                 end += sum(1 for _ in alike)
-                template = self._keeper.find(pod, profile)
+                if index not in found:
+                    found[index] = self._keeper.find(pod, profile)
+                template = found[index]
                 if template is None:
-                    break
+                    return
                 use = partial(calls, profile)
                 while (at := len(choices)) < end:
                     if not may_decide(self._cluster, pod, profile):

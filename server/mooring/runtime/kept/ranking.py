@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from copy import copy
 
 import numpy as np
 
-from mooring.framework import Int32s
+from mooring.framework import Int32s, Int64s
 
 OUT = -1
 """The total of a row that no pod can go to."""
 
 _SMALLEST_BLOCK = 1024
 _MOST_BLOCKS = 64
+_NONE_PICKED = -1, 0
 
 
 class Ranking:
@@ -29,53 +29,57 @@ class Ranking:
     """
 
     _counts: list[int]
-    _leaders: list[list[int] | None]
+    # By block: to be changed in place, shared by twins, made in a hurry, or not known.
+    _leaders: list[list[int] | tuple[int, ...] | Int64s | None]
+    _steady: list[bool]
+    _picked: tuple[int, int]
 
     def __init__(self, totals: Int32s) -> None:
         self._size = max(_SMALLEST_BLOCK, -(-len(totals) // _MOST_BLOCKS))
-        self.totals = totals
-        self._values = totals.data
-        self._blocks = [totals[at : at + self._size] for at in range(0, len(totals), self._size)]
+        self._use(totals)
         # No row of a block has more than this; what it has at most is found out when it matters.
         self._most = [int(block.max()) for block in self._blocks]
         self._find_top()
 
     def copy(self) -> Ranking:
         """The same totals, to be changed apart from these."""
+        if self._size == _SMALLEST_BLOCK:
+            # What twins begin with is found once for all of them.
+            for at, leaders in enumerate(self._leaders):
+                if not isinstance(leaders, tuple):
+                    self._leaders[at] = tuple(self._rows(at).tolist())
         twin = copy(self)
         twin.detach()
         return twin
 
     def detach(self) -> None:
         """Share nothing with the ranking that this is a shallow copy of."""
-        self.totals = totals = self.totals.copy()
-        self._values = totals.data
-        self._blocks = [totals[at : at + self._size] for at in range(0, len(totals), self._size)]
+        self._use(self.totals.copy())
         self._most, self._counts = self._most.copy(), self._counts.copy()
-        self._leaders = [leaders and leaders.copy() for leaders in self._leaders]
+        self._leaders = [None if isinstance(leaders, list) else leaders for leaders in self._leaders]
+        self._steady = self._steady.copy()
+        self._picked = _NONE_PICKED
 
     def put(self, row: int, total: int) -> None:
         """``row`` has ``total`` from now on."""
-        old = self._values[row]
+        old, top = self._values[row], self.top
         if total == old:
             return
         self._values[row] = total
         at = row // self._size
-        self._most[at] = max(self._most[at], total)
-        if total > self.top:
-            self._find_top()
-        elif total == self.top:
+        most = self._most[at]
+        if total > most:
+            self._most[at] = total
+        if old == top:
+            self._leave(at, row)
+        if total == top:
             self._counts[at] += 1
             self.ties += 1
-            if (leaders := self._leaders[at]) is not None:
-                insort(leaders, row)
-        elif old == self.top:
-            self._counts[at] -= 1
-            self.ties -= 1
-            if (leaders := self._leaders[at]) is not None:
-                del leaders[bisect_left(leaders, row)]
-            if not self.ties:
-                self._find_top()
+            self._leaders[at], self._steady[at], self._picked = None, False, _NONE_PICKED
+        elif total > top:
+            self._lead_alone(at, total)
+        elif not self.ties:
+            self._find_top()
 
     def leader(self, position: int) -> int:
         """The row of the leader at ``position``, 0..ties-1, in row order."""
@@ -83,15 +87,57 @@ class Ranking:
             if position < count:
                 leaders = self._leaders[at]
                 if leaders is None:
-                    rows = np.flatnonzero(self._blocks[at] == self.top) + at * self._size
-                    leaders = self._leaders[at] = rows.tolist()
-                return leaders[position]
+                    leaders = self._leaders[at] = self._found(at)
+                row = int(leaders[position])
+                self._picked = row, position
+                return row
             position -= count
         raise IndexError(position)
 
     def leaders(self) -> Int32s:
         """int32[ties]: all leaders, in row order."""
         return np.flatnonzero(self.totals == self.top).astype(np.int32)
+
+    def _use(self, totals: Int32s) -> None:
+        self.totals = totals
+        self._values = totals.data
+        self._blocks = [totals[at : at + self._size] for at in range(0, len(totals), self._size)]
+
+    def _leave(self, at: int, row: int) -> None:
+        """``row`` of block ``at`` leads no more."""
+        self._counts[at] -= 1
+        self.ties -= 1
+        leaders, (picked, position) = self._leaders[at], self._picked
+        if row == picked and isinstance(leaders, list):
+            del leaders[position]
+        elif row == picked and isinstance(leaders, tuple):
+            self._leaders[at] = [*leaders[:position], *leaders[position + 1 :]]
+        else:
+            self._steady[at] = row == picked and leaders is not None
+            self._leaders[at], self._picked = None, _NONE_PICKED
+
+    def _found(self, at: int) -> list[int] | Int64s:
+        """The leaders of a block: a list, which takes longer to make, if only those picked leave it."""
+        rows = self._rows(at)
+        return rows.tolist() if self._steady[at] else rows
+
+    def _rows(self, at: int) -> Int64s:
+        """int64[count]: the leaders of a block, in row order."""
+        rows: Int64s = np.flatnonzero(self._blocks[at] == self.top)
+        return rows + at * self._size
+
+    def _lead_alone(self, at: int, total: int) -> None:
+        """One row, of block ``at``, has more than all others."""
+        self.top, self.ties = total, 1
+        self._counts = [0] * len(self._blocks)
+        self._counts[at] = 1
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing is known of the leaders but how many there are."""
+        self._leaders = [None] * len(self._blocks)
+        self._steady = [False] * len(self._blocks)
+        self._picked = _NONE_PICKED
 
     def _find_top(self) -> None:
         most, blocks = self._most, self._blocks
@@ -108,4 +154,4 @@ class Ranking:
             if self.ties or self.top == OUT:
                 break
         self._counts = counts
-        self._leaders = [None] * len(blocks)
+        self._begin()
