@@ -58,6 +58,18 @@ def test_pods_of_a_template_differ_only_in_what_is_their_own() -> None:
     assert (one.status.phase, other.status.phase) == ("Running", "Running")
 
 
+def test_the_kind_of_a_pod_is_made_of_the_parts_known_since_it_was_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known: dict[int, object] = {}
+    monkeypatch.setattr(sharing, "_known", known)
+    pending = from_manifest(pod_manifest("pending", requests={"cpu": "100m"}))
+    assert isinstance(pending, Pod)
+    before = list(known.values())
+    PodKinds(NEWEST_RULES).of(pending)
+    assert list(known.values()) == before
+
+
 def test_nodes_share_amounts_images_and_the_texts_of_labels() -> None:
     one, other = _node("node-1", _IMAGES), _node("node-2", _IMAGES[1:])
     assert one.status.allocatable is other.status.allocatable

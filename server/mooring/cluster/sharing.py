@@ -32,6 +32,7 @@ _MOST_KNOWN = 1 << 16
 """At this many known parts all are forgotten, with them those that no object has any more."""
 
 _UNREAD = Volume()
+_NO_STATUS = Pod().status
 
 _encode = msgspec.json.Encoder().encode
 _known: dict[int, object] = {}
@@ -122,7 +123,9 @@ def _shared_template(template: Pod) -> Pod:
     """Volumes and devices are often all in which templates differ; the rest is shared."""
     spec, status = template.spec, template.status
     common_spec = _one(replace(spec, volumes=()))
-    common_status = _one(replace(status, resource_claim_statuses=(), extended_resource_claim_status=None))
+    common_status = replace(status, resource_claim_statuses=(), extended_resource_claim_status=None)
+    # The default itself is left out of encodings, and so of the keys here; what is equal to it isn't.
+    common_status = _NO_STATUS if common_status == _NO_STATUS else _one(common_status)
     return Pod(
         _shared_metadata(template.metadata, _one(template.metadata.labels, _shared_texts)),
         replace(common_spec, volumes=spec.volumes) if spec.volumes else common_spec,
