@@ -11,6 +11,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mooring_extender import wire
+
 Mask = npt.NDArray[np.bool_]
 Columns = npt.NDArray[np.int64]
 
@@ -30,14 +32,12 @@ class Names:
 
     Attributes:
         listed: The names.
-        joined: The same in UTF-8, a NUL byte between two of them.
         array: The same as a JSON array.
         selections: By node epoch, the same as a NodeSelection by index, serialised; one at most.
     """
 
-    def __init__(self, listed: Sequence[str], joined: bytes, array: bytes) -> None:
+    def __init__(self, listed: Sequence[str], array: bytes) -> None:
         self.listed = listed
-        self.joined = joined
         self.array = array
         self.selections: dict[int, bytes] = {}
 
@@ -50,13 +50,16 @@ class Names:
         return b"%s%s}" % (BEFORE_NAMES, self.array)
 
     @cached_property
+    def joined(self) -> bytes:
+        """The names as mooring.v1 takes them. ArgumentsError: one is none that a node can have."""
+        return wire.joined_names(self.listed, "NodeNames[{}]")
+
+    @cached_property
     def escaped(self) -> Sequence[str]:
         """The names as they stand between the quotes of a JSON string."""
-        encoded = msgspec.json.encode(self.listed)
-        brackets_and_quotes = 2 + 2 * len(self.listed)
-        if len(encoded) == len(self.joined) + brackets_and_quotes:
+        if b"\\" not in self.array:
             return self.listed
-        return encoded.decode()[2:-2].split(_BETWEEN)
+        return msgspec.json.encode(self.listed).decode()[2:-2].split(_BETWEEN)
 
     def only(self, mask: Mask) -> Names | None:
         """The names where ``mask`` (bool[M]) is true; None when there is none."""
@@ -66,7 +69,7 @@ class Names:
         listed, escaped = list(compress(self.listed, flags)), compress(self.escaped, flags)
         if not listed:
             return None
-        return Names(listed, "\0".join(listed).encode(), f'["{_BETWEEN.join(escaped)}"]'.encode())
+        return Names(listed, f'["{_BETWEEN.join(escaped)}"]'.encode())
 
     def priorities(self, scores: Columns) -> bytes:
         """A HostPriorityList: every name with its score, int64[M] of 0..10."""

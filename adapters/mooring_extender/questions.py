@@ -42,7 +42,8 @@ class Questions:
 
         Raises:
             MalformedBodyError: it is no JSON object.
-            ArgumentsError: no pod, not exactly one node list, no node, or something that is no node name.
+            ArgumentsError: no pod, not exactly one node list, no node, or something that is no node name; a
+                string that no node can be called may be found only where the names are asked about.
         """
         for names in self._recent:
             if body.endswith(names.ending):
@@ -70,7 +71,7 @@ class Questions:
         pod = _pod_before(body, at)
         if pod is None or not listed:
             return None
-        names = Names(listed, wire.joined_names(listed, "NodeNames[{}]"), array)
+        names = Names(listed, array)
         self.remember(names)
         return Question(pod, names)
 
@@ -106,9 +107,9 @@ def _about_nodes(pod: bytes, items: list[Raw]) -> Question:
 def _about(pod: bytes, given: list[str | None], items: list[Raw] | None, field: str) -> Question:
     if not given:
         raise wire.ArgumentsError("the node list is empty: there is nothing to decide")
-    joined = wire.joined_names(given, field)
+    wire.joined_names(given, field)
     listed = [name for name in given if name is not None]
-    return Question(pod, Names(listed, joined, msgspec.json.encode(listed)), items)
+    return Question(pod, Names(listed, msgspec.json.encode(listed)), items)
 
 
 def _pod_before(body: bytes, end: int) -> bytes | None:
