@@ -76,11 +76,11 @@ class NodeView:
 
     def allocatable(self, resource: str, *, live: bool = False) -> Int64s:
         """int64[K]: what each node offers of ``resource``, see ``take``; 0 when no node ever had it."""
-        return self._column(self.table.allocatable, resource, live=live)
+        return self._column(self.snapshot.nodes.allocatable, resource, live=live)
 
     def requested(self, resource: str, *, live: bool = False) -> Int64s:
         """int64[K]: what the pods on each node take of ``resource``, see ``take``."""
-        return self._column(self.table.requested, resource, live=live)
+        return self._column(self.snapshot.nodes.requested, resource, live=live)
 
     def label(self, key: str) -> LabelColumn:
         """The column of a label key."""
@@ -109,8 +109,8 @@ class NodeView:
         )
 
     def _column(self, columns: Int64s, resource: str, *, live: bool) -> Int64s:
-        at = self.table.resource_index.get(resource)
-        if at is None or at >= len(columns):
+        at = self.snapshot.nodes.resource_index.get(resource, -1)
+        if not 0 <= at < len(columns):
             return np.zeros(len(self.rows), np.int64)
         return self.take(columns[at], live=live)
 

@@ -32,7 +32,7 @@ class Loop(Generic[T]):
 
     def over(self, nodes: NodeView) -> Callable[..., T] | None:
         """The compiled function; None without numba, without ``nodes``, and in a small cluster."""
-        return self._compiled if len(nodes) and nodes.table.capacity >= FEWEST_NODES else None
+        return self._compiled if len(nodes.snapshot.nodes.alive) >= FEWEST_NODES and len(nodes.rows) else None
 
     @cached_property
     def _compiled(self) -> Callable[..., T] | None:

@@ -47,7 +47,7 @@ class ResourceUse:
 
 def listed_requests(amounts: Mapping[str, int], names: Iterable[str]) -> Requests:
     """What ``amounts`` (billionths) say of each listed resource."""
-    return tuple((name, _counted(name, amounts.get(name, 0))) for name in names)
+    return tuple([(name, _counted(name, amounts.get(name, 0))) for name in names])
 
 
 def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Iterator[ResourceUse]:

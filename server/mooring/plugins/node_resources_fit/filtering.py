@@ -27,12 +27,14 @@ from mooring.plugins.resource_uses import Requests
 _FIXED = (CPU, MEMORY, EPHEMERAL_STORAGE)
 """These come first among the reasons, in this order; scalar resources follow by name."""
 
+_NO_SCALARS = {*_FIXED, PODS}
+
 
 def checked_requests(pod: Pod, args: NodeResourcesFitArgs, rules: ResourceRules) -> Requests:
     """What the pod asks for of the resources that are checked, in the order of the reasons."""
     counted = counted_amounts(pod_amounts(pod, rules))
-    names = (*_FIXED, *sorted(counted.keys() - {*_FIXED, PODS}))
-    return tuple((name, counted[name]) for name in names if counted.get(name) and not _ignored(name, args))
+    scalars = sorted(name for name in counted if name not in _NO_SCALARS and not _ignored(name, args))
+    return tuple([(name, counted[name]) for name in (*_FIXED, *scalars) if counted.get(name)])
 
 
 def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, resolvable: bool) -> Verdicts:

@@ -224,9 +224,9 @@ class Kept:
     def _add_up(self, values: Int32s) -> None:
         """Find the totals, of which ``values`` (int32[K], of the open rows) are a part."""
         standing = self.standing
-        fits: Bools = values >= 0
         at = standing.open.at
-        if not fits.all():
+        if values.min(initial=0) < 0:
+            fits: Bools = values >= 0
             at, values = standing.open.rows[fits], values[fits]
         base = standing.base
         if standing.scaled and self._passing is None:
@@ -234,8 +234,11 @@ class Kept:
             base[at] += standing.scaled_scores(at)
         self._base = base
         self._feasible = len(values)
-        self._totals = np.full(len(base), OUT, np.int32)
-        self._totals[at] = base[at] + values
+        if len(values) == len(base):
+            self._totals = base + values
+        else:
+            self._totals = np.full(len(base), OUT, np.int32)
+            self._totals[at] = base[at] + values
         self._ranking, self._led = None, False
 
     def _ranked(self) -> Ranking:

@@ -36,7 +36,7 @@ def best(
     ``feasible``.
     """
     top = totals.max()
-    leaders = np.flatnonzero(totals == top)
+    (leaders,) = np.equal(totals, top).nonzero()
     at = leaders[choose(seed, uid, len(leaders))]
     row = int(at if rows is None else rows[at])
     return Lead(row, int(top) if feasible > 1 else 0, len(leaders), feasible, evaluated)
