@@ -20,11 +20,9 @@ BEFORE_NAMES: Final = b',"Nodes":null,"NodeNames":'
 """What Go writes after the pod, where nodes come by name; within a string the quotes would be escaped."""
 
 _BETWEEN: Final = '","'
-_HOST: Final = '{"Host":"'
-_SCORE: Final = '","Score":'
-# Two bytes that no JSON has, where a score of one or two digits goes.
-_ROOM: Final = "\0\0"
-_DIGITS: Final = np.array([[ord(digit) for digit in f"{score:2}"] for score in range(11)], np.uint8)
+_NEXT: Final = ',{"Host":"'
+# What stands between a name and the next one, by the score.
+_SCORED: Final = np.array([f'","Score":{score}}}{_NEXT}' for score in range(11)], np.object_)
 
 
 class Names:
@@ -73,14 +71,8 @@ class Names:
 
     def priorities(self, scores: Columns) -> bytes:
         """A HostPriorityList: every name with its score, int64[M] of 0..10."""
-        text, room = self._host_list
-        filled = text.copy()
-        filled[room] = _DIGITS[scores]
-        return filled.tobytes()
-
-    @cached_property
-    def _host_list(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-        """A HostPriorityList with room for the scores: uint8[length], int64[M, 2] where."""
-        middle = f"{_SCORE}{_ROOM}}},{_HOST}".join(self.escaped)
-        text = np.frombuffer(f"[{_HOST}{middle}{_SCORE}{_ROOM}}}]".encode(), np.uint8)
-        return text, np.flatnonzero(text == 0).reshape(-1, 2)
+        pieces = [""] * (2 * len(self))
+        pieces[::2] = self.escaped
+        pieces[1::2] = _SCORED[scores].tolist()
+        pieces[-1] = pieces[-1].removesuffix(_NEXT)
+        return f'[{{"Host":"{"".join(pieces)}]'.encode()
