@@ -1,5 +1,7 @@
 """``make bench-ghz``: Schedule and Filter called by ghz, a client in Go, beside an RPC that does nothing.
 
+Schedule is called by a light client as well, see ``light``, where that is installed.
+
 Each repeat measures the null RPC first, on a server of its own, then mooring: ghz takes much of a machine
 with few cores, so the ratio says more than the rates. The calls are those of deploy/load.
 """
@@ -18,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.bench import light
 from tests.bench.processes import start_server, started
 from tests.bench.report import FOLDER, publish
 from tests.bench.steps import measure_all
@@ -49,6 +52,7 @@ CALLS = (
     ),
     Call("schedule-batch", 100, {1: {"pods/s": "40k / 150k"}, 50: {"pods/s": "40k / 150k"}}),
     Call("filter", 1, {}),
+    Call("filter-indices", 1, {}),
 )
 
 
@@ -138,6 +142,10 @@ def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER / "ghz") 
         print("bench-ghz: ghz is not there; `make bench-ghz` builds it, which needs Go", file=sys.stderr)
         return 1
     known = workloads(args.nodes, args.seconds)
+    if light.missing():
+        print(f"bench-ghz: {light.missing()}", file=sys.stderr)
+    else:
+        known += light.workloads(args.nodes, args.seconds)
     chosen = [w for w in known if not args.only or any(part in w.name for part in args.only)]
     if not chosen:
         parser.error(f"no workload has {' or '.join(args.only)} in its name")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import ghz
+from tests.bench import ghz, light
 
 from .build import BIN, ROOT
 from .process import run
@@ -24,7 +24,7 @@ def server(tmp_path: Path) -> Iterator[MooringServer]:
         yield running
 
 
-@pytest.mark.parametrize("name", ["filter", "null", "schedule", "schedule-batch"])
+@pytest.mark.parametrize("name", ["filter", "filter-indices", "null", "schedule", "schedule-batch"])
 def test_load_without_an_error(server: MooringServer, name: str) -> None:
     report = LOAD / "reports" / f"{name}.json"
     report.parent.mkdir(exist_ok=True)
@@ -37,7 +37,7 @@ def test_load_without_an_error(server: MooringServer, name: str) -> None:
 
 
 def test_the_benchmark_puts_a_null_call_beside_each(tmp_path: Path) -> None:
-    arguments = ["--nodes", "10", "--seconds", "0.2", "--repeats", "1", "--only", "schedule"]
+    arguments = ["--nodes", "10", "--seconds", "0.2", "--repeats", "1", "--only", "ghz/schedule"]
     assert ghz.main(arguments, tmp_path) == 0
     lines = [json.loads(line) for line in (tmp_path / "figures.jsonl").read_text().splitlines()]
     figures = {(line["workload"], line["metric"]): line["median"] for line in lines[1:]}
@@ -47,3 +47,13 @@ def test_the_benchmark_puts_a_null_call_beside_each(tmp_path: Path) -> None:
         assert figures[workload, "pods/s"] > 0
         ratio = figures[workload, "p50 µs"] / figures[workload, "null p50 µs"]
         assert figures[workload, "times null"] == pytest.approx(ratio)
+
+
+@pytest.mark.skipif(bool(light.missing()), reason=light.missing() or "-")
+def test_the_light_client_calls_both(tmp_path: Path) -> None:
+    assert ghz.main(["--nodes", "10", "--seconds", "0.1", "--repeats", "1", "--only", "light"], tmp_path) == 0
+    lines = [json.loads(line) for line in (tmp_path / "figures.jsonl").read_text().splitlines()]
+    figures = {(line["workload"], line["metric"]): line["median"] for line in lines[1:]}
+    assert len({workload for workload, _ in figures}) == len(light.TARGETS)
+    for (workload, metric), value in figures.items():
+        assert value > 0, (workload, metric)

@@ -1,0 +1,124 @@
+"""Unary calls by h2load, a client in C that sends ready frames: what is left is the server's own price.
+
+A client that makes and reads messages takes about as much of a machine with few cores as the server does, so
+its latencies are those of both. h2load is Debian's package nghttp2-client.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import grpc
+from google.protobuf import json_format
+
+from mooring.v1.scheduling_service_pb2 import ScheduleRequest
+from tests.bench.processes import start_server, started
+from tests.bench.workload import Repeat, Sample, Workload, percentile
+from tests.e2e.build import ROOT
+
+NULL = "/mooring.v1.ClusterService/GetClusterInfo"
+SCHEDULE = "/mooring.v1.SchedulingService/Schedule"
+BRISK = 4000
+"""Calls a second of a slow server, by which the number of calls follows from the seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How calls are in flight: ``streams`` on each of ``connections``."""
+
+    connections: int
+    streams: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.connections}x{self.streams}InFlight"
+
+
+ALONE, CROWD = Shape(1, 1), Shape(4, 8)
+TARGETS = {
+    ALONE: {"p50 µs": "300 / 180", "p99 µs": "800 / 400", "times null": "- / 1.3"},
+    CROWD: {"rps": "6k / 10k"},
+}
+
+
+def missing() -> str:
+    """Why these workloads can't run; "" when they can."""
+    return "" if shutil.which("h2load") else "h2load is not there (Debian: nghttp2-client); no light client"
+
+
+def workloads(nodes: int, seconds: float) -> list[Workload]:
+    """Schedule of one pod, a dry run, beside the null RPC."""
+    return [
+        Workload(
+            f"light/schedule/{nodes}Nodes/{shape.name}", partial(_prepare, shape, nodes, seconds), targets
+        )
+        for shape, targets in TARGETS.items()
+    ]
+
+
+def _prepare(shape: Shape, nodes: int, seconds: float, running: ExitStack) -> Repeat:
+    idle = running.enter_context(started("tests.bench.null_server")).partition("grpc=")[2].strip()
+    server = start_server(running, nodes)["grpc"]
+    asked = json.loads((ROOT / "deploy" / "load" / "schedule.json").read_bytes())["data"]
+    request = json_format.ParseDict(asked, ScheduleRequest()).SerializeToString()
+    calls = max(100, int(BRISK * seconds))
+    _check(server, SCHEDULE, request)
+    load(server, SCHEDULE, request, shape, calls // 4)
+
+    def repeat() -> Sample:
+        null, null_rps = load(idle, NULL, b"", shape, calls)
+        took, rps = load(server, SCHEDULE, request, shape, calls)
+        return {
+            "p50 µs": percentile(took, 50),
+            "p99 µs": percentile(took, 99),
+            "rps": rps,
+            "null p50 µs": percentile(null, 50),
+            "null p99 µs": percentile(null, 99),
+            "null rps": null_rps,
+            "times null": percentile(took, 50) / percentile(null, 50),
+        }
+
+    return repeat
+
+
+def load(address: str, method: str, message: bytes, shape: Shape, calls: int) -> tuple[list[float], float]:
+    """The microseconds that each call took, and calls a second.
+
+    Raises:
+        RuntimeError: Not all of them were answered.
+    """
+    with tempfile.TemporaryDirectory(prefix="mooring-bench-") as folder:
+        body, log = Path(folder, "body"), Path(folder, "log")
+        body.write_bytes(b"\0" + len(message).to_bytes(4) + message)
+        flags = {"-c": shape.connections, "-m": shape.streams, "-n": calls, "-d": body, "--log-file": log}
+        words = [str(word) for flag in flags.items() for word in flag]
+        headers = ["-H", "content-type: application/grpc", "-H", "te: trailers"]
+        command = ["h2load", *words, *headers, f"http://{address}{method}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if f" {calls} succeeded" not in done.stdout:
+            raise RuntimeError(f"h2load ended with {done.returncode}: {done.stdout}{done.stderr}")
+        # A line per call: when it began, the HTTP status, the microseconds; separated by tabs.
+        lines = [line.split("\t") for line in log.read_text().splitlines()]
+    took = [float(line[2]) for line in lines]
+    began = [int(line[0]) for line in lines]
+    return took, _rate(began, took)
+
+
+def _rate(began: list[int], took: list[float]) -> float:
+    """Calls a second, from the first one's beginning (all in µs) to the last one's end."""
+    end = max(at + duration for at, duration in zip(began, took, strict=True))
+    return 1e6 * len(took) / (end - min(began))
+
+
+def _check(address: str, method: str, message: bytes) -> None:
+    """h2load does not look at gRPC's status; an error here ends the benchmark."""
+    with grpc.insecure_channel(address) as channel:
+        call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(method, bytes, bytes)
+        call(message, timeout=20)
