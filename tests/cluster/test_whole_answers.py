@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import ssl
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from kubernetes.client import Configuration
 
-from mooring.cluster.api import ApiServer, ClientOptions
+from mooring.cluster.api import ApiServer, ClientOptions, connection
 from mooring.framework.errors import UnavailableError
 from tests.certificates import Authority
 
@@ -48,21 +49,21 @@ class Scripted:
         number = 0
         while True:
             try:
-                connection, _ = self._listener.accept()
+                accepted, _ = self._listener.accept()
             except OSError:
                 return
             number += 1
-            threading.Thread(target=self._serve, args=(connection, number), daemon=True).start()
+            threading.Thread(target=self._serve, args=(accepted, number), daemon=True).start()
 
-    def _serve(self, connection: socket.socket, number: int) -> None:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with connection, suppress(OSError):
-            while request := connection.recv(65536):
+    def _serve(self, accepted: socket.socket, number: int) -> None:
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with accepted, suppress(OSError):
+            while request := accepted.recv(65536):
                 self.requests.append((number, request))
                 for piece in self._pieces:
                     if piece == END:
                         return
-                    connection.sendall(piece)
+                    accepted.sendall(piece)
 
 
 @contextmanager
@@ -125,9 +126,9 @@ def wait_for_end(api: ApiServer, pieces: Sequence[bytes]) -> None:
     if pieces[-1] != END:
         return
     idle: Any = api._connection._pool.pool.queue
-    for connection in idle:
-        if connection is not None and connection.sock is not None:
-            connection.sock.recv(1, socket.MSG_PEEK)
+    for kept in idle:
+        if kept is not None and kept.sock is not None:
+            kept.sock.recv(1, socket.MSG_PEEK)
 
 
 def test_an_answer_without_a_body() -> None:
@@ -167,12 +168,11 @@ def test_no_answer(pieces: Sequence[bytes]) -> None:
 def test_what_is_sent() -> None:
     """The address may have a path of its own; a line break in a token makes no header."""
     with scripted(LENGTH) as (server, address):
-        token = {"authorization": "Bearer secret"}
-        api = client(f"http://{address}/clusters/c", api_key=token)
+        host = f"http://{address}/clusters/c"
+        api = client(host, api_key={"authorization": "Bearer secret\n"})
         assert api.request("POST", "/pods", query={"timeout": "5s"}, body={"a": "é"}).ok
-        token["authorization"] = "Bearer a\r\nX-Evil: b"
         with pytest.raises(ValueError, match="line break"):
-            api.request("POST", "/pods", body={})
+            client(host, api_key={"authorization": "Bearer a\r\nX-Evil: b"}).request("POST", "/pods", body={})
         ((_, request),) = server.requests
     head, _, body = request.partition(b"\r\n\r\n")
     first, *headers = head.decode().split("\r\n")
@@ -187,6 +187,22 @@ def test_what_is_sent() -> None:
         "Content-Length": "10",
     }
     assert body == '{"a":"é"}'.encode()
+
+
+@pytest.mark.parametrize(("seconds", "second"), [(math.inf, b"Bearer old"), (0.0, b"Bearer new")])
+def test_credentials_are_fresh_for_a_while(
+    seconds: float, second: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "CREDENTIALS_SECONDS", seconds)
+    with scripted(LENGTH) as (server, address):
+        token = {"authorization": "Bearer old"}
+        api = client(f"http://{address}", api_key=token)
+        api.request("GET", "/pods")
+        token["authorization"] = "Bearer new"
+        api.request("GET", "/pods")
+        first, last = (request for _, request in server.requests)
+    assert b"authorization: Bearer old\r\n" in first
+    assert b"authorization: %s\r\n" % second in last
 
 
 def test_through_a_proxy() -> None:

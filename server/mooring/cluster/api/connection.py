@@ -5,6 +5,7 @@ Those decode a binding's answer wrongly, repeat no 429 and lose what a refusal s
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,10 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from mooring.cluster.api.answers import Response, Stream, unanswered
+
+CREDENTIALS_SECONDS = 1.0
+"""So long what says who we are counts as fresh: tokens are renewed behind it, but to read a kubeconfig's
+takes a third of a request. One that ends meanwhile is refused, and then everything is read anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,7 @@ class Connection:
         self.address = str(configuration.host)
         self._configuration = configuration
         self._user_agent = user_agent
+        self._known_credentials: tuple[Mapping[str, str], float] = {}, -math.inf
         self._manager: Any = with_whole_answers(RESTClientObject(configuration).pool_manager)
         self._pool: Any = self._manager.connection_from_url(self.address)
         url = urlsplit(self.address)
@@ -114,9 +120,7 @@ class Connection:
         }
         if request.data is not None:
             headers["Content-Type"] = request.content_type
-        # Asked for at each request: tokens are renewed behind it.
-        for setting in self._configuration.auth_settings().values():
-            headers[setting["key"]] = setting["value"].strip()
+        headers.update(self._credentials())
         query = f"?{urlencode(request.query)}" if request.query else ""
         return self._pool.urlopen(
             request.method,
@@ -129,3 +133,13 @@ class Connection:
             assert_same_host=False,
             preload_content=whole,
         )
+
+    def _credentials(self) -> Mapping[str, str]:
+        """The headers that say who we are."""
+        headers, until = self._known_credentials
+        now = time.monotonic()
+        if now >= until:
+            settings = self._configuration.auth_settings().values()
+            headers = {setting["key"]: setting["value"].strip() for setting in settings}
+            self._known_credentials = headers, now + CREDENTIALS_SECONDS
+        return headers
