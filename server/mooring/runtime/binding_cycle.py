@@ -242,7 +242,8 @@ class BindingCycle:
             return
         if change.new is None and (waiting := self._waiting.get(reservation.uid)) is not None:
             waiting.reject("", "removed")
-        self._resolver.add(reservation, 0.0)
+        # Whoever is binding it finds out as a rule: the cluster tells of a binding before it is answered.
+        self._resolver.add(reservation, FIRST_PAUSE if reservation.stage is Stage.BINDING else 0.0)
 
     def _resolve(self, reservation: Reservation, attempt: int) -> float | None:
         """Look after a reservation that nobody is working on; None once it has ended."""

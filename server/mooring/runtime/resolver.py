@@ -38,12 +38,13 @@ class Resolver:
     def add(self, reservation: Reservation, pause: float, attempt: int = 0) -> None:
         """Come back to it after ``pause`` seconds."""
         with self._changed:
-            due = self._clock.monotonic() + pause
-            heapq.heappush(self._due, (due, next(self._numbers), attempt, reservation))
+            due = (self._clock.monotonic() + pause, next(self._numbers), attempt, reservation)
+            heapq.heappush(self._due, due)
             if self._thread is None and not self._stopped:
                 self._thread = threading.Thread(target=self._run, name="resolver", daemon=True)
                 self._thread.start()
-            self._changed.notify_all()
+            if self._due[0] is due:
+                self._changed.notify_all()
 
     def stop(self) -> None:
         """Resolve nothing more; what is under way is finished."""
