@@ -23,7 +23,6 @@ from mooring.framework.interface import (
     EVERY_EVENT,
     BindPlugin,
     FilterPlugin,
-    InvalidScoreError,
     PermitPlugin,
     Plugin,
     PluginFactory,
@@ -49,6 +48,7 @@ from mooring.framework.points import POINTS, points_of
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.framework.releases import Gates, KubeVersion
 from mooring.framework.remedy import Remedy
+from mooring.framework.scores import InvalidScoreError
 from mooring.framework.state import ClusterState
 from mooring.framework.status import SUCCESS, Code, Status
 from mooring.framework.verdicts import Verdicts

@@ -26,6 +26,7 @@ from mooring.framework.normalize import Normalizer
 from mooring.framework.objects import Object, Pod
 from mooring.framework.pod_table import PodChange
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
+from mooring.framework.scores import checked_score
 from mooring.framework.status import SUCCESS, Status
 from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView
@@ -35,10 +36,6 @@ ArgsT = TypeVar("ArgsT")
 
 EVERY_EVENT = HintedEvent(ClusterEvent(EventResource.ANY, ActionType.ALL))
 """Any change of anything may help."""
-
-
-class InvalidScoreError(Exception):
-    """A plugin's ``score`` gave something other than an int within int64; the message names the node."""
 
 
 class Plugin(ABC, Generic[ArgsT]):
@@ -214,28 +211,15 @@ class ScorePlugin(Plugin[ArgsT]):
         return scores if self.normalizer is None else self.normalizer.apply(scores)
 
 
-def checked_score(score: object, node_name: str) -> int:
-    """``score`` when it is an int within int64.
-
-    Raises:
-        InvalidScoreError: It is anything else.
-    """
-    if isinstance(score, bool) or not isinstance(score, int | np.integer):
-        raise InvalidScoreError(f"score of node {node_name!r} is {_shortened(score)}, not an int")
-    if not -(2**63) <= score < 2**63:
-        raise InvalidScoreError(f"score of node {node_name!r} is {_shortened(score)}, outside int64")
-    return int(score)
-
-
-def _shortened(value: object) -> str:
-    if isinstance(value, int) and value.bit_length() > 64:
-        return f"{value.bit_length()} bits long"
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
 class ReservePlugin(Plugin[ArgsT]):
     """Keeps something for the pod between the choice of its node and its binding."""
+
+    def keeps_nothing(self, pod: Pod) -> bool:
+        """Whether ``reserve`` has nothing to do for ``pod``, whatever its node.
+
+        Then the pods after it in a batch are decided before it is called.
+        """
+        return False
 
     @abstractmethod
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:

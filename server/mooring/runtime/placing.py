@@ -6,7 +6,7 @@ this way. Mirrors ``scheduleOnePod`` in ``schedule_one.go``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from mooring.framework import BindOutcome, CycleState, Pod, Status
 from mooring.framework.errors import (
@@ -16,7 +16,6 @@ from mooring.framework.errors import (
     bound_elsewhere,
 )
 from mooring.runtime.binding_cycle import BindingCycle, Expect
-from mooring.runtime.choice import Choice
 from mooring.runtime.commit import Commit, Committed
 from mooring.runtime.engine import Rows
 from mooring.runtime.evaluation import Evaluation
@@ -28,29 +27,10 @@ from mooring.runtime.fitting import (
     refuse_placed,
     still_fits,
 )
+from mooring.runtime.placement import Placement, reserve_in_turn
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import Progress, Unhurried
 from mooring.runtime.reservations import Reservation, Stage
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """What became of one pod.
-
-    Attributes:
-        choice: The decision.
-        reservation: The place that it got and that is not bound yet.
-        committed: How the commit ended; None while there is a reservation, and without a node.
-    """
-
-    choice: Choice
-    reservation: Reservation | None = None
-    committed: Committed | None = None
-
-    @property
-    def status(self) -> Status:
-        """The verdict on the pod."""
-        return self.committed.status if self.committed else self.choice.status
 
 
 class Committer:
@@ -136,6 +116,22 @@ class Committer:
         if placement.reservation is not None:
             placement.reservation.owner = owner
         return placement
+
+    def place_reserved_in_turn(
+        self,
+        templates: Sequence[tuple[Pod, Profile]],
+        indices: Sequence[int],
+        names: Sequence[str],
+        uids: Sequence[str],
+        *,
+        seed: int = 0,
+        owner: str = "",
+        progress: Progress | None = None,
+    ) -> Sequence[Placement]:
+        """``place_reserved`` for the first of some pods, see ``reserve_in_turn``."""
+        self._cycle.require_leader()
+        pods = templates, indices, names, uids
+        return reserve_in_turn(self._cycle, *pods, seed=seed, owner=owner, progress=progress)
 
     def reserve(
         self, pod: Pod, node_name: str, profile: Profile, *, owner: str = "", progress: Progress | None = None

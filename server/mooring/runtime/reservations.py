@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -109,6 +109,21 @@ class Reservations:
             free = uid not in self._taken
             self._taken.add(uid)
             return free
+
+    def try_turns(self, uids: Sequence[str]) -> int:
+        """Take the turns of the first of ``uids``, up to one that somebody has; how many."""
+        with self._changed:
+            count = len(uids)
+            if not self._taken.isdisjoint(uids):
+                count = next(at for at, uid in enumerate(uids) if uid in self._taken)
+            self._taken.update(uids[:count])
+            return count
+
+    def end_turns(self, uids: Sequence[str]) -> None:
+        """Let the next ones."""
+        with self._changed:
+            self._taken.difference_update(uids)
+            self._changed.notify_all()
 
     def end_turn(self, uid: str) -> None:
         """Let the next one."""

@@ -57,12 +57,15 @@ class Batch(msgspec.Struct, frozen=True):
 
     def pods(self) -> Iterator[tuple[Pod, Profile]]:
         """Each pod with its profile."""
-        for index, name, uid in zip(self.indices, self.names, self.uids, strict=True):
-            pod, profile = self.templates[index]
-            metadata = pod.metadata
-            if (metadata.name, metadata.uid) != (name, uid):
-                pod = replace(pod, metadata=replace(metadata, name=name, uid=uid))
-            yield pod, profile
+        return map(self.pod, range(len(self)))
+
+    def pod(self, at: int) -> tuple[Pod, Profile]:
+        """The pod at this position, with its profile."""
+        pod, profile = self.templates[self.indices[at]]
+        metadata, name, uid = pod.metadata, self.names[at], self.uids[at]
+        if (metadata.name, metadata.uid) != (name, uid):
+            pod = replace(pod, metadata=replace(metadata, name=name, uid=uid))
+        return pod, profile
 
     @classmethod
     def of(cls, request: pb.ScheduleRequest, backend: Backend) -> Batch:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import grpc
 
 from mooring.framework import Pod
@@ -118,6 +120,22 @@ def refuse_recreated(backend: Backend, pod: Pod) -> None:
             pod=pod.key,
             uid=named.metadata.uid,
         )
+
+
+def not_recreated(
+    backend: Backend,
+    templates: Sequence[tuple[Pod, Profile]],
+    indices: Sequence[int],
+    names: Sequence[str],
+    uids: Sequence[str],
+) -> int:
+    """How many of some pods, like their templates, come before one that ``refuse_recreated`` refuses."""
+    state = backend.engine.state
+    for at, (index, name, uid) in enumerate(zip(indices, names, uids, strict=True)):
+        named = state.find_pod(templates[index][0].metadata.namespace, name)
+        if named is not None and named.metadata.uid != uid:
+            return at
+    return len(uids)
 
 
 def _unknown_pod(backend: Backend, reference: objects_pb2.PodReference) -> Pod:

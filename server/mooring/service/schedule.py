@@ -11,12 +11,12 @@ from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.choice import Choice, ChoiceColumns
 from mooring.runtime.commit import Committed
 from mooring.runtime.engine import Rows, all_rows
-from mooring.runtime.placing import Placement
+from mooring.runtime.placement import Placement
 from mooring.runtime.profile import Profile
 from mooring.runtime.reservations import Reservation
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
-from mooring.service.commits import refuse_recreated
+from mooring.service.commits import not_recreated, refuse_recreated
 from mooring.service.objects import is_placed
 from mooring.service.outcomes import OUTCOMES
 from mooring.service.schedule_answer import AnswerColumns, chosen_response
@@ -30,6 +30,10 @@ NO_TURN = Status(Code.PENDING, ("the deadline passed before this pod's turn; sen
 
 WAITS = Status(Code.PENDING, ("the deadline passed while a plugin made this pod wait; send it again",))
 """The status of pods that still wait for a Permit plugin at the end of a committing call."""
+
+
+MOST_IN_TURN = 256
+"""So many pods at most get their places in one step; then it is looked whether somebody still waits."""
 
 
 class Schedule:
@@ -85,8 +89,13 @@ class Schedule:
         else:
             self._backend.committer.require_leader()
             try:
-                for pod, profile in batch.pods():
-                    self._commit(batch, pod, profile, progress)
+                at, most = 0, MOST_IN_TURN
+                while at < len(batch):
+                    reserved = self._reserve_in_turn(batch, slice(at, at + most), progress)
+                    if not reserved:
+                        self._commit(batch, *batch.pod(at), progress)
+                    at += reserved or 1
+                    most = min(2 * most, MOST_IN_TURN) if reserved else 1
             finally:
                 self._finish_waiting(progress)
         return self._response(batch)
@@ -179,6 +188,31 @@ class Schedule:
             status, message = _failed(error), error.message
         self._add(choice, status, message, outcome)
         self._count(_result(status), profile, time.perf_counter() - began)
+
+    def _reserve_in_turn(self, batch: Batch, some: slice, progress: Progress) -> int:
+        """Reserve places for the first of some pods in one step, as far as that can be done; for how many."""
+        if batch.mode != pb.COMMIT_MODE_RESERVE or self._rows(batch.selection) is not all_rows:
+            return 0
+        progress.check()
+        began = time.perf_counter()
+        indices, names, uids = batch.indices[some], batch.names[some], batch.uids[some]
+        count = not_recreated(self._backend, batch.templates, indices, names, uids)
+        placements = self._backend.committer.place_reserved_in_turn(
+            batch.templates,
+            indices[:count],
+            names[:count],
+            uids[:count],
+            seed=self._request.seed,
+            owner=self._owner,
+            progress=progress,
+        )
+        for placement in placements:
+            self._add(placement.choice, placement.status, "")
+        if placements:
+            seconds = (time.perf_counter() - began) / len(placements)
+            for index, times in Counter(indices[: len(placements)]).items():
+                self._count("scheduled", batch.templates[index][1], seconds, times)
+        return len(placements)
 
     def _finish_waiting(self, progress: Progress) -> None:
         """Bind the pods that wait for a Permit plugin: those that they wait for may be pods of this batch.

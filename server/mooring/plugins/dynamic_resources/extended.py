@@ -82,7 +82,7 @@ class ExtendedResources:
 
 def extended_resources_of(pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
     """None when the pod asks for no resource that devices may stand for."""
-    if not any("/" in name for name in _resource_names(pod)):
+    if not may_ask_for_devices(pod):
         return None
     names = [
         name
@@ -94,6 +94,11 @@ def extended_resources_of(pod: Pod, objects: ObjectTable) -> ExtendedResources |
     if not classes:
         return None
     return ExtendedResources(pod, classes, tuple(name for name in names if name not in known))
+
+
+def may_ask_for_devices(pod: Pod) -> bool:
+    """Whether the pod asks for a resource that devices could stand for."""
+    return any("/" in name for name in _resource_names(pod))
 
 
 def _resource_names(pod: Pod) -> Iterator[str]:

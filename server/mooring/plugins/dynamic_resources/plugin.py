@@ -46,7 +46,11 @@ from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import EvaluationError
 from mooring.plugins.dynamic_resources.deadline import TimedOutError, deadline
 from mooring.plugins.dynamic_resources.deallocating import deallocation_for
-from mooring.plugins.dynamic_resources.extended import ExtendedResources, extended_resources_of
+from mooring.plugins.dynamic_resources.extended import (
+    ExtendedResources,
+    extended_resources_of,
+    may_ask_for_devices,
+)
 from mooring.plugins.dynamic_resources.hints import events
 from mooring.plugins.dynamic_resources.inventory import Inventory, take_stock
 from mooring.plugins.dynamic_resources.ledger import Allocated, CounterBoard, allocated_by
@@ -226,6 +230,9 @@ class DynamicResources(
                 self._verdict(note, reach, position, name)
             scores[position] = note.scores.get(name, 0)
         return scores
+
+    def keeps_nothing(self, pod: Pod) -> bool:
+        return not pod.spec.resource_claims and not may_ask_for_devices(pod)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Keeps devices for the pod's claims: those that are found now, whatever Filter found then."""

@@ -130,6 +130,9 @@ class VolumeBinding(
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         return np.zeros(len(nodes), np.int64)
 
+    def keeps_nothing(self, pod: Pod) -> bool:
+        return not any(volume.is_storage for volume in pod.spec.volumes)
+
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Keeps the volumes for the pod's claims: those that they get now, whatever Filter found then."""
         if state.get(_PRE_FILTER, PodClaims) is None:

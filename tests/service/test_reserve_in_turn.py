@@ -1,0 +1,149 @@
+"""Places for many pods in one step: the same answer, reservations, changes and metrics as pod by pod."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.framework import SUCCESS, CycleState, Part, Pod, ReservePlugin, Status
+from mooring.runtime.progress import Unhurried
+from mooring.service.schedule import Schedule
+from mooring.testing.builders import make_node, make_pod
+from mooring.v1 import scheduling_service_pb2 as pb
+from tests.runtime.test_kept import TEMPLATES, ZONE
+from tests.service.backends import World, configuration, direct, profile, world
+from tests.service.test_schedule import batch, chosen, verdicts
+
+POD_KINDS: dict[str, dict[str, Any]] = {
+    **TEMPLATES,
+    "too large": {"requests": {"cpu": "99"}},
+    "gated": {"spec": {"schedulingGates": [{"name": "later"}]}},
+    "with a claim": {"spec": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]}},
+}
+NODES = [
+    make_node(f"n{at}", labels={ZONE: f"z{at % 2}"}, allocatable={"cpu": "4", "memory": "9Gi", "pods": 5})
+    for at in range(4)
+]
+COUNTED = (
+    "mooring_schedule_attempts_total",
+    "mooring_scheduling_attempt_duration_seconds_count",
+    "mooring_scheduling_algorithm_duration_seconds_count",
+)
+
+Known = tuple[int, str]
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> tuple[list[str], list[int], list[Known]]:
+    """Templates, the template of each pod, and what a source has of some pods."""
+    names = draw(st.lists(st.sampled_from(sorted(POD_KINDS)), min_size=1, max_size=3))
+    runs = st.tuples(st.integers(0, len(names) - 1), st.integers(1, 8))
+    indices = [index for index, count in draw(st.lists(runs, min_size=1, max_size=3)) for _ in range(count)]
+    known = st.tuples(st.integers(0, 12), st.sampled_from(("waits", "has a node", "is another", "leaves")))
+    return names, indices, draw(st.lists(known, max_size=3, unique_by=lambda one: one[0]))
+
+
+def delivered(names: Sequence[str], indices: Sequence[int], known: Sequence[Known]) -> list[Pod]:
+    pods = []
+    for at, what in known:
+        if at < len(indices):
+            kind = POD_KINDS[names[indices[at]]]
+            metadata = {"uid": f"other-{at}" if what == "is another" else f"p{at}"}
+            if what == "leaves":
+                metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+            placed = {"node": "n1"} if what == "has a node" else {}
+            pods.append(make_pod(f"p{at}", metadata=metadata, **placed, **kind))
+    return pods
+
+
+def reserved(w: World, request: pb.ScheduleRequest) -> tuple[object, ...]:
+    """The answer, and what the call left behind."""
+    since = w.state.version
+    with direct(w.backend) as stubs:
+        answer = stubs.scheduling.Schedule(request)
+    reservations = [w.backend.committer.reservations.get(uid) for uid in request.pods.uids]
+    counted = {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for metric in w.backend.metrics.registry.collect()
+        for sample in metric.samples
+        if sample.name in COUNTED or ("Reserve" in sample.labels.values() and "total" in sample.name)
+    }
+    kept = [one and (one.commit.pod, one.commit.node_name, one.stage, one.owner) for one in reservations]
+    return answer, kept, w.state.changes_since(since), w.state.snapshot.pods.records, counted
+
+
+@settings(max_examples=60)
+@given(requests())
+def test_places_are_those_of_one_pod_after_the_other(
+    asked: tuple[list[str], list[int], list[Known]],
+) -> None:
+    names, indices, _ = asked
+    uids = [f"p{at}" for at in range(len(indices))]
+    request = batch(
+        *(make_pod("template", **POD_KINDS[name]) for name in names),
+        pods=pb.PodColumns(template_indices=indices, uids=uids, names=uids),
+        commit_mode=pb.COMMIT_MODE_RESERVE,
+        seed=7,
+    )
+    found = []
+    for alone in (False, True):
+        with pytest.MonkeyPatch.context() as patch, world(*NODES, *delivered(*asked)) as w:
+            if alone:
+                patch.setattr(Schedule, "_reserve_in_turn", lambda *_: 0)
+            found.append(reserved(w, request))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("says_nothing", [False, True])
+def test_a_place_that_a_plugin_refuses_is_free_again(says_nothing: bool) -> None:
+    class Refusing(ReservePlugin[None]):
+        name = "Refusing"
+        needs_notes = False
+
+        def sign(self, pod: Pod) -> str:
+            return ""
+
+        def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+            return Part.NONE
+
+        def keeps_nothing(self, pod: Pod) -> bool:
+            return says_nothing
+
+        def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+            return Status.unschedulable("no") if pod.metadata.uid in ("p1", "p4") else SUCCESS
+
+        def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+            """Nothing was kept."""
+
+    pods = pb.PodColumns(template_indices=[0] * 6, uids=[f"p{at}" for at in range(6)])
+    request = batch(make_pod("template"), pods=pods, commit_mode=pb.COMMIT_MODE_RESERVE)
+    node = make_node("small", allocatable={"cpu": "1", "pods": 4})
+    document = configuration(profile("Refusing", "NodeResourcesFit"))
+    with world(node, plugins=[Refusing], document=document) as w, direct(w.backend) as stubs:
+        before = w.state.version
+        answer = stubs.scheduling.Schedule(request)
+        assert [bool(name) for name in chosen(answer)] == [True] * 6
+        refused = [at for at, verdict in enumerate(verdicts(answer)) if verdict == "UNSCHEDULABLE"]
+        assert refused == [1, 4]
+        assert w.state.snapshot.pods.by_row == {0: ("p0", "p2", "p3", "p5")}
+        assert len(w.backend.committer.reservations) == 4
+        # Six came and two left; nobody sees a pod that is decided before another's place was refused.
+        assert says_nothing or w.state.version == before + 8
+
+
+def test_plain_pods_are_reserved_in_one_step_for_their_owner() -> None:
+    with world(*NODES) as w:
+        template = make_pod("template", requests={"cpu": "10m"}), w.backend.engine.profile()
+        names = [f"p{at}" for at in range(9)]
+        place = w.backend.committer.place_reserved_in_turn
+        placed = place([template], [0] * 9, names, names, seed=1, owner="somebody")
+        found = [w.backend.committer.reservations.get(uid) for uid in names]
+        assert [one.reservation for one in placed] == found
+        assert {one and one.owner for one in found} == {"somebody"}
+        assert not place([template], [0] * 9, names, names, seed=1, owner="somebody")
+        w.backend.committer.reservations.take_turn("q1", Unhurried())
+        assert len(place([template], [0] * 3, ["q0", "q1", "q2"], ["q0", "q1", "q2"])) == 1
