@@ -83,3 +83,11 @@ def test_a_numba_that_is_of_no_use_is_not_needed(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(loops, "import_module", fails)
     assert loops.Loop(abs).over(nodes(0, 1, 1, lacking=False)) is None
+
+
+def test_nobody_waits_for_the_compiler_with_few_nodes() -> None:
+    pytest.importorskip("numba")
+    many, few = nodes(0, 1, 1, lacking=False), nodes(0, 1, 1, lacking=False, step=FEWEST_NODES)
+    loop = loops.Loop(lambda number: number)
+    assert loop.over(few) is None
+    assert loop.over(many) is loop.over(few) is not None

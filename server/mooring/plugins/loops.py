@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from mooring.framework import NodeView
 
 FEWEST_NODES = 1000
-"""In a smaller cluster, what a loop saves isn't worth the second that compiling takes."""
+"""For fewer, what a loop saves isn't worth the second that compiling takes."""
 
 T = TypeVar("T")
 
@@ -31,8 +31,15 @@ class Loop(Generic[T]):
         self._function = function
 
     def over(self, nodes: NodeView) -> Callable[..., T] | None:
-        """The compiled function; None without numba, without ``nodes``, and in a small cluster."""
-        return self._compiled if len(nodes.snapshot.nodes.alive) >= FEWEST_NODES and len(nodes.rows) else None
+        """The compiled function; None without numba, without ``nodes``, and in a small cluster.
+
+        A caller waits for the compiler only with many nodes; with few, what is compiled by then is used.
+        """
+        count = len(nodes.rows)
+        if count >= FEWEST_NODES:
+            return self._compiled
+        known: Callable[..., T] | None = self.__dict__.get("_compiled")
+        return known if count and len(nodes.snapshot.nodes.alive) >= FEWEST_NODES else None
 
     @cached_property
     def _compiled(self) -> Callable[..., T] | None:
