@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -204,6 +205,27 @@ def test_an_answer_that_makes_no_sense_is_none(
     fake.faults.on("GET", "", Answer(200, body=body))
     with pytest.raises(UnavailableError, match="can't be read"):
         call(fake.client())
+
+
+def test_the_kernel_finds_out_that_packets_vanish(
+    fake: FakeApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[tuple[int, int], Any] = {}
+    really = socket.socket.setsockopt
+
+    def noted(it: socket.socket, level: int, name: int, value: Any) -> None:
+        options[level, name] = value
+        really(it, level, name, value)
+
+    monkeypatch.setattr(socket.socket, "setsockopt", noted)
+    with fake.client().stream(PODS, query={"watch": "true"}, read_timeout=600):
+        pass
+    idle, between, probes = (
+        options[socket.IPPROTO_TCP, name]
+        for name in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+    )
+    assert options[socket.SOL_SOCKET, socket.SO_KEEPALIVE] == 1
+    assert idle + between * probes <= 45
 
 
 def test_requests_are_spread_over_time() -> None:

@@ -127,7 +127,8 @@ def test_audits_find_nothing_when_nothing_was_lost(fake: FakeApiServer) -> None:
         assert [live.reflector(kind).lists for kind in ("Node", "Pod", "Service")] == [1, 1, 1]
 
 
-def test_watch_name_reuse(fake: FakeApiServer) -> None:
+@pytest.mark.parametrize("last", [{}, {"node": "n", "status": {"phase": "Failed"}}], ids=["pending", "ended"])
+def test_watch_name_reuse(fake: FakeApiServer, last: dict[str, Any]) -> None:
     def merged(type_: str, item: dict[str, Any]) -> list[bytes]:
         return [] if type_ == "DELETED" else [event_line("MODIFIED", item)]
 
@@ -137,7 +138,7 @@ def test_watch_name_reuse(fake: FakeApiServer) -> None:
         for _ in range(50):
             fake.add(pod("p", node="n", requests={"cpu": "1"}))
             fake.remove("Pod", "p")
-        fake.add(pod("p", requests={"cpu": "1"}))
+        fake.add(pod("p", requests={"cpu": "1"}, **last))
         live.wait_equal()
         table = live.state.snapshot.nodes
         assert table.requested[CPU_ROW, table.index["n"]] == 0

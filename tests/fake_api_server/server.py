@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from mooring.cluster.api import ApiServer, ClientOptions
+from mooring.cluster.api import ApiServer, ClientOptions, configuration
 from tests.fake_api_server.faults import Faults
 from tests.fake_api_server.handler import Handler
 from tests.fake_api_server.history import History
@@ -144,13 +144,10 @@ class FakeApiServer:
         """A client of this server; ``options`` as ``ClientOptions`` has them."""
 
         def load() -> Any:
-            from kubernetes.client import Configuration
-
-            configuration = Configuration()
-            configuration.host = self.url
+            made = configuration.at(self.url)()
             if self.token:
-                configuration.api_key["BearerToken"] = f"Bearer {self.token}"
-            return configuration
+                made.api_key["BearerToken"] = f"Bearer {self.token}"
+            return made
 
         return ApiServer(load, ClientOptions(**options))
 
