@@ -39,7 +39,9 @@ def rows_of(table: NodeTable, names: Sequence[str]) -> Int32s:
 def names_of(table: NodeTable, rows: Int32s) -> list[str]:
     """The names of ``rows``, "" for ``NO_ROW``."""
     names = table.names
-    return [names[row] if row != NO_ROW else "" for row in rows.tolist()]
+    if (rows == NO_ROW).any():
+        return [names[row] if row != NO_ROW else "" for row in rows.tolist()]
+    return list(map(names.__getitem__, rows.tolist()))
 
 
 def fill_names(answer: pb.NodeList, names: Sequence[str], *, joined: bool) -> None:

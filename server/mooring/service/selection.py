@@ -116,7 +116,9 @@ class Selection:
             self.rows = self._selected_rows(table)
             self.epoch = self._origin[1] if self._origin else table.epoch
             if self._lists:
-                listed = self._names or names_of(table, self.rows)
+                listed = self._names
+                if not listed and self._form != pb.NODE_FORM_INDICES:
+                    listed = names_of(table, self.rows)
                 self.nodes = self.node_list(listed, self.rows)
         known: Int32s = self.rows[self.rows != NO_ROW]
         return known
