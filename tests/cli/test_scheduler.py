@@ -13,6 +13,10 @@ from typing import Any
 
 import pytest
 
+from mooring.cli.scheduler_flags import backoff_times
+from mooring.config import load
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.scheduler.queue import BackoffTimes
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import BIN, call, environment, fetch, write_config
 from tests.cli.schedulers import MINE, QUICK, ended, lease, node_of, pending, scheduler, take_lease, wait_for
@@ -165,6 +169,22 @@ def test_flags_without_effect_are_named(capsys: pytest.CaptureFixture[str], tmp_
     assert "--profiling has no effect: there is no profiling over HTTP" in result.err
     assert "--authorization-always-allow-paths has no effect: every path" in result.err
     assert "--kube-api-qps has no effect: --config says it" in result.err
+
+
+def test_the_client_connection_is_the_files(fake: FakeApiServer, tmp_path: Path) -> None:
+    """Its kubeconfig, where no other is named, and its pace: 20 requests a second after the first 10."""
+    connection = {"kubeconfig": str(fake.kubeconfig(tmp_path / "named")), "qps": 20, "burst": 10}
+    fake.add(*(pending(f"p-{number}") for number in range(40)))
+    with scheduler(fake, tmp_path, "--source=kubernetes", "--leader-elect=false", **connection):
+        wait_for(lambda: all(node_of(fake, f"p-{number}") for number in range(40)), "40 bindings")
+    sent = [entry.call.at for entry in fake.history.bindings()]
+    assert max(sent) - min(sent) > (40 - 10) / 20 - 0.1
+
+
+def test_backoffs_are_the_files(tmp_path: Path) -> None:
+    fields = {"podInitialBackoffSeconds": 3, "podMaxBackoffSeconds": 7}
+    text = write_config(tmp_path / "config.yaml", MINE, **fields).read_text()
+    assert backoff_times(load(text, new_in_tree_registry().catalog())) == BackoffTimes(3.0, 7.0)
 
 
 def test_master_names_the_server(fake: FakeApiServer, tmp_path: Path) -> None:
