@@ -167,9 +167,8 @@ class Evaluation:
 
     def _reason_counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()
-        numbers, amounts = np.unique(self.codes, return_counts=True)
-        for number, amount in zip(numbers.tolist(), amounts.tolist(), strict=True):
-            for reason in self.statuses[number].reasons:
+        for status, amount in zip(self.statuses, np.bincount(self.codes).tolist(), strict=False):
+            for reason in status.reasons if amount else ():
                 counts[reason] += amount
         return counts
 

@@ -91,7 +91,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             attached = self._attached
             attached.follow(nodes.snapshot, nodes.rows)
             sorts = attached.sorts[nodes.rows]
-            for number in np.unique(sorts).tolist():
+            for number in np.flatnonzero(np.bincount(sorts)).tolist():
                 there = sorts == number
                 wanted = _volumes_of(pod, Attachable(objects, attached.migrated[number]))
                 if isinstance(wanted, Status):
