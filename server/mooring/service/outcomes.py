@@ -1,8 +1,10 @@
-"""The wire's words for how a binding ended."""
+"""Words for how decisions and bindings ended."""
 
 from __future__ import annotations
 
-from mooring.framework import BindOutcome
+from mooring.framework import BindOutcome, Code, Status
+from mooring.framework.errors import MooringError
+from mooring.runtime.commit import Committed
 from mooring.v1 import scheduling_service_pb2 as pb
 
 OUTCOMES = {
@@ -11,3 +13,22 @@ OUTCOMES = {
     BindOutcome.LOCAL: pb.BIND_OUTCOME_LOCAL,
 }
 """The wire's word for each outcome of a binding."""
+
+
+def failed_status(error: MooringError) -> Status:
+    """The status of a pod that alone of its batch failed like this."""
+    return Status(Code.ERROR, (error.reason,), error.metadata.get("plugin", ""))
+
+
+def outcome_of(committed: Committed) -> pb.BindOutcome.ValueType:
+    """The wire's word for how a commit ended."""
+    if not committed.status.ok:
+        return pb.BIND_OUTCOME_UNSPECIFIED
+    return OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
+
+
+def result_of(status: Status) -> str:
+    """The metrics' word for a verdict on a pod."""
+    if status.ok:
+        return "scheduled"
+    return "error" if status.code is Code.ERROR else "unschedulable"

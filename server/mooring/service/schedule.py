@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 
 from mooring.framework import Code, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.choice import Choice, ChoiceColumns
-from mooring.runtime.commit import Committed
-from mooring.runtime.engine import Rows, all_rows
+from mooring.runtime.engine import Engine, Rows, all_rows
 from mooring.runtime.placement import Placement
 from mooring.runtime.profile import Profile
 from mooring.runtime.reservations import Reservation
@@ -18,7 +18,7 @@ from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.commits import not_recreated, refuse_recreated
 from mooring.service.objects import is_placed
-from mooring.service.outcomes import OUTCOMES
+from mooring.service.outcomes import failed_status, outcome_of, result_of
 from mooring.service.schedule_answer import AnswerColumns, chosen_response
 from mooring.service.selection import Selection
 from mooring.service.slots import Progress
@@ -89,13 +89,11 @@ class Schedule:
         else:
             self._backend.committer.require_leader()
             try:
-                at, most = 0, MOST_IN_TURN
-                while at < len(batch):
-                    reserved = self._reserve_in_turn(batch, slice(at, at + most), progress)
-                    if not reserved:
-                        self._commit(batch, *batch.pod(at), progress)
-                    at += reserved or 1
-                    most = min(2 * most, MOST_IN_TURN) if reserved else 1
+                _go_through(
+                    len(batch),
+                    lambda some: self._reserve_in_turn(batch, some, progress),
+                    lambda at: self._commit(batch, *batch.pod(at), progress),
+                )
             finally:
                 self._finish_waiting(progress)
         return self._response(batch)
@@ -138,32 +136,49 @@ class Schedule:
         """Decide on the live state, or on a copy as soon as one pod has to see another."""
         engine, selection = self._backend.engine, batch.selection
         if len(batch) > 1:
-            selection.private()
-        rows = self._rows(selection)
-        for pod, profile in batch.pods():
-            began = time.perf_counter()
-            selection.leave_out(pod)
-            if selection.state is not None and engine.state is not selection.state:
-                engine = engine.over(selection.state)
-            try:
-                choice = engine.decide(
-                    pod,
-                    profile,
-                    rows,
-                    seed=self._request.seed,
-                    progress=progress,
-                )
-            except MooringError:
-                self._count("error", profile, time.perf_counter() - began)
-                raise
-            if choice.node_name is not None and selection.state is not None:
-                selection.state.assume(pod, choice.node_name)
-            self._take(choice, profile, began)
+            engine = engine.over(selection.private())
+        _go_through(
+            len(batch),
+            lambda some: self._decide_in_turn(engine, batch, some, progress),
+            lambda at: self._decide(engine, batch, at, progress),
+        )
 
-    def _take(self, choice: Choice, profile: Profile, began: float) -> None:
+    def _decide_in_turn(self, engine: Engine, batch: Batch, some: slice, progress: Progress) -> int:
+        """Decide about the first of some pods on the copy in one step, as far as that goes; how many."""
+        samples = any(profile.samples for _, profile in batch.templates)
+        if samples or len(batch) == 1 or self._rows(batch.selection) is not all_rows:
+            return 0
+        began = time.perf_counter()
+        pods = batch.templates, batch.indices[some], batch.names[some], batch.uids[some]
+        try:
+            choices = engine.decide_and_assume_in_turn(*pods, seed=self._request.seed, progress=progress)
+        except DeadlineExceededError:
+            return 0
+        seconds = (time.perf_counter() - began) / max(len(choices), 1)
+        for index, choice in zip(batch.indices[some], choices, strict=False):
+            self._take(choice, batch.templates[index][1], seconds)
+        return len(choices)
+
+    def _decide(self, engine: Engine, batch: Batch, at: int, progress: Progress) -> None:
+        selection, (pod, profile) = batch.selection, batch.pod(at)
+        began = time.perf_counter()
+        selection.leave_out(pod)
+        if selection.state is not None and engine.state is not selection.state:
+            engine = engine.over(selection.state)
+        rows, seed = self._rows(selection), self._request.seed
+        try:
+            choice = engine.decide(pod, profile, rows, seed=seed, progress=progress)
+        except MooringError:
+            self._count("error", profile, time.perf_counter() - began)
+            raise
+        if choice.node_name is not None and selection.state is not None:
+            selection.state.assume(pod, choice.node_name)
+        self._take(choice, profile, time.perf_counter() - began)
+
+    def _take(self, choice: Choice, profile: Profile, seconds: float) -> None:
         self._version = choice.state_version
         self._add(choice, choice.status, choice.message)
-        self._count(_result(choice.status), profile, time.perf_counter() - began)
+        self._count(result_of(choice.status), profile, seconds)
 
     def _commit(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> None:
         began = time.perf_counter()
@@ -181,13 +196,13 @@ class Schedule:
                     self._add(choice, WAITS, message)
                     return
                 committed = self._backend.committer.finish(reservation, progress)
-                status, outcome = committed.status, _outcome(committed)
+                status, outcome = committed.status, outcome_of(committed)
         except DeadlineExceededError:
             raise
         except MooringError as error:
-            status, message = _failed(error), error.message
+            status, message = failed_status(error), error.message
         self._add(choice, status, message, outcome)
-        self._count(_result(status), profile, time.perf_counter() - began)
+        self._count(result_of(status), profile, time.perf_counter() - began)
 
     def _reserve_in_turn(self, batch: Batch, some: slice, progress: Progress) -> int:
         """Reserve places for the first of some pods in one step, as far as that can be done; for how many."""
@@ -197,14 +212,9 @@ class Schedule:
         began = time.perf_counter()
         indices, names, uids = batch.indices[some], batch.names[some], batch.uids[some]
         count = not_recreated(self._backend, batch.templates, indices, names, uids)
+        pods = batch.templates, indices[:count], names[:count], uids[:count]
         placements = self._backend.committer.place_reserved_in_turn(
-            batch.templates,
-            indices[:count],
-            names[:count],
-            uids[:count],
-            seed=self._request.seed,
-            owner=self._owner,
-            progress=progress,
+            *pods, seed=self._request.seed, owner=self._owner, progress=progress
         )
         for placement in placements:
             self._add(placement.choice, placement.status, "")
@@ -225,17 +235,17 @@ class Schedule:
             outcome = pb.BIND_OUTCOME_UNSPECIFIED
             try:
                 committed = self._backend.committer.finish(reservation, progress)
-                status, message, outcome = committed.status, "", _outcome(committed)
+                status, message, outcome = committed.status, "", outcome_of(committed)
             except DeadlineExceededError as error:
                 late = error
                 continue
             except MooringError as error:
-                status, message = _failed(error), error.message
+                status, message = failed_status(error), error.message
             with self._lock:
                 if not self._closed:
                     self._committed = self._committed or status.ok
                     self._columns.settle(position, status, message, outcome)
-            self._count(_result(status), reservation.commit.profile, time.perf_counter() - began)
+            self._count(result_of(status), reservation.commit.profile, time.perf_counter() - began)
         if late is not None:
             raise late
 
@@ -276,17 +286,12 @@ class Schedule:
         return self._columns.response(self._backend, batch, self._version, include_ties=ties)
 
 
-def _failed(error: MooringError) -> Status:
-    return Status(Code.ERROR, (error.reason,), error.metadata.get("plugin", ""))
-
-
-def _outcome(committed: Committed) -> pb.BindOutcome.ValueType:
-    if not committed.status.ok:
-        return pb.BIND_OUTCOME_UNSPECIFIED
-    return OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
-
-
-def _result(status: Status) -> str:
-    if status.ok:
-        return "scheduled"
-    return "error" if status.code is Code.ERROR else "unschedulable"
+def _go_through(count: int, several: Callable[[slice], int], one: Callable[[int], None]) -> None:
+    """Do ``several`` of so many pods, which says how many it did, and ``one`` where that does none."""
+    at, most = 0, MOST_IN_TURN
+    while at < count:
+        done = several(slice(at, at + most))
+        if not done:
+            one(at)
+        at += done or 1
+        most = min(2 * most, MOST_IN_TURN) if done else 1

@@ -236,6 +236,8 @@ class DynamicResources(
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Keeps devices for the pod's claims: those that are found now, whatever Filter found then."""
+        if self.keeps_nothing(pod):
+            return SUCCESS
         now = self.handle.snapshot()
         extended = self._extended(pod, now.objects)
         if extended is not None and extended.needs_devices(one_node(now, node_name)):

@@ -1,4 +1,4 @@
-"""Places for many pods in one step: the same answer, reservations, changes and metrics as pod by pod."""
+"""Many pods in one step: the same answer, reservations, changes and metrics as pod by pod."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def delivered(names: Sequence[str], indices: Sequence[int], known: Sequence[Know
     return pods
 
 
-def reserved(w: World, request: pb.ScheduleRequest) -> tuple[object, ...]:
+def what_becomes_of(w: World, request: pb.ScheduleRequest) -> tuple[object, ...]:
     """The answer, and what the call left behind."""
     since = w.state.version
     with direct(w.backend) as stubs:
@@ -76,17 +76,17 @@ def reserved(w: World, request: pb.ScheduleRequest) -> tuple[object, ...]:
     return answer, kept, w.state.changes_since(since), w.state.snapshot.pods.records, counted
 
 
-@settings(max_examples=60)
-@given(requests())
+@settings(max_examples=80)
+@given(requests(), st.sampled_from((pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE)))
 def test_places_are_those_of_one_pod_after_the_other(
-    asked: tuple[list[str], list[int], list[Known]],
+    asked: tuple[list[str], list[int], list[Known]], mode: pb.CommitMode.ValueType
 ) -> None:
     names, indices, _ = asked
     uids = [f"p{at}" for at in range(len(indices))]
     request = batch(
         *(make_pod("template", **POD_KINDS[name]) for name in names),
         pods=pb.PodColumns(template_indices=indices, uids=uids, names=uids),
-        commit_mode=pb.COMMIT_MODE_RESERVE,
+        commit_mode=mode,
         seed=7,
     )
     found = []
@@ -94,7 +94,9 @@ def test_places_are_those_of_one_pod_after_the_other(
         with pytest.MonkeyPatch.context() as patch, world(*NODES, *delivered(*asked)) as w:
             if alone:
                 patch.setattr(Schedule, "_reserve_in_turn", lambda *_: 0)
-            found.append(reserved(w, request))
+                patch.setattr(Schedule, "_decide_in_turn", lambda *_: 0)
+                patch.setattr(Schedule, "_decided", lambda *_, **__: None)
+            found.append(what_becomes_of(w, request))
     assert found[0] == found[1]
 
 
