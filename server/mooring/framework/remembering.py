@@ -12,6 +12,9 @@ V = TypeVar("V")
 MOST_PODS = 1 << 10
 """How many pods a plugin remembers something of that each decision about pods like them asks for."""
 
+MOST_AT_ONCE = 1 << 5
+"""The same of what one decision asks for several times, and hardly any later: new memory is slower."""
+
 
 class ByIdentity(Generic[T, V]):
     """A function of one immutable object that remembers its answers. Safe from any thread.

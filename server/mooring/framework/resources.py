@@ -17,7 +17,7 @@ from mooring.framework.names import is_qualified_name
 from mooring.framework.objects import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from mooring.framework.quantity import MAX_INT64, Quantity, QuantityError, millis, parse_quantity, units
 from mooring.framework.releases import Gates
-from mooring.framework.remembering import ByIdentity
+from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -37,9 +37,6 @@ DEFAULT_AMOUNTS: Amounts = {CPU: DEFAULT_MILLI_CPU * 1_000_000, MEMORY: DEFAULT_
 """What a container without these requests counts with when nodes are scored."""
 
 _NO_STATUS = PodStatus()
-
-_MOST_SUMS = 1 << 6
-"""Of so many pods it is known what they request; more are hardly decided about at the same time."""
 
 
 class ResourceError(ValueError):
@@ -220,7 +217,7 @@ def _sum(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
 
 
 def _summing(missing: Amounts) -> ByIdentity[PodSpec, Amounts]:
-    return ByIdentity(lambda spec: _sum(Pod(spec=spec), NEWEST_RULES, missing), most=_MOST_SUMS)
+    return ByIdentity(lambda spec: _sum(Pod(spec=spec), NEWEST_RULES, missing), most=MOST_AT_ONCE)
 
 
 _plain_amounts, _plain_amounts_with_defaults = _summing({}), _summing(DEFAULT_AMOUNTS)

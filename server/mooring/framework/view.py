@@ -126,6 +126,6 @@ def _unbroken(rows: Int32s) -> slice | None:
     if not len(rows):
         return None
     first, last = int(rows[0]), int(rows[-1])
-    if last - first != len(rows) - 1 or not (rows[1:] > rows[:-1]).all():
+    if last - first != len(rows) - 1 or (last > first and not (rows[1:] > rows[:-1]).all()):
         return None
     return slice(first, last + 1)

@@ -6,17 +6,14 @@ NodeResourcesBalancedAllocation share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 import numpy as np
 
-from mooring.framework import Bools, Int64s, NodeView, Pod
+from mooring.framework import Bools, Int64s, NodeView
 from mooring.framework.quantity import MAX_INT64, millis, units
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource
-
-T = TypeVar("T")
 
 Requests = tuple[tuple[str, int], ...]
 """What the pod asks of each listed resource, in the list's order: CPU in thousandths, others in units."""
@@ -87,24 +84,6 @@ def listed_columns(
         else:
             used = nodes.requested(name, live=live)
         yield position, request, nodes.allocatable(name, live=live), used
-
-
-class OfLastPod(Generic[T]):
-    """What was worked out of a pod: several points ask for it one after the other.
-
-    Safe from any thread: pod and answer are replaced together.
-    """
-
-    def __init__(self, work_out: Callable[[Pod], T]) -> None:
-        self._work_out = work_out
-        self._last: tuple[Pod, T] | None = None
-
-    def __call__(self, pod: Pod) -> T:
-        """The answer for ``pod``."""
-        last = self._last
-        if last is None or last[0] is not pod:
-            last = self._last = (pod, self._work_out(pod))
-        return last[1]
 
 
 def _counted(name: str, nanos: int) -> int:

@@ -26,12 +26,12 @@ from mooring.framework import (
 from mooring.framework.amounts_plugin import AmountsPlugin
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass
+from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
 from mooring.framework.resources import ResourceRules, is_scalar_resource, pod_amounts
 from mooring.plugins.extended_resources import DevicesInstead
 from mooring.plugins.loops import Loop
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import (
-    OfLastPod,
     Requests,
     listed_columns,
     listed_requests,
@@ -61,7 +61,7 @@ class NodeResourcesBalancedAllocation(
     def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._rules = ResourceRules.of(handle.gates)
-        self._requests = OfLastPod(self._listed)
+        self._requests = ByIdentity(self._listed, most=MOST_AT_ONCE)
         self._devices = DevicesInstead(handle)
         self._improves = handle.kube_version >= _IMPROVEMENT_SINCE
 

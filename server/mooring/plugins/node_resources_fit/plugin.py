@@ -25,13 +25,14 @@ from mooring.framework import (
 )
 from mooring.framework.amounts_plugin import AmountsPlugin
 from mooring.framework.objects import DeviceClass
+from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
 from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, is_scalar_resource, pod_amounts
 from mooring.plugins.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import checked_requests, refuse, room
 from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.scoring import scorer_of
-from mooring.plugins.resource_uses import OfLastPod, Requests, listed_requests
+from mooring.plugins.resource_uses import Requests, listed_requests
 
 _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
 """Before, a node too small for the pod even when empty counted as one where preemption may help."""
@@ -62,8 +63,8 @@ class NodeResourcesFit(
         self._resolvable = handle.kube_version < _UNRESOLVABLE_SINCE
         self._scored_names = tuple(resource.name for resource in args.scoring_strategy.resources)
         self._devices = DevicesInstead(handle)
-        self._checked_requests = OfLastPod(self._requests_to_check)
-        self._scored_requests = OfLastPod(self._requests_to_score)
+        self._checked_requests = ByIdentity(self._requests_to_check, most=MOST_AT_ONCE)
+        self._scored_requests = ByIdentity(self._requests_to_score, most=MOST_AT_ONCE)
 
     def sign(self, pod: Pod) -> Hashable:
         return self._checked_requests(pod), self._scored_requests(pod)
