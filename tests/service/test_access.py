@@ -1,5 +1,6 @@
 """Who may call what: names in client certificates, by listener and by call."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -124,6 +125,35 @@ def test_names_are_read_from_verified_certificates(tmp_path: Path) -> None:
             stub = ClusterServiceStub(channel)
             code = failed(lambda: stub.GetClusterInfo(GetClusterInfoRequest(), timeout=LONG)).code
     assert code is grpc.StatusCode.UNAVAILABLE
+
+
+def test_new_connections_get_the_new_certificate_and_the_new_authority(tmp_path: Path) -> None:
+    old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
+    files = TlsFiles(tmp_path / "tls.crt", tmp_path / "tls.key", client_ca=tmp_path / "ca.crt")
+
+    def rotate(to: Authority) -> None:
+        pair = to.issue("server")
+        for source, target in (
+            (pair.key, files.key),
+            (pair.certificate, files.certificate),
+            (to.certificate, tmp_path / "ca.crt"),
+        ):
+            target.write_bytes(source.read_bytes())
+
+    rotate(old)
+    with running(tls=files) as mooring:
+
+        def ask(server: Authority, client: Authority) -> bool:
+            with as_client(mooring.server.address, server, client.issue("client")) as channel:
+                return (
+                    ClusterServiceStub(channel).GetClusterInfo(GetClusterInfoRequest(), timeout=LONG).synced
+                )
+
+        assert ask(old, old)
+        rotate(new)
+        assert ask(new, new)
+        for server, client in ((old, new), (new, old)):
+            assert failed(partial(ask, server, client)).code is grpc.StatusCode.UNAVAILABLE
 
 
 def test_in_plain_text_nobody_has_a_name() -> None:

@@ -15,7 +15,18 @@ from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import PodReference
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.certificates import Authority
-from tests.service.backends import WAYS, direct, listening, named, refused, sent, statuses_code, world
+from tests.runtime.test_placing import tracing
+from tests.service.backends import (
+    WAYS,
+    direct,
+    listening,
+    named,
+    refused,
+    sent,
+    served,
+    statuses_code,
+    world,
+)
 from tests.service.fakes import PodsOnly, RecordingBinder
 from tests.service.harness import LONG
 from tests.service.test_access import as_client
@@ -50,6 +61,37 @@ def test_a_reserved_place_is_nobody_elses_until_it_is_released(way: Callable[...
         assert stubs.scheduling.Unreserve(unreserve("p")).released
         assert not stubs.scheduling.Unreserve(unreserve("p")).released
         assert statuses_code(stubs.scheduling.Reserve(reserve(named("q"))).status) == "SUCCESS"
+
+
+TO_THE_END = ["reserve", "permit", "pre_bind", "post_bind"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "ran"),
+    [
+        pytest.param(["Schedule"], TO_THE_END, id="a committed Schedule"),
+        pytest.param(["Bind"], TO_THE_END, id="Bind"),
+        pytest.param(["Reserve", "Bind"], TO_THE_END, id="Reserve, then Bind"),
+        pytest.param(["Reserve", "Unreserve"], ["reserve", "unreserve"], id="Reserve, then Unreserve"),
+    ],
+)
+def test_the_points_run_in_the_frameworks_order(calls: list[str], ran: list[str]) -> None:
+    said: list[str] = []
+    requests = {
+        "Schedule": batch(named("p"), commit_mode=pb.COMMIT_MODE_BIND),
+        "Reserve": reserve(named("p")),
+        "Unreserve": unreserve("p"),
+        "Bind": pb.BindRequest(pod=reference("p"), node="a"),
+    }
+    plugins = [tracing(said, "One"), tracing(said, "Two")]
+    with world(NODES[0], make_pod("p"), plugins=plugins) as w, served(w.backend) as stubs:
+        for call in calls:
+            getattr(stubs.scheduling, call)(requests[call], timeout=LONG)
+    assert said == [
+        f"{plugin}.{point}"
+        for point in ran
+        for plugin in (("Two", "One") if point == "unreserve" else ("One", "Two"))
+    ]
 
 
 def test_bind_turns_a_reservation_into_a_binding_and_a_late_unreserve_changes_nothing() -> None:
