@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import ssl
@@ -219,5 +220,10 @@ def test_probes_and_metrics(fake: FakeApiServer, tmp_path: Path) -> None:
     assert answers == dict.fromkeys(("healthz", "livez", "readyz"), "ok\n")
     for queue in ("active", "backoff", "unschedulable", "gated"):
         assert f'mooring_pending_pods{{queue="{queue}"}} 0.0' in metrics
+    for kind in ("Node", "Pod"):
+        assert re.search(
+            rf'^mooring_source_last_event_age_seconds{{kind="{kind}",.*}} [0-9.e-]+$', metrics, re.MULTILINE
+        )
+    assert "mooring_source_staleness_seconds" in metrics
     for stage in ("reserved", "binding", "unknown"):
         assert f'mooring_reservations{{stage="{stage}"}} 0.0' in metrics

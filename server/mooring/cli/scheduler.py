@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from mooring import config
 from mooring.cli.assembly import configuration_of, registry_of
+from mooring.cli.bridge import source_state
 from mooring.cli.election import election_of
 from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, port, seconds
 from mooring.cli.options import Option
@@ -48,6 +49,7 @@ from mooring.service.metrics import Metrics
 from mooring.service.observer import MetricsObserver, measure_reservations, measure_state
 from mooring.service.probes import Probes
 from mooring.service.self_signed import self_signed_context
+from mooring.service.source_metrics import SourceCollector
 from mooring.service.telemetry import TelemetryListener
 
 log = logging.getLogger("mooring.start")
@@ -240,6 +242,7 @@ def _telemetry(args: argparse.Namespace, parts: _Parts, metrics: Metrics) -> Tel
     host = f"[{args.bind_address}]" if ":" in args.bind_address else args.bind_address
     measure_state(metrics, parts.cycle.engine.state)
     measure_reservations(metrics, parts.cycle.reservations)
+    metrics.registry.register(SourceCollector(lambda: [*map(source_state, parts.source.describe())]))
     probes = Probes(alive=lambda: True, ready=parts.not_ready)
     return TelemetryListener(f"{host}:{args.secure_port}", probes, metrics.registry, _tls(args))
 
