@@ -80,8 +80,10 @@ def subject(
     A pod that is referred to and has a node already is taken as if it had none: the question is where it
     could be. A pod that is sent along is taken as it is.
     """
+    if source.WhichOneof("source") == "object":
+        return decode_pod(decoder, source.object, f"{path}.object")
     pod = find_pod(decoder, state, source, path)
-    if source.WhichOneof("source") == "object" or not pod.spec.node_name:
+    if not pod.spec.node_name:
         return pod
     return replace(pod, spec=replace(pod.spec, node_name=""))
 

@@ -14,7 +14,7 @@ from mooring.framework.view import NodesChangedError
 from mooring.service.backend import Limits, ObjectDecoder
 from mooring.service.columns import put
 from mooring.service.indices import bitmap_rows, index_rows
-from mooring.service.node_names import NO_ROW, fill_names, joined_names, names_of, rows_of
+from mooring.service.node_names import NO_ROW, all_names, fill_names, joined_names, names_of, rows_of
 from mooring.service.objects import decode_node, decode_pod, is_placed
 from mooring.v1 import nodes_pb2 as pb
 
@@ -118,7 +118,7 @@ class Selection:
             if self._lists:
                 listed = self._names
                 if not listed and self._form != pb.NODE_FORM_INDICES:
-                    listed = names_of(table, self.rows)
+                    listed = all_names(table) if self.everything else names_of(table, self.rows)
                 self.nodes = self.node_list(listed, self.rows)
         known: Int32s = self.rows[self.rows != NO_ROW]
         return known
