@@ -17,6 +17,7 @@ from mooring.framework import (
     NodeView,
     Part,
     Pod,
+    PodChange,
     PreFilterPlugin,
     Scope,
     Status,
@@ -50,6 +51,10 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
 
     def depends_on(self, pod: Pod, *, idle: bool) -> Part:
         return Part.NONE if idle else Part.PODS
+
+    def follow(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
+        # What is noted is of the pod itself.
+        return True
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS

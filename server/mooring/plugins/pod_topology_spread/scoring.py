@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView, Pod, PodChange
+from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView, Pod, PodChange
 from mooring.framework.columns import ABSENT
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint
@@ -31,11 +31,13 @@ class SoftConstraint:
         pods: The pods that it is about.
         unlabelled: bool[capacity], rows whose node lacks the topology key, which has no part in their score;
             None when there are none.
+        sizes: How many nodes have all topology keys, and in how many domains they are.
     """
 
     rule: Constraint
     pods: DomainCount
     unlabelled: Bools | None
+    sizes: tuple[int, int]
 
     def penalties(self, nodes: NodeView, counted: NodeView) -> Floats:
         """float64[K]: how crowded it is where each of ``nodes`` is; the ``counted`` ones make up the size."""
@@ -50,7 +52,11 @@ class SoftConstraint:
         """The number of domains; nodes with the same host name are not told apart, as there."""
         if self.rule.topology_key == HOSTNAME:
             return len(counted)
-        return int(np.count_nonzero(np.bincount(counted.take(self.pods.topology.ids, live=True))))
+        nodes, domains = self.sizes
+        # When these are all that could be counted, nothing has to be.
+        return (
+            domains if len(counted) == nodes else _distinct(counted.take(self.pods.topology.ids, live=True))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,12 @@ def _soft(rule: Constraint, cluster: Cluster, complete: Bools) -> SoftConstraint
         # As there, a node without the label is in the domain whose name is empty.
         ids = np.where(unlabelled, labelled.nameless, labelled.ids)
         pods = cluster.count(rule, Topology(ids, labelled.size), cluster.eligible(rule, complete))
-    return SoftConstraint(rule, pods, _unless_empty(unlabelled))
+    sizes = int(np.count_nonzero(complete)), _distinct(pods.topology.ids[complete])
+    return SoftConstraint(rule, pods, _unless_empty(unlabelled), sizes)
+
+
+def _distinct(domains: Int32s) -> int:
+    return int(np.count_nonzero(np.bincount(domains)))
 
 
 def _unless_empty(rows: Bools) -> Bools | None:
