@@ -132,31 +132,32 @@ class NodeWriter:
         for name, _ in usage.requests:
             if name not in at:
                 self._resource_row(name)
-        requested, non_zero = self._requested, self._non_zero_requested
-        requested[PODS_ROW, row] += sign
-        cpu = non_zero[0, row] + sign * usage.non_zero_cpu
-        memory = non_zero[1, row] + sign * usage.non_zero_memory
+        requested, (non_zero_cpu, non_zero_memory) = self._requested, self._non_zero_requested
+        requested[PODS_ROW][row] += sign
+        cpu = non_zero_cpu[row] + sign * usage.non_zero_cpu
+        memory = non_zero_memory[row] + sign * usage.non_zero_memory
         # A view refuses what is beyond int64, and what was written before that is written again.
         try:
-            non_zero[0, row], non_zero[1, row] = cpu, memory
+            non_zero_cpu[row], non_zero_memory[row] = cpu, memory
         except ValueError:
-            non_zero[0, row], non_zero[1, row] = _wrapped(cpu), _wrapped(memory)
+            non_zero_cpu[row], non_zero_memory[row] = _wrapped(cpu), _wrapped(memory)
         for name, amount in usage.requests:
-            total = requested[at[name], row] + sign * amount
+            column = requested[at[name]]
+            total = column[row] + sign * amount
             try:
-                requested[at[name], row] = total
+                column[row] = total
             except ValueError:
-                requested[at[name], row] = _wrapped(total)
+                column[row] = _wrapped(total)
         if usage.host_ports:
             self._count_ports(row, usage, sign)
 
     def _view(self) -> None:
-        """Looks at the columns of what is taken through memory views.
+        """Looks at the columns of what is taken through memory views, one for each resource.
 
         One takes a Python int several times as fast as an array does, and ``_count`` runs once per decision.
         """
-        self._requested = self.table.requested.data
-        self._non_zero_requested = self.table.non_zero_requested.data
+        self._requested = [column.data for column in self.table.requested]
+        self._non_zero_requested = [column.data for column in self.table.non_zero_requested]
 
     def _next_epoch(self, row: int) -> None:
         self.table.epoch += 1

@@ -272,9 +272,11 @@ class Kept:
             if value == UNKNOWN:
                 unknown.append(row)
                 continue
-            total = OUT if value == OUT or base[row] == OUT else base[row] + value
-            if total != totals[row]:
-                self._feasible += (total != OUT) - (totals[row] != OUT)
+            stands, old = base[row], totals[row]
+            total = OUT if OUT in (value, stands) else stands + value
+            if total != old:
+                if OUT in (total, old):
+                    self._feasible += 1 if old == OUT else -1
                 put(row, total)
         if self._feasible != before and self.standing.scaled and self._passing is None:
             numbers_now = self._movements.numbers.take(self.standing.open.rows)
