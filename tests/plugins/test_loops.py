@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
-from mooring.framework.amounts_plugin import REFUSED
+from mooring.framework import REFUSED, CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
 from mooring.plugins import loops
 from mooring.plugins.loops import FEWEST_NODES
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation

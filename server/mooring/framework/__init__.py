@@ -5,6 +5,7 @@ are in ``interface``, the objects in ``objects``, the columns that vectorised pl
 ``node_table`` and ``pod_table``.
 """
 
+from mooring.framework.amounts_plugin import REFUSED, AmountsPlugin
 from mooring.framework.args import FieldError
 from mooring.framework.cluster_api import ClusterApi, ObjectReference
 from mooring.framework.cluster_events import (
@@ -60,8 +61,10 @@ __all__ = [
     "MAX_NODE_SCORE",
     "MIN_NODE_SCORE",
     "POINTS",
+    "REFUSED",
     "SUCCESS",
     "ActionType",
+    "AmountsPlugin",
     "BindOutcome",
     "BindPlugin",
     "Binder",

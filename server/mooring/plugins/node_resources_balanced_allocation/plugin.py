@@ -10,6 +10,7 @@ import numpy.typing as npt
 from mooring.framework import (
     MAX_NODE_SCORE,
     SUCCESS,
+    AmountsPlugin,
     Bools,
     CycleState,
     Handle,
@@ -23,7 +24,6 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.framework.amounts_plugin import AmountsPlugin
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass
 from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity

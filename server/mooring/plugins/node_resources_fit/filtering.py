@@ -8,8 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Bools, Code, Int32s, Int64s, NodeView, Pod, Status, Verdicts
-from mooring.framework.amounts_plugin import REFUSED
+from mooring.framework import REFUSED, SUCCESS, Bools, Code, Int32s, Int64s, NodeView, Pod, Status, Verdicts
 from mooring.framework.resources import (
     CPU,
     EPHEMERAL_STORAGE,

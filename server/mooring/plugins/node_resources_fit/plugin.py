@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from mooring.framework import (
     SUCCESS,
+    AmountsPlugin,
     CycleState,
     FilterPlugin,
     Handle,
@@ -23,7 +24,6 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.amounts_plugin import AmountsPlugin
 from mooring.framework.objects import DeviceClass
 from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
 from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, is_scalar_resource, pod_amounts

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from mooring.framework import (
+    AmountsPlugin,
     ClusterState,
     FilterPlugin,
     Int32s,
@@ -22,7 +23,6 @@ from mooring.framework import (
     Scope,
     ScorePlugin,
 )
-from mooring.framework.amounts_plugin import AmountsPlugin
 from mooring.runtime.evaluation import begin
 from mooring.runtime.filtering import run_filters
 from mooring.runtime.kept.movements import Movements
