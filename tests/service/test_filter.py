@@ -132,6 +132,20 @@ def test_the_answer_lists_nodes_where_the_caller_cannot_know_them(
         assert kind != "indices" or value.node_epoch == EPOCH
 
 
+def test_a_node_that_is_gone_leaves_no_gap_among_names() -> None:
+    with world(*NODES, plugins=[NO_B]) as w, direct(w.backend) as stubs:
+        w.put(*(node for node in NODES if node.metadata.name != "b"))
+        by_name, by_index = (
+            stubs.scheduling.Filter(
+                pb.FilterRequest(pod=sent(make_pod()), nodes=formed(nodes_pb.NodeSelection(), form))
+            )
+            for form in (nodes_pb.NODE_FORM_NAMES, nodes_pb.NODE_FORM_INDICES)
+        )
+    assert list(by_name.nodes.names.names) == ["a", "c"]
+    assert list(by_index.nodes.indices.indices) == [0, 2]
+    assert by_name.feasible_count == by_index.feasible_count == 2
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("selection", "path"),
