@@ -77,6 +77,14 @@ TEMPLATES: dict[str, dict[str, Any]] = {
     "near": {"labels": {"app": "a"}, "spec": near("podAffinity", ZONE, required=True)},
     "rather near": {"requests": SMALL, "spec": near("podAffinity", HOST, required=False)},
     "apart": {"labels": {"app": "a"}, "spec": near("podAntiAffinity", HOST, required=True)},
+    "spread, apart and with a port": {
+        "labels": {"app": "a"},
+        "spec": {
+            **spread(ZONE, "DoNotSchedule"),
+            **near("podAntiAffinity", HOST, required=True),
+            "containers": [{"name": "c", "image": "app:1", "ports": [{"hostPort": 80}]}],
+        },
+    },
     "rather apart": {"labels": {"app": "a"}, "spec": near("podAntiAffinity", ZONE, required=False)},
 }
 
