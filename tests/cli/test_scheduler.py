@@ -50,6 +50,18 @@ def test_pods_are_bound_and_sigterm_ends_it_in_order(fake: FakeApiServer, tmp_pa
     assert "resourceName: mooring" in started.log.read_text(), "the configuration in force is shown"
 
 
+def test_sigterm_gives_back_what_waits_to_be_bound(fake: FakeApiServer, tmp_path: Path) -> None:
+    """Deciding is faster than 20 requests a second: most pods wait for their turn when the end comes."""
+    fake.add(*(pending(f"p-{number}") for number in range(200)))
+    with scheduler(fake, tmp_path, qps=20, burst=10) as started:
+        wait_for(fake.history.bindings, "the first binding")
+        started.process.send_signal(signal.SIGTERM)
+        assert ended(started) == 0
+    assert len(fake.history.bindings()) < 100
+    assert {event["reason"] for event in fake.all("Event")} <= {"Scheduled"}
+    assert lease(fake)["holderIdentity"] == ""
+
+
 def test_two_leaders(fake: FakeApiServer, tmp_path: Path) -> None:
     """C1: the leader is stopped while another one takes the lease; it sends no binding any more, and ends."""
     with scheduler(fake, tmp_path, *QUICK) as started:

@@ -30,6 +30,7 @@ from mooring.scheduler.preemption import Preemptions
 from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
 from mooring.scheduler.recorder import EventRecorder, Note
 from mooring.scheduler.remedies import carry_out
+from mooring.scheduler.stopping import StoppedError, UntilStopped
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +135,7 @@ class Scheduler:
         self._wake.set()
 
     def finish(self) -> None:
-        """Bind or give back what is under way, then write what is to be told. After ``run`` ended."""
+        """Give back what isn't sent, see the rest to its end, write what is to be told. After ``run``."""
         for waiting in self._parts.engine.waiting:
             waiting.reject("", "the scheduler stops")
         for waiter in tuple(self._waiters):
@@ -221,7 +222,10 @@ class Scheduler:
         """The binding cycle."""
         parts, pod = self._parts, attempt.pod
         try:
-            status = parts.committer.finish(reservation, expect=parts.expect).status
+            status = parts.committer.finish(reservation, UntilStopped(self._stopping), parts.expect).status
+        except StoppedError:
+            # Its place is free again; whoever schedules next finds the pod as it was.
+            return
         except Exception as error:
             log.exception("binding pod %s to node %s", pod.key, reservation.commit.node_name)
             self._binding_failed(attempt, failed(error))

@@ -1,0 +1,34 @@
+"""The scheduler's end, as what is under way sees it: what has not been sent by then is given back."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+
+class StoppedError(Exception):
+    """The scheduler stops: nothing is begun any more."""
+
+
+@dataclass(slots=True)
+class UntilStopped:
+    """Implements ``Progress`` for a binding cycle: it goes on until ``stopping`` is set.
+
+    Attributes:
+        stopping: Set when nothing should be begun any more.
+        plugin: Which plugin runs.
+        extension_point: Where it runs.
+    """
+
+    stopping: threading.Event
+    plugin: str = ""
+    extension_point: str = ""
+
+    def check(self) -> None:
+        """Go on only before the end.
+
+        Raises:
+            StoppedError: It has come.
+        """
+        if self.stopping.is_set():
+            raise StoppedError
