@@ -11,6 +11,7 @@ from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import Choice
 from mooring.runtime.kept.keeper import Keeper, Template
 from mooring.runtime.kept.kept import Kept
+from mooring.runtime.kept.lead import Lead
 from mooring.runtime.kept.standing import NotKeptError
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
@@ -96,23 +97,35 @@ class KeptDecisions:
             with cluster.lock:
                 if cluster.version != kept.version:
                     continue
-                lead = kept.lead(seed, pod.metadata.uid)
+                version, standing = kept.version, kept.standing
+                lead = self._assumed(pod, template, seed) if assume else kept.lead(seed, pod.metadata.uid)
                 if lead is None:
                     return None
-                name, standing = cluster.snapshot.nodes.names[lead.row], kept.standing
-                if assume:
-                    cluster.assume(pod, name, template.kind)
+                name = cluster.snapshot.nodes.names[lead.row]
             return Choice(
-                name,
-                lead.row,
-                lead.total,
-                lead.ties,
-                lead.evaluated,
-                lead.feasible,
-                kept.version,
-                standing,
+                name, lead.row, lead.total, lead.ties, lead.evaluated, lead.feasible, version, standing
             )
         return None
+
+    def _assumed(self, pod: Pod, template: Template, seed: int) -> Lead | None:
+        """The lead for a pod, which counts there from now on. For the holder of both locks."""
+        kept, cluster, uid = template.kept, self._cluster, pod.metadata.uid
+        record = cluster.snapshot.pods.records.get(uid)
+        if record is not None and record.node_name:
+            # It stays there, or can't be assumed.
+            lead, taken_in = kept.lead(seed, uid), 0
+        else:
+            leads, taken_in = kept.lead_in_turn(seed, (uid,), template.kind)
+            lead = leads[0] if leads else None
+        if lead is not None:
+            try:
+                cluster.assume(pod, cluster.snapshot.nodes.names[lead.row], template.kind)
+            except BaseException:
+                kept.placed(-1)
+                raise
+            if taken_in:
+                kept.placed(cluster.version)
+        return lead
 
 
 def may_decide(cluster: ClusterState, pod: Pod, profile: Profile) -> bool:

@@ -71,6 +71,9 @@ class Kept:
             NotKeptError: The pods have to be evaluated in full as things are.
             PluginFailureError: A plugin failed.
         """
+        if self.current() and self._passing is None:
+            self._start = start
+            return
         try:
             changes = self._movements.follow(self.version)
             if changes is None or self.version < 0 or not self._stands():
@@ -180,7 +183,7 @@ class Kept:
         return self._movements.numbers.take(rows, mode="clip")
 
     def current(self) -> bool:
-        """Whether nothing changed since ``follow``. The caller holds the state's lock."""
+        """Whether nothing changed since ``follow``: certain for the holder of the state's lock."""
         return self._cluster.version == self.version and self._movements.generation == self._generation
 
     def branch(self) -> tuple[Ranking, Int32s, int, AmountValues]:

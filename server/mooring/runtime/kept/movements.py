@@ -70,10 +70,12 @@ class Movements:
             return changes if version == before else self._state.changes_since(version)
 
     def followers(self, usage: PodUsage) -> dict[int, int]:
-        """What is known of ``after`` for ``usage`` in this generation, by number."""
-        if len(self._followers) >= _MOST_USAGES:
-            self._followers.clear()
-        return self._followers.setdefault(usage, {})
+        """What is known of ``after`` for ``usage`` in this generation, by number. As there."""
+        if usage is not self._usage:
+            if len(self._followers) >= _MOST_USAGES:
+                self._followers.clear()
+            self._usage, self._after_usage = usage, self._followers.setdefault(usage, {})
+        return self._after_usage
 
     def after(self, number: int, usage: PodUsage) -> int:
         """The number that rows with ``number`` have once a pod takes ``usage``.
@@ -108,7 +110,7 @@ class Movements:
     def _note(self, number: int, after: int, followers: dict[int, int]) -> None:
         if self._followers_count >= _MOST_FOLLOWERS:
             self._followers.clear()
-            self._followers_count = 0
+            self._followers_count, self._usage = 0, None
         self._followers_count += 1
         followers[number] = after
 
@@ -164,16 +166,14 @@ class Movements:
 
     def _number_after(self, row: int, usage: PodUsage) -> None:
         """Number ``row``, of which nothing else is new than a pod that takes ``usage``."""
-        if usage is not self._usage:
-            self._usage, self._after_usage = usage, self.followers(usage)
-        numbers = self.numbers.data
+        numbers, followers = self.numbers.data, self.followers(usage)
         before = numbers[row]
-        after = self._after_usage.get(before)
+        after = followers.get(before)
         if after is not None:
             numbers[row] = after
             return
         self._number(row)
-        self._note(before, self.numbers.data[row], self._after_usage)
+        self._note(before, self.numbers.data[row], followers)
 
     def _number(self, row: int) -> None:
         table = self._state.snapshot.nodes

@@ -143,7 +143,7 @@ class Overlay:
             self._version, self._generation = cluster.version, movements.generation
             self.numbers = movements.numbers.copy()
             self._epoch = cluster.snapshot.nodes.epoch
-        self._next = {at: movements.followers(branch.kind.usage) for at, branch in branches.items()}
+            self._next = {at: movements.followers(branch.kind.usage) for at, branch in branches.items()}
 
     def run(
         self, indices: Sequence[int], uids: Sequence[str], seed: int, check: Callable[[], None]
