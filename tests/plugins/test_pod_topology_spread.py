@@ -178,6 +178,13 @@ def test_emptier_domains_score_higher() -> None:
     }
 
 
+def test_a_pod_is_worth_less_where_fewer_domains_have_a_feasible_node() -> None:
+    # One zone: a pod is worth ln 3, so 2 pods are 2.2.
+    everything = cluster(*TWO_IN_A)
+    part = everything.subset(everything.rows[everything.rows != everything.table.index["b1"]])
+    assert raw_scores(make(PodTopologySpread), spreading(soft()), part) == {"a1": 2, "a2": 2}
+
+
 def test_hosts_are_counted_one_by_one() -> None:
     # Three hosts: a pod is worth ln 5, and maxSkew 2 adds one.
     pod = spreading(soft(topologyKey="kubernetes.io/hostname", maxSkew=2))
