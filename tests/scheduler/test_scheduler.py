@@ -10,6 +10,7 @@ import pytest
 
 from mooring.framework import (
     SUCCESS,
+    Code,
     CycleState,
     PermitPlugin,
     Pod,
@@ -239,8 +240,6 @@ class TestPermit:
             def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
                 waiting = list(self.handle.waiting)
                 if len(waiting) < 2:
-                    from mooring.framework import Code
-
                     return Status(Code.WAIT), 60.0
                 for other in waiting:
                     other.allow(self.name)
@@ -335,3 +334,21 @@ class TestPreemption:
         world.wait(3)
         assert world.cluster.deleted == []
         assert world.cluster.node_of("other") == ""
+
+
+def test_a_pod_that_waits_for_its_word_is_given_back_at_the_end() -> None:
+    class Waiting(PermitPlugin[None]):
+        """Makes every pod wait."""
+
+        name = "Waiting"
+
+        def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
+            return Status(Code.WAIT), 60.0
+
+    world = World(Waiting, nodes=[make_node("a")])
+    world.add(make_pod("web"))
+    assert len(world.cycle.reservations) == 1
+    world.scheduler.stop()
+    world.scheduler.finish()
+    assert len(world.cycle.reservations) == 0
+    assert (world.cluster.node_of("web"), world.reasons("web")) == ("", [])

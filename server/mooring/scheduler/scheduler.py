@@ -136,8 +136,6 @@ class Scheduler:
 
     def finish(self) -> None:
         """Give back what isn't sent, see the rest to its end, write what is to be told. After ``run``."""
-        for waiting in self._parts.engine.waiting:
-            waiting.reject("", "the scheduler stops")
         for waiter in tuple(self._waiters):
             waiter.join()
         self._binders.shutdown(wait=True)
