@@ -257,3 +257,13 @@ def test_decisions_that_ask_no_plugin_are_the_same_or_none(later: list[Step]) ->
             assert found is None or summary(found) == summary(full)
             again = engine.decide(pod, engine.profile(), all_rows, seed=5)
             assert summary(again) == summary(full)
+
+
+def test_a_pod_that_has_its_node_already_counts_once_when_it_is_decided_again() -> None:
+    nodes = EMPTY_NODES[0], EMPTY_NODES[3]
+    history = History().run([*nodes, *[("decide", "small")] * 4, ("forget",), ("forget",)])
+    again = make_pod("p2", metadata={"uid": "u2"}, **TEMPLATES["small"])
+    version = history.state.version
+    choice = history.engine.decide_and_assume(again, history.engine.profile(), all_rows, seed=5)
+    assert (choice.node_name, history.state.version) == ("n0", version)
+    history.run([("decide", "small"), ("decide", "small")])
