@@ -1,5 +1,6 @@
 """A control plane that is guarded and at work: RBAC, service accounts, and controllers that make pods."""
 
+import time
 from typing import Self
 
 from .build import BIN
@@ -14,6 +15,9 @@ _CONTROLLERS = (
 )
 """Those that look after nodes are left out: nothing sends a heartbeat here."""
 _WORKLOADS = "/apis/apps/v1/namespaces/default"
+_PODS = "/api/v1/namespaces/default/pods"
+_HEARD_SECONDS = 0.5
+"""After so long controllers have heard of everything."""
 
 
 class GuardedControlPlane(ControlPlane):
@@ -35,10 +39,16 @@ class GuardedControlPlane(ControlPlane):
 
     def clear(self) -> None:
         """Removes every workload of the namespace `default`, then all pods, events and nodes."""
-        for kind in ("deployments", "replicasets"):
-            self.api.call("DELETE", f"{_WORKLOADS}/{kind}")
-        wait_until(lambda: not self.api.items(f"{_WORKLOADS}/replicasets"), "workloads to be gone")
+        wait_until(self._is_without_workloads, "workloads and their pods to be gone")
         self.api.clear()
+
+    def _is_without_workloads(self) -> bool:
+        """Removes them, and looks whether a controller that had not heard of that has made some again."""
+        collections = (f"{_WORKLOADS}/deployments", f"{_WORKLOADS}/replicasets", _PODS)
+        for path in collections:
+            self.api.call("DELETE", f"{path}?gracePeriodSeconds=0")
+        time.sleep(_HEARD_SECONDS)
+        return not any(self.api.items(path) for path in collections)
 
     def _write_inputs(self) -> None:
         super()._write_inputs()
