@@ -18,11 +18,13 @@ from mooring.cluster.state import State
 from mooring.config import default
 from mooring.framework.objects import Pod
 from mooring.framework.quantity import Quantity
+from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.choice import Choice
 from mooring.runtime.cycle import CycleOptions
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.rows import all_rows
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
 from tests.bench.cluster import POD_ASKS, node, own_request, pending_pod, uneven_node
@@ -122,6 +124,7 @@ def _prepare(variant: Variant, way: Way, nodes: int, decisions: int, _running: E
     pods = (pending_pod(number, variant.requests(number)) for number in itertools.count())
     decide = way.decide(engine, variant.templates)
     decide(list(itertools.islice(pods, WARM_UP * max(variant.templates, 1))))
+    wait_for_compiler()
     return lambda: _repeat(engine, decide, pods, decisions)
 
 

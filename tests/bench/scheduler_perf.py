@@ -11,17 +11,19 @@ from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import default
 from mooring.framework.objects import Pod
+from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle import evaluate_preemption
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.rows import all_rows
 from mooring.runtime.tie_break import choose
 from mooring.testing.question import NoBinder
 from tests.bench.families import FAMILIES, Family
 from tests.bench.workload import Repeat, Sample, Size, Workload, timed
 
 SEED = 42
-WARM_UP = 5
+WARM_UP = 10
 METRIC = "decisions/s"
 
 
@@ -68,6 +70,7 @@ class Cluster:
 def _prepare(size: Size, family: Family, _running: ExitStack) -> Repeat:
     cluster = Cluster(family, size.nodes)
     cluster.decide(cluster.next_pods(WARM_UP))
+    wait_for_compiler()
     # Preemption takes a second for each pod.
     count = max(size.family_decisions // 30, 1) if family.preempts else size.family_decisions
     return lambda: _repeat(cluster, count)

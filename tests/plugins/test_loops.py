@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mooring.framework import REFUSED, CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
 from mooring.plugins import loops
-from mooring.plugins.loops import FEWEST_NODES
+from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, loop, wait_for_compiler
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.testing import make_pod
@@ -72,6 +72,8 @@ def test_answers_are_those_of_numpy(
 
     with pytest.MonkeyPatch.context() as patch:
         looped = answers()
+        wait_for_compiler()
+        np.testing.assert_array_equal(looped, answers())
         patch.setattr(loops, "FEWEST_NODES", FEWEST_NODES + 1)
         np.testing.assert_array_equal(looped, answers())
 
@@ -81,12 +83,21 @@ def test_a_numba_that_is_of_no_use_is_not_needed(monkeypatch: pytest.MonkeyPatch
         raise ImportError(f"{name} needs an older numpy")
 
     monkeypatch.setattr(loops, "import_module", fails)
-    assert loops.Loop(abs).over(nodes(0, 1, 1, lacking=False)) is None
+    view, same = nodes(0, 1, 1, lacking=False), loop("(int64,)")(abs)
+    for _ in range(FEWEST_CALLS):
+        same.over(view)
+    wait_for_compiler()
+    assert same.over(view) is None
 
 
-def test_nobody_waits_for_the_compiler_with_few_nodes() -> None:
-    pytest.importorskip("numba")
-    many, few = nodes(0, 1, 1, lacking=False), nodes(0, 1, 1, lacking=False, step=FEWEST_NODES)
-    loop = loops.Loop(lambda number: number)
-    assert loop.over(few) is None
-    assert loop.over(many) is loop.over(few) is not None
+def test_nobody_waits_for_the_compiler_and_it_works_only_for_who_asks_often() -> None:
+    view, few = (nodes(0, 1, 1, lacking=False, step=step) for step in (1, FEWEST_NODES))
+    same: loops.Loop[int] = loop("(int64,)")(lambda number: number)
+    assert [same.over(view) for _ in range(FEWEST_CALLS - 1)] == [None] * (FEWEST_CALLS - 1)
+    wait_for_compiler()
+    assert same.over(view) is None
+    wait_for_compiler()
+    compiled = same.over(few)
+    assert compiled is not None
+    assert compiled(7) == 7
+    assert same.over(NodeView(view.snapshot, few.rows[:0])) is None

@@ -1,15 +1,15 @@
 """Loops over columns, compiled by numba where that is installed: the extra ``fast``.
 
 numpy works through columns operation by operation, a compiled loop goes over them once. A plugin that has
-such a loop has the same with numpy as well: for where numba isn't, and for amounts that floats don't hold
-exactly.
+such a loop has the same with numpy as well: for where numba isn't, for the seconds until the compiler has
+ended, and for amounts that floats don't hold exactly.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import cached_property
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
@@ -17,38 +17,64 @@ from typing import Any, Generic, TypeVar
 from mooring.framework import NodeView
 
 FEWEST_NODES = 1000
-"""For fewer, what a loop saves isn't worth the second that compiling takes."""
+"""For smaller clusters, what a loop saves isn't worth the second that compiling takes."""
+
+FEWEST_CALLS = 8
+"""Nor for who asks but once, as ``mooring explain`` does."""
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
+_compiler = ThreadPoolExecutor(1, "compiler")
+
 
 class Loop(Generic[T]):
-    """A function that numba may compile. It rounds as numpy does, and other threads run meanwhile."""
+    """A function that numba may compile. It rounds as numpy does, and other threads run meanwhile.
 
-    def __init__(self, function: Callable[..., T]) -> None:
+    Nobody waits for the compiler: an answer after a second is none for kube-scheduler. Safe from any thread.
+
+    Args:
+        types: Those of its arguments, as numba spells them.
+    """
+
+    def __init__(self, types: str, function: Callable[..., T]) -> None:
+        self._types = types
         self._function = function
+        self._calls = 0
+        self._compiled: Callable[..., T] | None = None
+        self._compiling: Future[None] | None = None
 
     def over(self, nodes: NodeView) -> Callable[..., T] | None:
-        """The compiled function; None without numba, without ``nodes``, and in a small cluster.
-
-        A caller waits for the compiler only with many nodes; with few, what is compiled by then is used.
-        """
+        """The function once it is compiled; None without numba, without ``nodes``, and in a small cluster."""
         count = len(nodes.rows)
-        if count >= FEWEST_NODES:
-            return self._compiled
-        known: Callable[..., T] | None = self.__dict__.get("_compiled")
-        return known if count and len(nodes.snapshot.nodes.alive) >= FEWEST_NODES else None
-
-    @cached_property
-    def _compiled(self) -> Callable[..., T] | None:
-        if find_spec("numba") is None:
+        if not count or max(count, len(nodes.snapshot.nodes.alive)) < FEWEST_NODES:
             return None
+        if self._compiling is None:
+            self._calls += 1
+            if self._calls >= FEWEST_CALLS:
+                # Two threads may come here at once; then it is compiled twice.
+                self._compiling = _compiler.submit(self._compile)
+        return self._compiled
+
+    def _compile(self) -> None:
+        if find_spec("numba") is None:
+            return
         try:
             numba: Any = import_module("numba")
         except ImportError as error:
             log.warning("numba can't be used, so numpy is: %s", error)
-            return None
-        compiled: Callable[..., T] = numba.njit(self._function, nogil=True, error_model="numpy")
-        return compiled
+            return
+        compiled = numba.njit(self._function, nogil=True, error_model="numpy")
+        compiled.compile(self._types)
+        self._compiled = compiled
+
+
+def loop(types: str) -> Callable[[Callable[..., T]], Loop[T]]:
+    """Make the function below a ``Loop`` over arguments of these types."""
+    return lambda function: Loop(types, function)
+
+
+def wait_for_compiler() -> None:
+    """Return when all is compiled that was called often enough: for tests, and for who measures."""
+    _compiler.submit(lambda: None).result()

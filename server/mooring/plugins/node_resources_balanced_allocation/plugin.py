@@ -29,7 +29,7 @@ from mooring.framework.objects import DeviceClass
 from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
 from mooring.framework.resources import ResourceRules, is_scalar_resource, pod_amounts
 from mooring.plugins.extended_resources import DevicesInstead
-from mooring.plugins.loops import Loop
+from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import (
     Requests,
@@ -125,7 +125,7 @@ class NodeResourcesBalancedAllocation(
         return listed_requests(pod_amounts(pod, self._rules), names)
 
 
-@Loop
+@loop("(int64, int64[::1], int64[::1], int64, int64[::1], int64[::1], int64[::1])")
 def put_improvements(
     request: int,
     offered: Int64s,

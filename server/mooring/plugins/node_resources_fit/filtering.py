@@ -19,7 +19,7 @@ from mooring.framework.resources import (
     is_extended_resource,
     pod_amounts,
 )
-from mooring.plugins.loops import Loop
+from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.resource_uses import Requests
 
@@ -76,7 +76,7 @@ def _all_have(request: int, name: str, nodes: NodeView) -> bool:
     return int((offered - used).min(initial=request)) >= request
 
 
-@Loop
+@loop("(int64[::1], int64[::1])")
 def least_free(offered: Int64s, used: Int64s) -> int:
     """What the fullest node has left; columns int64[K], K at least 1."""
     least: int = offered[0] - used[0]

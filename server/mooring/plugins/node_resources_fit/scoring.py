@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView
 from mooring.framework.normalize import MAX_EXACT, percentage
-from mooring.plugins.loops import Loop
+from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_fit.args import (
     MAX_SHAPE_SCORE,
     ScoringStrategy,
@@ -75,7 +75,7 @@ def _least_allocated(weights: Sequence[int], requests: Requests, nodes: NodeView
     return _mean(weights, requests, nodes, _free)
 
 
-@Loop
+@loop("(int64[::1], int64[::1], int64, int64, float64[::1])")
 def add_free_shares(
     offered: Int64s, used: Int64s, request: int, weight: int, total: npt.NDArray[np.float64]
 ) -> bool:
@@ -92,7 +92,7 @@ def add_free_shares(
     return fine
 
 
-@Loop
+@loop("(float64[::1], int64)")
 def whole_quotients(total: npt.NDArray[np.float64], divisor: int) -> Int64s:
     """int64[K]: ``total`` (float64[K], 0 or more) divided, rounded down."""
     quotients = np.empty(len(total), np.int64)
