@@ -35,7 +35,7 @@ def scheduler(fake: FakeApiServer, folder: Path, *flags: str, **connection: Any)
     config = write_config(folder / "config.yaml", MINE, clientConnection=pace)
     source = f"kubernetes:{fake.kubeconfig(folder / 'kubeconfig')}"
     command = [BIN / "mooring", "scheduler", "--config", config, "--source", source]
-    command += ["--bind-address=127.0.0.1", "--secure-port=0", "--v=2", *flags]
+    command += ["--bind-address=127.0.0.1", "--secure-port=0", *flags]
     return program(folder, *command)
 
 

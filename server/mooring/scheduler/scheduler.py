@@ -11,11 +11,12 @@ from mooring.framework import Clock, ClusterApi, Leadership, Pod, PodsToActivate
 from mooring.framework.interface import PreemptingPlugin
 from mooring.runtime.binding_cycle import Expect
 from mooring.runtime.choice import Choice
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.placing import Committer
 from mooring.runtime.preemption import preempt
 from mooring.runtime.profile import Profile
 from mooring.runtime.reservations import Reservation
+from mooring.runtime.rows import all_rows
 from mooring.runtime.tie_break import choose, mix64
 from mooring.scheduler.changes import POD_LEFT, Changes
 from mooring.scheduler.failure import (
@@ -232,8 +233,7 @@ class Scheduler:
             self._binding_failed(attempt, refused_by_plugin(status))
             return
         node_name = reservation.commit.node_name
-        log.log(
-            logging.INFO - 2,
+        log.info(
             '"Successfully bound pod to node" pod="%s" node="%s" evaluatedNodes=%d feasibleNodes=%d',
             pod.key,
             node_name,
