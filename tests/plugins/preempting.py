@@ -7,9 +7,9 @@ from typing import Any
 
 from mooring.framework.preemption import Preemption
 from mooring.runtime.cycle import CycleOptions, evaluate
-from mooring.runtime.engine import all_rows
 from mooring.runtime.preemption import preempt
 from mooring.runtime.registry import Registry
+from mooring.runtime.rows import all_rows
 from mooring.runtime.tie_break import mix64
 from mooring.testing.question import question
 

@@ -11,7 +11,7 @@ from typing import Any
 from mooring.framework import Pod
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
-from mooring.runtime.engine import all_rows
+from mooring.runtime.rows import all_rows
 from tests.fake_api_server import Answer
 from tests.plugins.test_dynamic_resources import GPU, allocation, asking, claim, exactly, first_of, slice_of
 from tests.runtime.committing import World, committing, until

@@ -19,8 +19,9 @@ from mooring.cluster.state import State
 from mooring.config import default
 from mooring.framework.objects import Pod
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.rows import all_rows
 from mooring.testing.builders import Manifest, make_node, make_pod, pod_manifest
 from mooring.testing.question import NoBinder
 

@@ -11,7 +11,7 @@ from typing import Any
 from mooring.framework import Pod
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim
 from mooring.plugins.volume_binding.plugin import VolumeBinding
-from mooring.runtime.engine import all_rows
+from mooring.runtime.rows import all_rows
 from mooring.testing import make_node
 from tests.fake_api_server import Answer, FakeApiServer
 from tests.plugins.storage import BOUND, DRIVER, claim, pod_using, storage_class, volume

@@ -34,9 +34,10 @@ from mooring.framework.handle import Unchallenged
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.placing import Committer
 from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.rows import all_rows
 from mooring.testing import make_node
 from mooring.testing.builders import pod_manifest
 from tests.fake_api_server import FakeApiServer

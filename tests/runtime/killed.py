@@ -35,8 +35,8 @@ from mooring.framework.errors import MooringError
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.engine import all_rows
 from mooring.runtime.placing import Committer
+from mooring.runtime.rows import all_rows
 from mooring.testing import make_node
 
 from .committing import ROOM, until

@@ -21,8 +21,8 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import MooringError
-from mooring.runtime.engine import all_rows
 from mooring.runtime.reservations import Stage
+from mooring.runtime.rows import all_rows
 from mooring.testing import make_node
 from tests.fake_api_server import Answer, Cut, Hang
 from tests.fake_api_server.faults import Action

@@ -25,7 +25,8 @@ from mooring.framework import (
 )
 from mooring.framework.errors import NotFoundError
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
+from mooring.runtime.rows import all_rows
 from mooring.testing import make_node, make_pod
 
 from .fakes import filtering, profile, registry_of

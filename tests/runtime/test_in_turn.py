@@ -14,8 +14,9 @@ from mooring.framework.errors import MooringError
 from mooring.framework.state import RowChange
 from mooring.runtime import sampling
 from mooring.runtime.choice import Choice
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.kept import in_turn
+from mooring.runtime.rows import all_rows
 from mooring.testing import make_pod
 from tests.runtime.test_kept import EMPTY_DOCUMENT, EMPTY_NODES, TEMPLATES, History, Step, histories, summary
 

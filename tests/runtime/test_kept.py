@@ -19,9 +19,10 @@ from mooring.runtime import sampling
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.choice import Choice
 from mooring.runtime.cycle import CycleOptions, evaluate
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.kept.standing import Standing
 from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.rows import all_rows
 from mooring.runtime.tie_break import mix64
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mooring.plugins.network_traffic.plugin import NetworkTraffic
 from mooring.runtime.cycle import CycleOptions
-from mooring.runtime.engine import all_rows
+from mooring.runtime.rows import all_rows
 from mooring.testing import make_pod
 
 from .test_kept import EMPTY_NODES, NODES, History, Step, histories, summary

@@ -13,9 +13,10 @@ from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.choice import ChoiceColumns
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.progress import NullObserver
 from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.rows import all_rows
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder

@@ -31,8 +31,9 @@ from mooring.framework.errors import (
 )
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.placing import Committer
+from mooring.runtime.rows import all_rows
 from mooring.testing import make_node, make_pod
 
 from .fakes import profile, registry_of

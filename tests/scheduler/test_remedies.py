@@ -14,8 +14,8 @@ from mooring.framework import ClusterApi, CycleState, Pod, PostFilterPlugin, Rem
 from mooring.framework.errors import UnavailableError
 from mooring.framework.preemption import RefusedNodes
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
-from mooring.runtime.engine import all_rows
 from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.rows import all_rows
 from mooring.scheduler.remedies import carry_out
 from mooring.testing import make_node, make_pod
 from tests.plugins.test_claim_reserving import status_of, using

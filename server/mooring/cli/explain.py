@@ -16,8 +16,8 @@ from mooring.cli.tables import print_explanation
 from mooring.framework import Pod
 from mooring.framework.errors import NotFoundError, PluginFailureError
 from mooring.runtime.cycle import CycleOptions
-from mooring.runtime.engine import all_rows
 from mooring.runtime.explain import document, failure_document
+from mooring.runtime.rows import all_rows
 from mooring.v1 import scheduling_service_pb2 as pb
 
 LISTED_PODS = 20

@@ -20,8 +20,9 @@ from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_json
 from mooring.framework import Pod
 from mooring.framework.errors import FailedPreconditionError, NotFoundError, PluginFailureError
 from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.placing import Committer
+from mooring.runtime.rows import all_rows
 
 
 def add(commands: Commands) -> None:

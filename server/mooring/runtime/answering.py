@@ -8,7 +8,7 @@ import numpy as np
 
 from mooring.framework import ClusterState, Pod
 from mooring.runtime.cycle import evaluate_filters, evaluate_scores
-from mooring.runtime.engine import Engine, Rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.evaluation import Evaluation, Scores, begin
 from mooring.runtime.kept.answers import Totals
 from mooring.runtime.kept.ranking import OUT
@@ -16,6 +16,7 @@ from mooring.runtime.kept.reasons import UNKNOWN
 from mooring.runtime.kept.standing import PluginsNeededError
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import Progress
+from mooring.runtime.rows import Rows
 
 
 def look_filters(

@@ -29,6 +29,7 @@ from mooring.runtime.kept.standing import ask_nobody
 from mooring.runtime.permit import PermitRoom
 from mooring.runtime.profile import Profile, find_profile
 from mooring.runtime.progress import NullObserver, Observer, PluginCalls, Progress, Unhurried
+from mooring.runtime.rows import Rows, all_rows
 from mooring.runtime.tie_break import choose, mix64
 
 OPTIMISTIC_ATTEMPTS = 3
@@ -36,9 +37,6 @@ OPTIMISTIC_ATTEMPTS = 3
 
 MAX_ATTEMPTS = 64
 """So often a choice is tried to be assumed before the call is refused."""
-
-Rows = Callable[[ClusterState], Int32s]
-"""Gives the candidate rows, int32[N], of the state that is evaluated."""
 
 Run = Callable[[Profile, ClusterState, Pod, Int32s, PluginCalls], Evaluation]
 """What is done with the candidates: the whole cycle, or a part of it."""
@@ -287,8 +285,3 @@ class Engine:
         """Whether the row changed after ``version``; unknown counts as yes."""
         changed = self.state.changes_since(version)
         return changed is None or any(at == row for at, _, _ in changed)
-
-
-def all_rows(state: ClusterState) -> Int32s:
-    """Every node as a candidate."""
-    return state.snapshot.nodes.rows()

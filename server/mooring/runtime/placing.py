@@ -17,7 +17,6 @@ from mooring.framework.errors import (
 )
 from mooring.runtime.binding_cycle import BindingCycle, Expect
 from mooring.runtime.commit import Commit, Committed
-from mooring.runtime.engine import Rows
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.fitting import (
     assume_if_fits,
@@ -31,6 +30,7 @@ from mooring.runtime.placement import Placement, reserve_in_turn
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import Progress, Unhurried
 from mooring.runtime.reservations import Reservation, Stage
+from mooring.runtime.rows import Rows
 
 
 class Committer:

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from mooring.framework import Code, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.choice import Choice, ChoiceColumns
-from mooring.runtime.engine import Engine, Rows, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.placement import Placement
 from mooring.runtime.profile import Profile
 from mooring.runtime.reservations import Reservation
+from mooring.runtime.rows import Rows, all_rows
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.commits import not_recreated, refuse_recreated

@@ -7,9 +7,9 @@ from typing import Any
 
 from mooring.framework.errors import PluginFailureError
 from mooring.runtime.cycle import CycleOptions
-from mooring.runtime.engine import all_rows
 from mooring.runtime.explain import Document, document, failure_document
 from mooring.runtime.registry import Registry
+from mooring.runtime.rows import all_rows
 from mooring.testing.question import question
 
 

@@ -17,10 +17,11 @@ from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.choice import Choice
 from mooring.runtime.cycle import CycleOptions, evaluate
-from mooring.runtime.engine import Engine, all_rows
+from mooring.runtime.engine import Engine
 from mooring.runtime.evaluation import NOT_LOOKED_AT, Evaluation
 from mooring.runtime.failure import event_note
 from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.rows import all_rows
 from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Manifest
 

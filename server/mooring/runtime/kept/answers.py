@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -18,9 +17,7 @@ from mooring.runtime.kept.ranking import OUT
 from mooring.runtime.kept.reasons import Reasons
 from mooring.runtime.kept.standing import NotKeptError
 from mooring.runtime.profile import Profile
-
-if TYPE_CHECKING:
-    from mooring.runtime.engine import Rows
+from mooring.runtime.rows import Rows
 
 
 class Totals(msgspec.Struct, frozen=True):
