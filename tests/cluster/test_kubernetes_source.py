@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -86,6 +86,24 @@ def test_watch_410_event_and_status(fake: FakeApiServer, happen: Callable[[Follo
         fake.add(pod("after"))
         live.wait_equal()
         assert live.reflector("Pod").lists == 2
+
+
+class Exhausted(Timers):
+    """Pauses that nobody would wait for from the fourth failure on."""
+
+    def backoff(self, failures: int, longest: float | None = None) -> float:
+        return 0.001 if failures < 4 else 3600
+
+
+def test_watch_410_after_an_outage_is_not_paused_for(fake: FakeApiServer) -> None:
+    timers = Exhausted(**asdict(QUICK))
+    with following(fake, timers) as live:
+        fake.faults.on("WATCH", "/pods$", Cut(), times=2)
+        fake.faults.on("WATCH", "/pods$", Answer(410), times=1)
+        fake.add(pod("p"))
+        fake.cut()
+        until(lambda: live.reflector("Pod").lists == 2, "one more list")
+        live.wait_equal()
 
 
 def test_watch_410_for_ever_makes_no_storm(fake: FakeApiServer) -> None:

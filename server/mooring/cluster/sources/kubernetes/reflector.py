@@ -85,6 +85,7 @@ class Reflector:
         self._timers = timers
         self._list_needed = "nothing is known yet"
         self._failures = 0
+        self._forgotten = False
         self._stopping = threading.Event()
         self._stream: Stream | None = None
         self._thread = threading.Thread(target=self._follow, name=f"watch-{resource.plural}", daemon=True)
@@ -126,8 +127,10 @@ class Reflector:
             self._watch()
         except GoneError as error:
             self._list_needed = f"the server forgot the rest: {error}"
+            again, self._forgotten = self._forgotten, True
             pause = self._failed()
-            if self._failures == 1:
+            if not again:
+                # However long it was gone before: the server answers.
                 return 0.0
             self._note(self._list_needed)
             return pause
@@ -261,6 +264,7 @@ class Reflector:
             self._apply(event.type, bytes(event.object), identity)
         self.last_event_at = time.monotonic()
         self._failures = 0
+        self._forgotten = False
         self._note("")
 
     def _apply(self, type_: str, data: bytes, identity: Identity) -> None:

@@ -30,7 +30,7 @@ class Timers:
     watch_longest: float = 600.0
     watch_margin: float = 30.0
     backoff_first: float = 0.5
-    backoff_longest: float = 5.0
+    backoff_longest: float = 3.0
     unavailable_retry: float = 60.0
     probe_timeout: float = 3.0
     probe: float = 2.0
