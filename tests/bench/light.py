@@ -2,15 +2,21 @@
 
 A client that makes and reads messages takes about as much of a machine with few cores as the server does, so
 its latencies are those of both. h2load is Debian's package nghttp2-client.
+
+Only one thread of a server runs Python at a time, and a call is handed from thread to thread. Where those may
+run on any core, waking one on another core costs more than its work; ``CoreEach`` is with the server kept
+to one core, and the client to another.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -54,18 +60,39 @@ def missing() -> str:
 
 
 def workloads(nodes: int, seconds: float) -> list[Workload]:
-    """Schedule of one pod, a dry run, beside the null RPC."""
+    """Schedule of one pod, a dry run, beside the null RPC; ``CoreEach`` where there are two cores."""
+    cores = sorted(os.sched_getaffinity(0))
+    places = {"": (set(cores), set(cores)), "CoreEach": (set(cores[:1]), set(cores[1:2]))}
     return [
         Workload(
-            f"light/schedule/{nodes}Nodes/{shape.name}", partial(_prepare, shape, nodes, seconds), targets
+            f"light/schedule/{nodes}Nodes/{shape.name}{name}",
+            partial(_prepare, shape, places[name], nodes, seconds),
+            targets,
         )
         for shape, targets in TARGETS.items()
+        for name in places
+        if all(places[name])
     ]
 
 
-def _prepare(shape: Shape, nodes: int, seconds: float, running: ExitStack) -> Repeat:
-    idle = running.enter_context(started("tests.bench.null_server")).partition("grpc=")[2].strip()
-    server = start_server(running, nodes)["grpc"]
+@contextmanager
+def _on(cores: set[int]) -> Iterator[None]:
+    """What is started meanwhile runs on these cores alone."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _prepare(
+    shape: Shape, places: tuple[set[int], set[int]], nodes: int, seconds: float, running: ExitStack
+) -> Repeat:
+    servers, clients = places
+    with _on(servers):
+        idle = running.enter_context(started("tests.bench.null_server")).partition("grpc=")[2].strip()
+        server = start_server(running, nodes)["grpc"]
     asked = json.loads((ROOT / "deploy" / "load" / "schedule.json").read_bytes())["data"]
     request = json_format.ParseDict(asked, ScheduleRequest()).SerializeToString()
     calls = max(100, int(BRISK * seconds))
@@ -73,8 +100,9 @@ def _prepare(shape: Shape, nodes: int, seconds: float, running: ExitStack) -> Re
     load(server, SCHEDULE, request, shape, calls // 4)
 
     def repeat() -> Sample:
-        null, null_rps = load(idle, NULL, b"", shape, calls)
-        took, rps = load(server, SCHEDULE, request, shape, calls)
+        with _on(clients):
+            null, null_rps = load(idle, NULL, b"", shape, calls)
+            took, rps = load(server, SCHEDULE, request, shape, calls)
         return {
             "p50 µs": percentile(took, 50),
             "p99 µs": percentile(took, 99),
