@@ -1,6 +1,7 @@
 """One child process with a log file: started on a clean environment, waited for, ended by its own id."""
 
 import os
+import random
 import re
 import signal
 import socket
@@ -36,11 +37,18 @@ def run(*command: str | Path, directory: Path | None = None) -> str:
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listened on a moment ago."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """A TCP port of 127.0.0.1 that nobody listens on.
+
+    It lies below those that Linux gives to outgoing connections, one of which could have it until it is used.
+    """
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise RuntimeError("a hundred ports of 127.0.0.1 are all taken")
 
 
 def wait_until(probe: Callable[[], T | None], what: str, seconds: float = START_SECONDS) -> T:
