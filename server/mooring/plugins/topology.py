@@ -6,8 +6,9 @@ node, so nothing here walks over pods.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -178,23 +179,24 @@ Move = Callable[[int, int], None]
 """``(row, amount)``: counts ``amount`` on a row."""
 
 
-class Follower:
-    """Keeps counts true while pods come and go.
+@dataclass(frozen=True, slots=True)
+class FollowingNotes(ABC):
+    """Notes with counts that stay true while pods come and go."""
 
-    Args:
-        adds: What one pod of a kind adds: to which counts, and how much. Asked once for each kind.
-    """
+    _adds_of: ByIdentity[PodKind, Sequence[tuple[Move, int]]] = field(init=False, repr=False, compare=False)
 
-    __slots__ = ("_adds",)
-
-    def __init__(self, adds: Callable[[PodKind], Sequence[tuple[Move, int]]]) -> None:
-        self._adds = ByIdentity(adds, _MOST_KINDS)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_adds_of", ByIdentity(self._adds, _MOST_KINDS))
 
     def follow(self, changes: Sequence[PodChange]) -> None:
         """Count the pods that came, and those that left no longer."""
         for row, record, amount in changes:
-            for move, each in self._adds(record.kind):
+            for move, each in self._adds_of(record.kind):
                 move(row, each * amount)
+
+    @abstractmethod
+    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+        """What one pod of ``kind`` adds: to which counts, and how much. Asked once for each kind."""
 
 
 def pods_by_row(classes: Iterable[PodClass | AffinityClass], capacity: int) -> Int64s:

@@ -6,7 +6,7 @@ Mirrors ``plugins/interpodaffinity/filtering.go``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,6 @@ from mooring.framework import (
     NodeInfo,
     NodeView,
     Pod,
-    PodChange,
     Snapshot,
     Status,
     Verdicts,
@@ -27,7 +26,7 @@ from mooring.framework.columns import ABSENT
 from mooring.framework.pod_affinity import NO_TERMS, AffinityTerms, affinity_terms
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, matching_all
-from mooring.plugins.topology import DomainCounts, Follower, Move, Topologies, pods_by_row
+from mooring.plugins.topology import DomainCounts, FollowingNotes, Move, Topologies, pods_by_row
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -44,7 +43,7 @@ _NEAR, _APART, _OPPOSED = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class FilterNotes:
+class FilterNotes(FollowingNotes):
     """The pod's required terms, and how many pods each domain has for each kind of term.
 
     Attributes:
@@ -68,10 +67,6 @@ class FilterNotes:
     wanted: DomainCounts
     unwanted: DomainCounts
     opposed: DomainCounts
-    _follower: Follower = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_follower", Follower(self._adds))
 
     @property
     def idle(self) -> bool:
@@ -86,10 +81,6 @@ class FilterNotes:
             unwanted=self.unwanted.clone(),
             opposed=self.opposed.clone(),
         )
-
-    def follow(self, changes: Sequence[PodChange]) -> None:
-        """Count the pods that came, and those that left no longer."""
-        self._follower.follow(changes)
 
     def add(self, other: Pod, node: NodeInfo, amount: int) -> None:
         """``amount`` pods like ``other`` came to ``node``."""

@@ -6,23 +6,23 @@ Mirrors ``plugins/interpodaffinity/scoring.go``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from mooring.framework import Int64s, NodeView, Pod, PodChange, Snapshot
+from mooring.framework import Int64s, NodeView, Pod, Snapshot
 from mooring.framework.pod_affinity import NO_TERMS, AffinityTerm, AffinityTerms, affinity_terms
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, matching_all
-from mooring.plugins.topology import DomainCounts, Follower, Move, Topologies, pods_by_row
+from mooring.plugins.topology import DomainCounts, FollowingNotes, Move, Topologies, pods_by_row
 
 Weighted = tuple[AffinityTerm, int]
 """A term and what one pod that it brings together is worth; negative to keep them apart."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class Worth(FollowingNotes):
     """What it is worth for a pod to be in each domain.
 
     Attributes:
@@ -38,14 +38,6 @@ class Worth:
     own: Sequence[OwnTerm]
     hard_weight: int
     domains: DomainCounts
-    _follower: Follower = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_follower", Follower(self._adds))
-
-    def follow(self, changes: Sequence[PodChange]) -> None:
-        """Count the pods that came, and those that left no longer."""
-        self._follower.follow(changes)
 
     def scores(self, nodes: NodeView) -> Int64s:
         """int64[K]: the raw scores."""

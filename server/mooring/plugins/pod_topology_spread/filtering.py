@@ -6,7 +6,7 @@ Mirrors ``plugins/podtopologyspread/filtering.go``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from mooring.framework import (
     NodeInfo,
     NodeView,
     Pod,
-    PodChange,
     Status,
     Verdicts,
 )
@@ -26,7 +25,7 @@ from mooring.framework.columns import ABSENT
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.pod_topology_spread.constraints import Constraint
 from mooring.plugins.pod_topology_spread.eligibility import Cluster
-from mooring.plugins.topology import DomainCount, Follower, Move
+from mooring.plugins.topology import DomainCount, FollowingNotes, Move
 
 REASON = "node(s) didn't match pod topology spread constraints"
 REASON_NO_LABEL = f"{REASON} (missing required label)"
@@ -65,25 +64,17 @@ class HardConstraint:
 
 
 @dataclass(frozen=True, slots=True)
-class FilterNotes:
+class FilterNotes(FollowingNotes):
     """The hard constraints of a pod in a namespace, and the row of each node's name."""
 
     constraints: tuple[HardConstraint, ...]
     namespace: str
     index: Mapping[str, int]
-    _follower: Follower = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_follower", Follower(self._adds))
 
     def clone(self) -> FilterNotes:
         """Notes of which the counts may change."""
         copies = (replace(constraint, pods=constraint.pods.clone()) for constraint in self.constraints)
         return replace(self, constraints=tuple(copies))
-
-    def follow(self, changes: Sequence[PodChange]) -> None:
-        """Count the pods that came, and those that left no longer."""
-        self._follower.follow(changes)
 
     def add(self, other: Pod, node: NodeInfo, amount: int) -> None:
         """``amount`` pods like ``other`` came to ``node``; terminating ones and empty selectors count."""

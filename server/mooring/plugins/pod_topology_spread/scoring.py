@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView, Pod, PodChange
+from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView, Pod
 from mooring.framework.columns import ABSENT
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint
 from mooring.plugins.pod_topology_spread.eligibility import Cluster
-from mooring.plugins.topology import DomainCount, Follower, Move, Topology
+from mooring.plugins.topology import DomainCount, FollowingNotes, Move, Topology
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class SoftConstraint:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreCounts:
+class ScoreCounts(FollowingNotes):
     """The soft constraints of a pod in a namespace.
 
     Attributes:
@@ -73,14 +73,6 @@ class ScoreCounts:
     constraints: tuple[SoftConstraint, ...]
     namespace: str
     incomplete: Bools | None
-    _follower: Follower = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_follower", Follower(self._adds))
-
-    def follow(self, changes: Sequence[PodChange]) -> None:
-        """Count the pods that came, and those that left no longer."""
-        self._follower.follow(changes)
 
     def score(self, nodes: NodeView) -> ScoreNotes:
         """The notes for the feasible ``nodes``."""
