@@ -21,7 +21,7 @@ SOURCES = [
     for file in FILES
     if file.suffix == ".py" and file.relative_to(ROOT).parts[0] in {"server", "adapters"}
 ]
-MODULE_LINES = 300
+MODULE_LINES = 400
 FUNCTION_LINES = 40
 
 # The patterns are spelt so that they do not match their own spelling.
