@@ -5,9 +5,20 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
+import numpy as np
 import pytest
 
-from mooring.framework import SUCCESS, BindOutcome, CycleState, Pod, PreBindPlugin, Status
+from mooring.framework import (
+    SUCCESS,
+    BindOutcome,
+    CycleState,
+    FilterPlugin,
+    NodeView,
+    Pod,
+    PreBindPlugin,
+    Status,
+    Verdicts,
+)
 from mooring.framework.errors import PermissionDeniedError, UnavailableError
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -35,6 +46,27 @@ def test_without_an_api_server_a_bind_is_local_however_often_it_is_asked_for(way
         table = w.state.snapshot.nodes
         assert table.requested[0, table.index["a"]] == 1000
     assert outcomes == [pb.BIND_OUTCOME_LOCAL] * 3
+
+
+class TwoReasons(FilterPlugin[None]):
+    """Refuses every node for one reason; its table has another one, which is true of no node."""
+
+    name = "TwoReasons"
+
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
+        statuses = (
+            SUCCESS,
+            Status.unschedulable("node(s) were full"),
+            Status.unresolvable("node(s) were old"),
+        )
+        return Verdicts(np.ones(len(nodes), np.int32), statuses)
+
+
+def test_a_refusal_names_the_reasons_that_are_true_of_the_node() -> None:
+    with world(*NODES, make_pod("p"), plugins=[TwoReasons]) as w, served(w.backend) as stubs:
+        failure = refused(lambda: stubs.scheduling.Bind(order("p", "a")))
+    assert failure.info.reason == "NODE_NO_LONGER_FITS"
+    assert failure.text == ("pod default/p no longer fits on node a: node(s) were full; schedule it again")
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -80,8 +80,8 @@ def node_not_found(node_name: str) -> NotFoundError:
 
 
 def no_longer_fits(pod: Pod, node_name: str, evaluation: Evaluation) -> MooringError:
-    """The error for a node that the filters refuse by now."""
-    said = "; ".join(status.message for status in evaluation.statuses[1:]) or evaluation.rejection.message
+    """The error for the one node of ``evaluation``, which the filters refuse by now."""
+    said = evaluation.statuses[evaluation.codes[0]].message
     return FailedPreconditionError(
         f"pod {pod.key} no longer fits on node {node_name}: {said}; schedule it again",
         reason="NODE_NO_LONGER_FITS",
