@@ -221,8 +221,8 @@ def test_one_of_multiple_schedulers(
     assert who[mine] == "system:serviceaccount:kube-system:tanjunchen-scheduler"
     assert who[other] == "kube-scheduler"
     assert seen_by_node_filter(log, mine) == {"k8s-node-1", "k8s-node-2", "k8s-node-3"}
-    assert f"example preFilter pod=default/{mine}" in log
-    assert f"example preBind pod=default/{mine} node={node}" in log
+    assert f"tanjunchen-scheduler example preFilter pod=default/{mine}" in log
+    assert f"tanjunchen-scheduler example preBind pod=default/{mine} node={node}" in log
     assert other not in log
 
 

@@ -21,13 +21,19 @@ class Example(PreFilterPlugin[None], FilterPlugin[None], PreBindPlugin[None]):
     name = "example"
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        self.handle.logger.info("example preFilter pod=%s nodes=%d", pod.key, len(nodes))
+        self.handle.logger.info("tanjunchen-scheduler example preFilter pod=%s nodes=%d", pod.key, len(nodes))
         return SUCCESS
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
-        self.handle.logger.info("example filter pod=%s node=%s", pod.key, node.name)
+        self.handle.logger.info(
+            "tanjunchen-scheduler example filter pod=%s node=%s cpu=%d memory=%d",
+            pod.key,
+            node.name,
+            node.cpu_millicores,
+            node.memory_bytes,
+        )
         return SUCCESS
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        self.handle.logger.info("example preBind pod=%s node=%s", pod.key, node_name)
+        self.handle.logger.info("tanjunchen-scheduler example preBind pod=%s node=%s", pod.key, node_name)
         return SUCCESS

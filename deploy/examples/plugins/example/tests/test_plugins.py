@@ -14,7 +14,10 @@ from mooring.testing.builders import make_node, make_pod
 from mooring_example import Example, NodeFilter
 
 PACKAGE = Path(__file__).parents[1]
-NODES = [make_node("k8s-0001", allocatable={"cpu": "1900m", "memory": 8020508672}), make_node("k8s-0002")]
+NODES = [
+    make_node("k8s-0001", allocatable={"cpu": "1900m", "memory": 8020508672}),
+    make_node("k8s-0002", allocatable={"cpu": "4", "memory": "1Gi"}),
+]
 POD = make_pod("nginx", spec={"schedulerName": "tanjunchen-scheduler"})
 
 
@@ -44,10 +47,10 @@ def test_example_logs_at_each_of_its_points(caplog: pytest.LogCaptureFixture) ->
     assert not plugin.filter_nodes(state, POD, VIEW).codes.any()
     assert plugin.pre_bind(state, POD, "k8s-0002").ok
     assert caplog.messages == [
-        "example preFilter pod=default/nginx nodes=2",
-        "example filter pod=default/nginx node=k8s-0001",
-        "example filter pod=default/nginx node=k8s-0002",
-        "example preBind pod=default/nginx node=k8s-0002",
+        "tanjunchen-scheduler example preFilter pod=default/nginx nodes=2",
+        "tanjunchen-scheduler example filter pod=default/nginx node=k8s-0001 cpu=1900 memory=8020508672",
+        "tanjunchen-scheduler example filter pod=default/nginx node=k8s-0002 cpu=4000 memory=1073741824",
+        "tanjunchen-scheduler example preBind pod=default/nginx node=k8s-0002",
     ]
 
 
