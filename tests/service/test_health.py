@@ -1,5 +1,6 @@
 """Probes over gRPC and HTTP: liveness, readiness, and answers while everything else is busy."""
 
+import logging
 import threading
 import time
 import urllib.error
@@ -13,6 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 
 from mooring.framework.errors import DeadlineExceededError
 from mooring.service.health import LIVENESS
+from mooring.service.probes import Probes
 from mooring.service.slots import Slots
 from tests.service.harness import LONG, SERVICE, Running, blocked, running, until
 
@@ -62,9 +64,25 @@ def test_liveness_ends_with_too_many_abandoned_workers() -> None:
                 slots.run(lambda _: release.wait(LONG), time.monotonic() + 0.1)
         assert check(mooring, LIVENESS) == check(mooring) == NOT_SERVING
         for path in ("/livez", "/healthz", "/readyz"):
-            assert get(mooring, path) == (503, "too many workers are stuck in plugins\n")
+            assert get(mooring, path) == (503, "too many workers are stuck: 1 in mooring itself\n")
         release.set()
         until(lambda: check(mooring, LIVENESS) == SERVING)
+
+
+def test_a_change_of_liveness_is_logged_once_with_where_the_workers_are(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    fault = [""]
+    probes = Probes(lambda: fault[0], str)
+    with caplog.at_level(logging.INFO, "mooring"):
+        for fault[0] in ("", "too many workers are stuck: 17 in plugin Slow at Filter", ""):
+            for _ in range(3):
+                assert probes.not_alive() == probes.not_ready() == fault[0]
+    failed, back = caplog.messages
+    assert failed.startswith(
+        "liveness fails: too many workers are stuck: 17 in plugin Slow at Filter; restart"
+    )
+    assert back == "liveness is back"
 
 
 def test_probes_answer_while_every_transport_thread_is_busy() -> None:

@@ -1,5 +1,6 @@
 """Plugin slots: bounded threads, deadlines with a name, abandoned workers."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -114,13 +115,55 @@ def test_too_many_abandoned_workers_end_liveness_until_one_returns() -> None:
     slots, release = Slots(1, max_abandoned=1), threading.Event()
     abandon(slots, release, 2)
     assert not slots.alive()
-    with pytest.raises(ResourceExhaustedError, match="2 workers are stuck") as raised:
+    with pytest.raises(ResourceExhaustedError, match="stuck: 2 in plugin Stuck at Score; 1 may be") as raised:
         slots.run(lambda _: 1, late())
     assert raised.value.reason == "WORKERS_ABANDONED"
     release.set()
     until(slots.alive)
     assert slots.run(lambda _: "served", late()) == "served"
     slots.stop()
+
+
+def test_calls_that_wait_when_too_many_workers_are_stuck_are_let_go_at_once() -> None:
+    slots, begun, release = Slots(1, max_abandoned=0), threading.Event(), threading.Event()
+
+    def work(progress: Progress) -> str:
+        begun.set()
+        return stuck(release)(progress)
+
+    with ThreadPoolExecutor(4) as callers:
+        first = callers.submit(slots.run, work, time.monotonic() + 1)
+        assert begun.wait(LONG)
+        came: list[object] = []
+        waiting = [callers.submit(slots.run, lambda _: "late", late(), came.append) for _ in range(3)]
+        until(lambda: len(came) == 3)
+        with pytest.raises(DeadlineExceededError):
+            first.result()
+        for call in waiting:
+            with pytest.raises(ResourceExhaustedError, match="stuck: 1 in plugin Stuck at Score"):
+                call.result(LONG / 2)
+        assert not slots.alive()
+        release.set()
+        until(slots.alive)
+        assert slots.run(lambda _: "served", late()) == "served"
+    slots.stop()
+
+
+def test_stuck_workers_are_logged_once_for_each_more_and_when_all_are_free(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    slots, release = Slots(1, max_abandoned=2), threading.Event()
+    with caplog.at_level(logging.INFO, "mooring"):
+        abandon(slots, release, 2)
+        release.set()
+        until(lambda: slots.abandoned == 0)
+        until(lambda: len(caplog.messages) == 3)
+    slots.stop()
+    stuck_text = (
+        "a call's deadline passed in plugin Stuck at Score, where its thread still is; stuck workers: {}, "
+        "and beyond 2 no calls are taken; look at what the plugin waits for"
+    )
+    assert caplog.messages == [*map(stuck_text.format, (1, 2)), "no worker is stuck any more"]
 
 
 def test_work_that_got_no_slot_in_time_never_runs() -> None:

@@ -243,7 +243,7 @@ def _telemetry(args: argparse.Namespace, parts: _Parts, metrics: Metrics) -> Tel
     measure_state(metrics, parts.cycle.engine.state)
     measure_reservations(metrics, parts.cycle.reservations)
     metrics.registry.register(SourceCollector(lambda: [*map(source_state, parts.source.describe())]))
-    probes = Probes(alive=lambda: True, ready=parts.not_ready)
+    probes = Probes(fault=str, ready=parts.not_ready)
     return TelemetryListener(f"{host}:{args.secure_port}", probes, metrics.registry, _tls(args))
 
 

@@ -175,7 +175,7 @@ def build(
     """
     check_exposure(options)
     names = [str(service.descriptor.full_name) for service in services]
-    probes = Probes(slots.alive, ready)
+    probes = Probes(slots.fault, ready)
     bodies = BodyTimeout(metrics, options.body_timeout)
     admission = Admission(metrics, options.max_concurrent_calls)
     access = Access(bool(options.allow_clients) or not is_local(options.listen), options.allow_clients)

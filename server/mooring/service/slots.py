@@ -2,13 +2,17 @@
 
 A call hands its work to a slot and waits until its deadline. If the work is still running then, the call is
 answered with the name of the plugin; the slot's thread, which nothing can stop, is abandoned and replaced.
-Too many abandoned threads end the process: `alive` turns false, and whoever watches liveness restarts it.
+Too many abandoned threads end the process: `alive` turns false, whoever watches liveness restarts it, and
+calls that wait for a slot are refused as new ones are.
 """
 
+import logging
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, TypeVar
@@ -19,6 +23,8 @@ from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedErr
 from mooring.service.threads import waiting
 
 Result = TypeVar("Result")
+
+log = logging.getLogger(__name__)
 
 
 class Progress:
@@ -69,7 +75,7 @@ class _Stage(Enum):
     GIVEN_UP = auto()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Job:
     work: Callable[[Progress], Any]
     progress: Progress
@@ -77,6 +83,19 @@ class _Job:
     stage: _Stage = _Stage.QUEUED
     result: Any = None
     error: BaseException | None = None
+
+    def finish(self) -> None:
+        """Hand the job back to who waits for it."""
+        self.stage = _Stage.DONE
+        self.finished.release()
+
+    @property
+    def where(self) -> str:
+        """Where the work is, in words."""
+        progress = self.progress
+        if not progress.plugin:
+            return "mooring itself"
+        return f"plugin {progress.plugin} at {progress.extension_point}"
 
 
 class Slots:
@@ -96,7 +115,8 @@ class Slots:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._workers = 0
-        self._abandoned = 0
+        self._stuck: set[_Job] = set()
+        self._most_stuck = 0
         self._started = 0
         with self._lock:
             self._fill()
@@ -104,20 +124,20 @@ class Slots:
     @property
     def abandoned(self) -> int:
         """How many threads are stuck in work that nobody waits for."""
-        return self._abandoned
+        return len(self._stuck)
 
     def alive(self) -> bool:
         """Whether new work is taken: no more than `max_abandoned` threads are stuck."""
-        return self._abandoned <= self._max_abandoned
+        return len(self._stuck) <= self._max_abandoned
+
+    def fault(self) -> str:
+        """Why no new work is taken: how many threads are stuck, and where; "" while it is taken."""
+        return "" if self.alive() else self._too_many()
 
     def check(self) -> None:
         """Raises ResourceExhaustedError if too many threads are stuck: somebody will restart this process."""
         if not self.alive():
-            raise ResourceExhaustedError(
-                f"{self._abandoned} workers are stuck in plugins, {self._max_abandoned} may be; "
-                "retry at another replica",
-                reason="WORKERS_ABANDONED",
-            )
+            raise self._refusal()
 
     def run(
         self,
@@ -141,7 +161,9 @@ class Slots:
         if on_cancel is not None:
             on_cancel(job.progress.cancel)
         job.finished.acquire()
-        self._jobs.put(job)
+        with self._lock:
+            self.check()
+            self._jobs.put(job)
         with waiting():
             in_time = job.finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
         if not in_time and self._give_up(job):
@@ -161,13 +183,40 @@ class Slots:
         with self._lock:
             if job.stage is _Stage.DONE:
                 return False
-            if job.stage is _Stage.RUNNING:
+            running, job.stage = job.stage is _Stage.RUNNING, _Stage.GIVEN_UP
+            if running:
                 self._workers -= 1
-                self._count_abandoned(+1)
+                self._stuck.add(job)
+                self._note_stuck(job)
                 if self.alive():
                     self._fill()
-            job.stage = _Stage.GIVEN_UP
+                else:
+                    self._refuse_waiting()
             return True
+
+    def _refuse_waiting(self) -> None:
+        """Let the calls go that wait for a slot: few will come free, and other replicas have some."""
+        ends = 0
+        with suppress(queue.Empty):
+            while True:
+                job = self._jobs.get_nowait()
+                if job is None:
+                    ends += 1
+                elif job.stage is _Stage.QUEUED:
+                    job.error = self._refusal()
+                    job.finish()
+        for _ in range(ends):
+            self._jobs.put(None)
+
+    def _refusal(self) -> ResourceExhaustedError:
+        return ResourceExhaustedError(
+            f"{self._too_many()}; {self._max_abandoned} may be; retry at another replica",
+            reason="WORKERS_ABANDONED",
+        )
+
+    def _too_many(self) -> str:
+        places = Counter(job.where for job in tuple(self._stuck)).most_common()
+        return f"too many workers are stuck: {', '.join(f'{count} in {where}' for where, count in places)}"
 
     def _fill(self) -> None:
         while self._workers < self._count:
@@ -185,7 +234,7 @@ class Slots:
         if job is None:
             return False
         with self._lock:
-            if job.stage is _Stage.GIVEN_UP:
+            if job.stage is not _Stage.QUEUED:
                 return True
             job.stage = _Stage.RUNNING
         try:
@@ -198,16 +247,34 @@ class Slots:
         """Hands the job back; False if this thread was abandoned and another one has its place."""
         with self._lock:
             if job.stage is not _Stage.GIVEN_UP:
-                job.stage = _Stage.DONE
-                job.finished.release()
+                job.finish()
                 return True
-            self._count_abandoned(-1)
+            self._stuck.discard(job)
+            self._note_returned()
             if self._workers >= self._count:
                 return False
             self._workers += 1
             return True
 
-    def _count_abandoned(self, change: int) -> None:
-        self._abandoned += change
+    def _note_stuck(self, job: _Job) -> None:
+        """Count and log a thread that is stuck, where more are than since all were free."""
+        self._show()
+        if len(self._stuck) > self._most_stuck:
+            self._most_stuck = len(self._stuck)
+            log.warning(
+                "a call's deadline passed in %s, where its thread still is; stuck workers: %d, and beyond %d "
+                "no calls are taken; look at what the plugin waits for",
+                job.where,
+                len(self._stuck),
+                self._max_abandoned,
+            )
+
+    def _note_returned(self) -> None:
+        self._show()
+        if not self._stuck:
+            self._most_stuck = 0
+            log.info("no worker is stuck any more")
+
+    def _show(self) -> None:
         if self._gauge is not None:
-            self._gauge.set(self._abandoned)
+            self._gauge.set(len(self._stuck))
