@@ -10,7 +10,6 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 SOURCES := server adapters tests tools
 SEED ?= 1
 COUNT ?= 2000
-VERSION ?= 1.36
 NODES ?= 500
 PODS ?= 1000
 RUNS ?= 5
@@ -44,10 +43,10 @@ e2e: $(VENV)/dev.stamp ## Build etcd, kube-apiserver and kube-scheduler, then te
 	$(BIN)/python tests/e2e/build.py
 	$(BIN)/python -m pytest tests/e2e $(ARGS)
 
-conformance: $(VENV)/dev.stamp ## Compare with the plugins of kube-scheduler VERSION on COUNT random cases from SEED (needs Go)
-	$(BIN)/python -m tests.conformance.run compare --seed $(SEED) --count $(COUNT) --version $(VERSION)
-	$(BIN)/python -m tests.conformance.sequences.run compare --seed $(SEED) --count $(COUNT) --version $(VERSION)
-	$(BIN)/python -m tests.conformance.hints.run compare --seed $(SEED) --count $$(( $(COUNT) / 20 + 1 )) --version $(VERSION)
+conformance: $(VENV)/dev.stamp ## Compare with the plugins of kube-scheduler (VERSION, default the newest) on COUNT random cases from SEED (needs Go)
+	$(BIN)/python -m tests.conformance.run compare --seed $(SEED) --count $(COUNT) $(VERSION:%=--version %)
+	$(BIN)/python -m tests.conformance.sequences.run compare --seed $(SEED) --count $(COUNT) $(VERSION:%=--version %)
+	$(BIN)/python -m tests.conformance.hints.run compare --seed $(SEED) --count $$(( $(COUNT) / 20 + 1 )) $(VERSION:%=--version %)
 	$(BIN)/python -m tests.conformance.queue.run compare --seed $(SEED) --count $(COUNT)
 
 bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and memory at 5,000 nodes

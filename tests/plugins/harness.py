@@ -26,6 +26,7 @@ from mooring.framework import (
     Status,
     WaitingPods,
 )
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.framework.waiting import NOBODY_WAITS
 
 P = TypeVar("P", bound=Plugin[Any])
@@ -60,7 +61,7 @@ def make(
     kind: type[P],
     args: object = None,
     *,
-    kube: str = "1.36",
+    kube: str = DEFAULT_KUBE_VERSION,
     gates: Mapping[str, bool] | None = None,
     clock: SetClock | None = None,
     binder: RecordingBinder | None = None,

@@ -21,6 +21,7 @@ from mooring.framework import (
     Node,
     Pod,
 )
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.binding_cycle import BindingCycle
 from mooring.runtime.placing import Committer
@@ -117,7 +118,7 @@ def world(
         commit_slots=commit_slots,
         decoder=Decoder(),
         configuration_hash=loaded.hash,
-        kube_version="1.36",
+        kube_version=DEFAULT_KUBE_VERSION,
         server_version="0.0.0",
         start_time=datetime(2026, 1, 1, tzinfo=UTC),
         sources=given,

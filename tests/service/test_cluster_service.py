@@ -7,6 +7,7 @@ from typing import Any
 import grpc
 import pytest
 
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.service.backend import SourceState
 from mooring.testing.builders import make_node, make_pod, to_json
 from mooring.v1 import cluster_service_pb2 as pb
@@ -29,7 +30,7 @@ def test_what_the_server_knows(way: Callable[..., Any]) -> None:
     assert (info.node_count, info.pod_count, info.pending_pod_count) == (3, 2, 1)
     assert (info.synced, info.api_server_connected) == (True, False)
     assert (info.sources[0].name, info.sources[0].error) == ("files:x.yaml", "gone")
-    assert (info.kube_version, info.server_version) == ("1.36", "0.0.0")
+    assert (info.kube_version, info.server_version) == (DEFAULT_KUBE_VERSION, "0.0.0")
     assert info.start_time.ToDatetime().year == 2026
     assert info.provenance.profile == ""
     assert info.provenance.configuration_hash

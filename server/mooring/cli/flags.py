@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from mooring.framework import KubeVersion
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
 
 ENVIRONMENT_PREFIX = "MOORING_"
 
@@ -230,7 +231,13 @@ def add_plugins(flags: Flags) -> None:
 
 def add_release(flags: Flags) -> None:
     """Which Kubernetes release to follow."""
-    flags.add("kube-version", "VERSION", "1.36", "Kubernetes release whose behaviour to follow", kube_version)
+    flags.add(
+        "kube-version",
+        "VERSION",
+        DEFAULT_KUBE_VERSION,
+        "Kubernetes release whose behaviour to follow",
+        kube_version,
+    )
     flags.add("feature-gates", "GATES", "", "Name=true,... where they differ from the release", feature_gates)
 
 

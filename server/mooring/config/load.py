@@ -28,8 +28,7 @@ from mooring.config.validation import check_document, check_gates, check_profile
 from mooring.config.versions import as_v1, version_notes
 from mooring.config.yaml_loader import read_yaml
 from mooring.framework import FieldError, Gates, KubeVersion
-
-DEFAULT_KUBE_VERSION = "1.36"
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
 
 
 def load(
@@ -45,7 +44,7 @@ def load(
     Args:
         text: YAML or JSON of a KubeSchedulerConfiguration, v1 or an older version.
         catalog: The plugins that it may name.
-        kube_version: The release whose defaults hold, ``1.33`` to ``1.36``.
+        kube_version: The release whose defaults hold, such as ``1.36``; default the newest that is followed.
         feature_gates: Gates that differ from that release's defaults.
         strict: Refuse what a current kube-scheduler refuses: older versions and removed plugins.
 

@@ -17,7 +17,8 @@ from mooring.config.errors import ConfigError
 from mooring.config.fields import join, names, without_nulls
 from mooring.config.in_tree import IN_TREE_POINTS, default_plugins
 from mooring.config.types import API_VERSION, KIND, Extender, ExtenderTLS, ManagedResource
-from mooring.framework import FieldError, Gates, KubeVersion
+from mooring.framework import FieldError, Gates
+from mooring.framework.releases import NEWEST
 
 Document = dict[str, Any]
 
@@ -230,10 +231,7 @@ def _refused(kind: str, name: str, path: str) -> FieldError:
 
 def _profile(reading: _Reading) -> Document:
     """Disables what the policy does not use, each plugin only at the points where it is not wanted."""
-    version = KubeVersion(1, 36)
-    ours = [
-        plugin.name for plugin in default_plugins(version, Gates(version)) if plugin.name not in _ALWAYS_ON
-    ]
+    ours = [plugin.name for plugin in default_plugins(NEWEST, Gates(NEWEST)) if plugin.name not in _ALWAYS_ON]
     used = reading.filters | set(reading.weights)
     plugins: dict[str, Document] = {
         "multiPoint": {

@@ -38,7 +38,13 @@ OLDEST = KubeVersion(1, 33)
 """The oldest release that is followed."""
 
 NEWEST = KubeVersion(1, 36)
-"""The newest release that is followed, and the default."""
+"""The newest release that is followed, and the default.
+
+It moves: what began with a release is compared with a constant of its own, never with this.
+"""
+
+DEFAULT_KUBE_VERSION = str(NEWEST)
+"""The release whose behaviour is followed where none is named, as ``KubeVersion.parse`` takes it."""
 
 
 @dataclass(frozen=True, slots=True)

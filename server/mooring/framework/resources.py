@@ -76,7 +76,7 @@ class ResourceRules:
 
 
 NEWEST_RULES = ResourceRules()
-"""As the newest release counts."""
+"""As a release with all of these gates on counts: the newest one, unless they are set otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

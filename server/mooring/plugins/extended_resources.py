@@ -16,8 +16,8 @@ from mooring.plugins.resource_uses import Requests
 GATE = "DRAExtendedResource"
 """The feature gate, on since 1.36."""
 
-SINCE = KubeVersion(1, 35)
-"""Before, the gate is not acted on."""
+_DELEGATION_SINCE = KubeVersion(1, 35)
+"""Before, plugins that count resources do not act on the gate."""
 
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """What the implicit resource name of a class begins with."""
@@ -44,7 +44,7 @@ class DevicesInstead:
     """
 
     def __init__(self, handle: Handle) -> None:
-        self._enabled = handle.kube_version >= SINCE and handle.gates.enabled(GATE)
+        self._enabled = handle.kube_version >= _DELEGATION_SINCE and handle.gates.enabled(GATE)
         self._rules = Rules.of(handle.gates)
 
     def of(self, requests: Requests, objects: ObjectTable) -> frozenset[str]:

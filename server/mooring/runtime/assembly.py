@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from mooring.config import Configuration
 from mooring.framework import Binder, ClusterApi, ClusterState, Handle, KubeVersion
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.runtime.clock import SystemClock
 from mooring.runtime.engine import Engine
 from mooring.runtime.permit import PermitRoom
@@ -21,7 +22,7 @@ def build_engine(
     state: ClusterState,
     binder: Binder,
     *,
-    kube_version: str = "1.36",
+    kube_version: str = DEFAULT_KUBE_VERSION,
     feature_gates: Mapping[str, bool] | None = None,
     observer: Observer | None = None,
     cluster: ClusterApi | None = None,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring.framework.errors import PluginFailureError
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.runtime.cycle import CycleOptions
 from mooring.runtime.explain import Document, document, failure_document
 from mooring.runtime.registry import Registry
@@ -19,7 +20,7 @@ def explain(
     config: Mapping[str, Any] | None = None,
     *,
     profile: str | None = None,
-    version: str = "1.36",
+    version: str = DEFAULT_KUBE_VERSION,
     seed: int = 0,
     feature_gates: Mapping[str, bool] | None = None,
     always_score: bool = False,
@@ -33,7 +34,8 @@ def explain(
         pod: The pod's manifest.
         config: A KubeSchedulerConfiguration, or None for the default one.
         profile: The profile's name; default the one that the pod's schedulerName names, else the only one.
-        version: The Kubernetes release whose behaviour is wanted, ``1.33`` to ``1.36``.
+        version: The Kubernetes release whose behaviour is wanted, such as ``1.36``; default the newest
+            that is followed.
         seed: Decides between nodes of equal totals.
         feature_gates: Gates that differ from the release's defaults.
         always_score: Score a single feasible node too.

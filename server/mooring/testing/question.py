@@ -11,6 +11,7 @@ from mooring.cluster.manifests import objects_from, pod_from_manifest
 from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.framework import BindOutcome, Gates, KubeVersion, Pod
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine
@@ -47,7 +48,7 @@ def question(
     config: Mapping[str, Any] | None = None,
     *,
     profile: str | None = None,
-    version: str = "1.36",
+    version: str = DEFAULT_KUBE_VERSION,
     feature_gates: Mapping[str, bool] | None = None,
     registry: Registry | None = None,
 ) -> Question:

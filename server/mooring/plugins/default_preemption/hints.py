@@ -12,7 +12,8 @@ from mooring.framework import (
     QueueingHint,
 )
 
-_SINCE = KubeVersion(1, 34)
+_WAITS_IN_QUEUE_SINCE = KubeVersion(1, 34)
+"""Before, no pod waits for its victims at PreEnqueue."""
 
 
 def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
@@ -22,6 +23,6 @@ def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
 
 def events(gates: Gates) -> tuple[HintedEvent, ...]:
     """None where pods never wait for their victims."""
-    if gates.version < _SINCE or not gates.enabled("SchedulerAsyncPreemption"):
+    if gates.version < _WAITS_IN_QUEUE_SINCE or not gates.enabled("SchedulerAsyncPreemption"):
         return ()
     return (HintedEvent.of(EventResource.POD, ActionType.DELETE, _after_deletion),)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mooring.framework.releases import NEWEST
 from mooring.plugins.dynamic_resources.cel import compile_selector
 from mooring.plugins.dynamic_resources.constraints import Constraint, constraint_of
 from mooring.plugins.dynamic_resources.inventory import Candidate
@@ -18,7 +17,7 @@ from mooring.plugins.dynamic_resources.ledger import Ledger
 from mooring.plugins.dynamic_resources.outlook import Demand, demands_of, is_hopeless
 from mooring.plugins.dynamic_resources.pools import Pool
 from mooring.plugins.dynamic_resources.requests import Choice, ClaimToAllocate, Request, asked_though_off
-from mooring.plugins.dynamic_resources.rules import WHOLE_POOLS_SINCE, Rules
+from mooring.plugins.dynamic_resources.rules import CHOICES_APART_SINCE, WHOLE_POOLS_SINCE, Rules
 from mooring.plugins.dynamic_resources.taints import is_kept_away
 
 MAX_DEVICES = 32
@@ -131,7 +130,7 @@ class Search:
         Before 1.36 kube-scheduler notes here what it finds out about a choice under the one before it.
         """
         for rank, choice in enumerate(request.choices):
-            noted = choice if self.rules.version >= NEWEST else request.choices[max(rank - 1, 0)]
+            noted = choice if self.rules.version >= CHOICES_APART_SINCE else request.choices[max(rank - 1, 0)]
             yield self._number(choice, noted)
 
     def _number(self, choice: Choice, noted: Choice) -> int:
@@ -213,7 +212,7 @@ class Search:
 
     def _going_on(self, claim: int, number: int, choice: Choice) -> Choice:
         """The choice whose next device is looked for: before 1.36, after one of "all", that of the first."""
-        if choice.everything and self.rules.version < NEWEST:
+        if choice.everything and self.rules.version < CHOICES_APART_SINCE:
             return self.claims[claim].requests[number].choices[0]
         return choice
 

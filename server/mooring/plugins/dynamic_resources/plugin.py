@@ -18,6 +18,7 @@ from mooring.framework import (
     Handle,
     HintedEvent,
     Int64s,
+    KubeVersion,
     NodeView,
     Normalizer,
     Part,
@@ -38,7 +39,6 @@ from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, ResourceSlice
 from mooring.framework.preemption import RefusedNodes
-from mooring.framework.releases import NEWEST
 from mooring.framework.view import one_node
 from mooring.plugins.dynamic_resources.allocation import allocation_of
 from mooring.plugins.dynamic_resources.allocator import AllocationError
@@ -76,6 +76,16 @@ from mooring.plugins.extended_resources import GATE as EXTENDED_GATE
 
 REASON_UNAVAILABLE = Status.unresolvable("resourceclaim not available on the node")
 _RESERVED = "ReserveDynamicResources"
+
+_TIMEOUT_FAILS_SINCE = KubeVersion(1, 36)
+"""A search that takes too long fails the decision; before, it refuses the node."""
+
+_ALTERNATIVES_SCORED_SINCE = KubeVersion(1, 36)
+"""Without alternatives there is nothing to score; before, devices score whether these are on or off."""
+
+_PARTLY_ALLOCATED_SCORED_SINCE = KubeVersion(1, 36)
+"""Before, Score fails for a pod of which some claims are allocated and others are not."""
+
 _FAILURES = (AllocationError, EvaluationError, SelectorError)
 
 
@@ -196,7 +206,7 @@ class DynamicResources(
         try:
             refused = note.allocate(reach, position, name, check_time, extended)
         except TimedOutError as error:
-            if self._rules.version >= NEWEST:
+            if self._rules.version >= _TIMEOUT_FAILS_SINCE:
                 raise
             return Status.unresolvable(str(error))
         if refused is not None:
@@ -220,9 +230,11 @@ class DynamicResources(
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         note = state.read(self.name, Note)
         scores = np.zeros(len(nodes), np.int64)
-        if not note.to_allocate or (self._rules.version >= NEWEST and not self._rules.alternatives):
+        if not note.to_allocate or (
+            self._rules.version >= _ALTERNATIVES_SCORED_SINCE and not self._rules.alternatives
+        ):
             return scores
-        if self._rules.version < NEWEST and len(note.to_allocate) < len(note.claims):
+        if self._rules.version < _PARTLY_ALLOCATED_SCORED_SINCE and len(note.to_allocate) < len(note.claims):
             raise AllocationError("before 1.36, pods of which some claims are allocated get no scores")
         reach = Reach(nodes)
         for position, name in enumerate(nodes.names):

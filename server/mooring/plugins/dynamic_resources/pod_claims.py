@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from mooring.framework import Pod
+from mooring.framework import KubeVersion, Pod
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects.claims import DeviceRequestAllocationResult, ResourceClaim
 from mooring.framework.objects.devices import DeviceClass
 from mooring.framework.objects.pod import PodResourceClaim
-from mooring.framework.releases import NEWEST
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, class_names, requests_of
 from mooring.plugins.dynamic_resources.rules import Rules
+
+_POD_CAPITALIZED_SINCE = KubeVersion(1, 36)
+"""Messages about a claim that is not the pod's say "Pod", before "pod"."""
 
 
 class ClaimError(Exception):
@@ -40,7 +42,7 @@ def claims_of(pod: Pod, objects: ObjectTable, rules: Rules) -> list[ResourceClai
         if claim.metadata.deletion_timestamp:
             raise ClaimError(f'resourceclaim "{name}" is being deleted')
         if entry.resource_claim_name is None and not _is_controlled(claim, pod):
-            kind = "Pod" if rules.version >= NEWEST else "pod"
+            kind = "Pod" if rules.version >= _POD_CAPITALIZED_SINCE else "pod"
             raise ClaimError(
                 f"ResourceClaim {namespace}/{name} was not created for {kind} {pod.key} ({kind} is not owner)"
             )

@@ -10,6 +10,12 @@ from mooring.framework.releases import NEWEST, Gates
 WHOLE_POOLS_SINCE = KubeVersion(1, 35)
 """Before, a pool is what the node reaches of it: it may be incomplete and be used, and fails when invalid."""
 
+COUNTERS_APART_SINCE = KubeVersion(1, 36)
+"""Every search tells slices of counters from other parts of a pool; before, the oldest search does not."""
+
+CHOICES_APART_SINCE = KubeVersion(1, 36)
+"""Before, what is found out about one alternative of a request may be taken for what holds of another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -60,5 +66,5 @@ class Rules:
             readiness=readiness,
             shares=shares,
             newest_search=shares or readiness or (earliest and reports),
-            judges_parts=gates.version == WHOLE_POOLS_SINCE and not newer,
+            judges_parts=WHOLE_POOLS_SINCE <= gates.version < COUNTERS_APART_SINCE and not newer,
         )

@@ -16,15 +16,17 @@ MAX_DEPTH = 600
 """The search may be so many calls deep; Python ends at 1,000, of which others have some."""
 
 _SHARED = "allowMultipleAllocations"
-_OLDEST = KubeVersion(1, 34)
-_NEWEST = KubeVersion(1, 36)
+_ALLOCATION_SINCE = KubeVersion(1, 34)
+_BETA_GATES_SINCE = KubeVersion(1, 36)
+"""The release in which the gates of ``_PROVEN_AS_BETA`` became beta."""
+
 _UNPROVEN = (
     "DRADeviceTaintRules",
     "DRAListTypeAttributes",
     "DRANodeAllocatableResources",
     "DRAWorkloadResourceClaims",
 )
-_UNPROVEN_EARLIER = (
+_PROVEN_AS_BETA = (
     "DRAConsumableCapacity",
     "DRADeviceBindingConditions",
     "DRADeviceTaints",
@@ -35,9 +37,9 @@ _UNPROVEN_EARLIER = (
 
 def unsupported_setting(handle: Handle) -> str | None:
     """The release or feature gate under which allocation is not proven; None when there is none."""
-    if handle.kube_version < _OLDEST:
+    if handle.kube_version < _ALLOCATION_SINCE:
         return f"devices of Kubernetes {handle.kube_version}"
-    for gate in _UNPROVEN + (_UNPROVEN_EARLIER if handle.kube_version < _NEWEST else ()):
+    for gate in _UNPROVEN + (_PROVEN_AS_BETA if handle.kube_version < _BETA_GATES_SINCE else ()):
         if handle.gates.enabled(gate):
             return f"the feature gate {gate}=true"
     return None

@@ -41,6 +41,9 @@ REASON_1_35 = f"node declared features check failed - unsatisfied requirements: 
 GATE = "NodeDeclaredFeatures"
 """The feature gate, on since 1.36."""
 
+_EVERY_FEATURE_SINCE = KubeVersion(1, 36)
+"""Before, one feature is known, and the refusal names it."""
+
 _PRE_FILTER = "PreFilterNodeDeclaredFeatures"
 
 
@@ -54,7 +57,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._enabled = handle.gates.enabled(GATE)
-        newer = handle.kube_version >= KubeVersion(1, 36)
+        newer = handle.kube_version >= _EVERY_FEATURE_SINCE
         self._known = KNOWN if newer else KNOWN_1_35
         self._refusal = Status.unresolvable(REASON if newer else REASON_1_35)
 

@@ -41,6 +41,8 @@ REASON_CLAIM_1_33 = (
     "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 )
 
+_CLAIM_REWORDED_SINCE = KubeVersion(1, 34)
+
 _PRE_FILTER = "PreFilterVolumeRestrictions"
 _DISK, _CLAIM, _UNKNOWN = 1, 2, 3
 
@@ -70,7 +72,7 @@ class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
-        reworded = handle.kube_version >= KubeVersion(1, 34)
+        reworded = handle.kube_version >= _CLAIM_REWORDED_SINCE
         self._statuses = (
             SUCCESS,
             Status.unschedulable(REASON_DISK),
