@@ -110,6 +110,13 @@ class UnimplementedError(MooringError):
         super().__init__(message, reason="NOT_IMPLEMENTED", **metadata)
 
 
+def node_not_found(node_name: str) -> NotFoundError:
+    """The error for a node that is not there, or no longer."""
+    return NotFoundError(
+        f"node {node_name!r} is not known; schedule the pod again", reason="NODE_NOT_FOUND", node=node_name
+    )
+
+
 def bound_elsewhere(pod_key: str, node_name: str) -> FailedPreconditionError:
     """The error for a pod that has, or is being given, another node."""
     return FailedPreconditionError(

@@ -19,12 +19,13 @@ from mooring.framework.errors import (
     PluginFailureError,
     UnavailableError,
     bound_elsewhere,
+    node_not_found,
 )
 from mooring.framework.handle import Unchallenged, require_leader
 from mooring.runtime.clock import SystemClock
 from mooring.runtime.commit import Committed
 from mooring.runtime.engine import Engine
-from mooring.runtime.fitting import node_not_found, refuse_leaving
+from mooring.runtime.fitting import refuse_leaving
 from mooring.runtime.permit import Waiting
 from mooring.runtime.progress import Progress, Unhurried
 from mooring.runtime.reservations import Reservation, Reservations, Stage

@@ -2,7 +2,8 @@
 
 An evaluation takes no lock, unless the engine is exclusive. It reads the tables, and its answer counts only
 if nothing changed meanwhile; otherwise it is done again, at last on a private copy. A choice is assumed under
-the state's lock, in one step with the check that the chosen node is still as it was evaluated.
+the state's lock, in one step with the check that nothing changed since the filters passed. When something
+did, the chosen node alone is filtered again. The order of locks is written down in ``kept.consistency``.
 """
 
 from __future__ import annotations
@@ -14,11 +15,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mooring.framework import ClusterState, Int32s, Pod, Status
-from mooring.framework.errors import UnavailableError
+from mooring.framework.errors import (
+    MooringError,
+    NotFoundError,
+    PluginFailureError,
+    UnavailableError,
+    node_not_found,
+)
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import Choice, ChoiceColumns, chosen
-from mooring.runtime.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle import CycleOptions, evaluate, evaluate_filters
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.kept.answers import KeptAnswers, Totals
 from mooring.runtime.kept.decisions import KeptDecisions
@@ -113,10 +122,13 @@ class Engine:
                 evaluation = run(profile, read, pod, rows(read), calls)
             except NodesChangedError:
                 continue
-            # Only under the lock: a write that is under way has not moved the version yet.
-            with read.lock:
-                settled = read.version == version
-            if settled:
+            except Exception as failure:
+                verdict = isinstance(failure, MooringError) and not isinstance(failure, PluginFailureError)
+                # Tables that change while they are read can make any plugin fail.
+                if verdict or _is_at(read, version):
+                    raise
+                continue
+            if _is_at(read, version):
                 return evaluation, version
         fork = read.fork()
         return run(profile, fork, pod, rows(fork), calls), fork.version
@@ -230,24 +242,66 @@ class Engine:
             kept = self.from_kept(pod, profile, seed, progress, assume=True)
             if kept is not None:
                 return kept
-        state = self.state
-        for attempt in range(MAX_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             run = partial(evaluate, options=CycleOptions(start=self.start))
             evaluation, version = self._measured_look(pod, profile, rows, progress=progress, run=run)
             choice = self.choose(evaluation, version, seed)
-            with state.lock:
-                if attempt < OPTIMISTIC_ATTEMPTS and state.version != version:
-                    continue
-                if choice.node_name is not None and self._touched(choice.row, version):
-                    continue
-                self.start = (self.start + evaluation.advance) % max(len(evaluation.rows), 1)
-                if choice.node_name is not None:
-                    state.assume(pod, choice.node_name)
+            if self._assumed(pod, profile, choice, progress):
+                with self.state.lock:
+                    self.start = (self.start + evaluation.advance) % max(len(evaluation.rows), 1)
                 return choice
-        raise UnavailableError(
-            f"the state changed during each of {MAX_ATTEMPTS} attempts to place pod {pod.key}; try again",
-            reason="OVERLOADED",
-        )
+        raise _overtaken(pod)
+
+    def _assumed(self, pod: Pod, profile: Profile, choice: Choice, progress: Progress | None) -> bool:
+        """Assume ``pod`` where it was decided to be; whether it still can be there, or needs no place."""
+        name, evaluation = choice.node_name, choice.evaluation
+        if name is None or self._assume_at(choice.state_version, pod, name):
+            return True
+        try:
+            again = self.assume_if_fits(pod, name, profile, progress)
+        except NotFoundError:
+            return False
+        # Reserve goes on with what is true of the state in which the pod was assumed.
+        evaluation.state = again.state
+        return len(again.feasible) > 0
+
+    def assume_if_fits(
+        self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None
+    ) -> Evaluation:
+        """Filter ``pod`` on the node and, when it fits, assume it there in one step; else nothing is changed.
+
+        The filters pass in the very state in which the pod is assumed: not the node alone has to be as it was
+        evaluated, but all that a filter may look at, such as the pods of a topology domain, claims, devices.
+
+        Raises:
+            NotFoundError: There is no such node (NODE_NOT_FOUND).
+            UnavailableError: The state changes faster than the check can follow.
+        """
+
+        def row_of(read: ClusterState) -> Int32s:
+            row = read.snapshot.nodes.index.get(node_name)
+            if row is None:
+                raise node_not_found(node_name)
+            return np.array([row], np.int32)
+
+        for _ in range(MAX_ATTEMPTS):
+            evaluation, version = self.look(pod, profile, row_of, progress=progress, run=evaluate_filters)
+            if not len(evaluation.feasible) or self._assume_at(version, pod, node_name):
+                return evaluation
+        raise _overtaken(pod)
+
+    def _assume_at(self, version: int, pod: Pod, node_name: str) -> bool:
+        """Assume ``pod`` if nothing that a plugin could look at changed after ``version``; else False.
+
+        The one place where an evaluation in full becomes a placement; the twin of ``kept.consistency``.
+        """
+        state = self.state
+        with state.lock:
+            changes = state.changes_since(version)
+            if changes is None or not all(record is None and amount for _, record, amount in changes):
+                return False
+            state.assume(pod, node_name)
+            return True
 
     def from_kept(
         self,
@@ -281,7 +335,15 @@ class Engine:
         self._observer.algorithm_duration(time.perf_counter() - began)
         return found
 
-    def _touched(self, row: int, version: int) -> bool:
-        """Whether the row changed after ``version``; unknown counts as yes."""
-        changed = self.state.changes_since(version)
-        return changed is None or any(at == row for at, _, _ in changed)
+
+def _is_at(state: ClusterState, version: int) -> bool:
+    """Whether ``state`` still has ``version``; under the lock, as a write under way has not moved it yet."""
+    with state.lock:
+        return state.version == version
+
+
+def _overtaken(pod: Pod) -> UnavailableError:
+    return UnavailableError(
+        f"the state changed during each of {MAX_ATTEMPTS} attempts to place pod {pod.key}; try again",
+        reason="OVERLOADED",
+    )

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mooring.framework import ClusterState, Int32s, Pod
+from mooring.framework import ClusterState, Pod
 from mooring.framework.errors import (
     FailedPreconditionError,
     MooringError,
-    NotFoundError,
-    UnavailableError,
     bound_elsewhere,
+    node_not_found,
 )
 from mooring.runtime.cycle import evaluate_filters
-from mooring.runtime.engine import MAX_ATTEMPTS, OPTIMISTIC_ATTEMPTS, Engine
+from mooring.runtime.engine import Engine
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import Progress
@@ -72,13 +71,6 @@ def refuse_leaving(pod: Pod) -> None:
         )
 
 
-def node_not_found(node_name: str) -> NotFoundError:
-    """The error for a node that is not there, or no longer."""
-    return NotFoundError(
-        f"node {node_name!r} is not known; schedule the pod again", reason="NODE_NOT_FOUND", node=node_name
-    )
-
-
 def no_longer_fits(pod: Pod, node_name: str, evaluation: Evaluation) -> MooringError:
     """The error for the one node of ``evaluation``, which the filters refuse by now."""
     said = evaluation.statuses[evaluation.codes[0]].message
@@ -87,41 +79,6 @@ def no_longer_fits(pod: Pod, node_name: str, evaluation: Evaluation) -> MooringE
         reason="NODE_NO_LONGER_FITS",
         pod=pod.key,
         node=node_name,
-    )
-
-
-def assume_if_fits(
-    engine: Engine, pod: Pod, node_name: str, profile: Profile, progress: Progress | None
-) -> Evaluation:
-    """Filter ``pod`` on the node and, when it fits, assume it there in one step; else nothing is changed.
-
-    Raises:
-        NotFoundError: There is no such node (NODE_NOT_FOUND).
-        UnavailableError: The node changes faster than the check can follow.
-    """
-    state = engine.state
-
-    def row_of(read: ClusterState) -> Int32s:
-        row = read.snapshot.nodes.index.get(node_name)
-        if row is None:
-            raise node_not_found(node_name)
-        return np.array([row], np.int32)
-
-    for attempt in range(MAX_ATTEMPTS):
-        evaluation, version = engine.look(pod, profile, row_of, progress=progress, run=evaluate_filters)
-        if not len(evaluation.feasible):
-            return evaluation
-        with state.lock:
-            if attempt < OPTIMISTIC_ATTEMPTS and state.version != version:
-                continue
-            changes = state.changes_since(version)
-            if changes is None or np.isin(evaluation.rows, [row for row, _, _ in changes]).any():
-                continue
-            state.assume(pod, node_name)
-            return evaluation
-    raise UnavailableError(
-        f"node {node_name} changed during each of {MAX_ATTEMPTS} attempts to place pod {pod.key}; try again",
-        reason="OVERLOADED",
     )
 
 

@@ -19,7 +19,6 @@ from mooring.runtime.binding_cycle import BindingCycle, Expect
 from mooring.runtime.commit import Commit, Committed
 from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.fitting import (
-    assume_if_fits,
     current_pod,
     no_longer_fits,
     placed_pod,
@@ -289,6 +288,6 @@ class Committer:
     ) -> tuple[Reservation | None, Evaluation]:
         """A reservation on the node, which has just been filtered; None when the pod doesn't fit."""
         refuse_placed(self._engine.state, pod)
-        evaluation = assume_if_fits(self._engine, pod, node_name, profile, progress)
+        evaluation = self._engine.assume_if_fits(pod, node_name, profile, progress)
         commit = Commit(profile, evaluation.state, pod, node_name)
         return (Reservation(commit) if len(evaluation.feasible) else None), evaluation

@@ -10,7 +10,7 @@ import numpy as np
 from mooring.framework import SUCCESS, ClusterState, Int32s, Pod, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.kept.decisions import MAX_ATTEMPTS, PATIENCE, only_rules_matter
+from mooring.runtime.kept.consistency import PATIENCE, answer, held, only_rules_matter
 from mooring.runtime.kept.keeper import Keeper
 from mooring.runtime.kept.kept import Calls, Kept
 from mooring.runtime.kept.ranking import OUT
@@ -63,33 +63,26 @@ class KeptAnswers:
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
+            PluginFailureError: A plugin failed to sign the pod.
         """
         if not only_rules_matter(self._cluster, pod):
             return None
-        try:
-            template = self._keeper.find(pod, profile)
-            if template is None or not template.kept.lock.acquire(timeout=PATIENCE):
-                return None
-            try:
-                return self._totals(template.kept, rows, calls)
-            finally:
-                template.kept.lock.release()
-        except (NotKeptError, NodesChangedError, PluginFailureError):
+        template = self._keeper.find(pod, profile)
+        if template is None:
             return None
+        kept = template.kept
 
-    def _totals(self, kept: Kept, rows: Rows, calls: Calls) -> Totals | None:
-        cluster = self._cluster
-        for _ in range(MAX_ATTEMPTS):
+        def look() -> Totals:
             kept.follow(calls, passing=False)
             if kept.standing.passes:
-                return None
-            asked = rows(cluster)
-            found = _found(kept, asked)
-            # Only under the lock: a write that is under way has not moved the version yet.
-            with cluster.lock:
-                if kept.current():
-                    return found
-        return None
+                raise NotKeptError
+            return _found(kept, rows(self._cluster))
+
+        try:
+            with held(kept):
+                return answer(self._cluster, kept, pod, look, lambda found: found)
+        except (NotKeptError, NodesChangedError, PluginFailureError):
+            return None
 
     def learn(self, found: Totals, positions: Int32s, codes: Int32s, statuses: Sequence[Status]) -> None:
         """The nodes at ``positions`` (int32[K]) of ``found.refused`` were asked: ``codes`` is why."""

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from mooring.framework import ClusterState, Pod
-from mooring.framework.errors import DeadlineExceededError, PluginFailureError
+from mooring.framework.errors import PluginFailureError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import Choice
+from mooring.runtime.kept.consistency import answer, held, may_decide
 from mooring.runtime.kept.keeper import Keeper, Template
-from mooring.runtime.kept.kept import Kept
 from mooring.runtime.kept.lead import Lead
 from mooring.runtime.kept.standing import NotKeptError
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
-from mooring.runtime.scoring import EVERY_SCORE, log
-
-MAX_ATTEMPTS = 16
-"""So often an evaluation follows a state that moves on meanwhile, before it is left to be done in full."""
-
-PATIENCE = 0.01
-"""Seconds to wait for somebody who decides from the same evaluation, perhaps held up by a plugin."""
-
-
-@contextmanager
-def held(kept: Kept) -> Iterator[None]:
-    """Its lock, unless somebody keeps it too long, perhaps held up by a plugin.
-
-    Raises:
-        NotKeptError: Somebody does.
-    """
-    if not kept.lock.acquire(timeout=PATIENCE):
-        raise NotKeptError
-    try:
-        yield
-    finally:
-        kept.lock.release()
 
 
 class KeptDecisions:
@@ -65,19 +42,16 @@ class KeptDecisions:
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
+            PluginFailureError: A plugin failed to sign the pod.
         """
         if not may_decide(self._cluster, pod, profile):
             return None
+        template = self._keeper.find(pod, profile)
+        if template is None:
+            return None
         try:
-            template = self._keeper.find(pod, profile)
-            if template is None or not template.kept.lock.acquire(timeout=PATIENCE):
-                return None
-            try:
+            with held(template.kept):
                 return self._decided(pod, template, seed, calls, start=start, assume=assume)
-            finally:
-                template.kept.lock.release()
-        except DeadlineExceededError:
-            raise
         except (NotKeptError, NodesChangedError, PluginFailureError):
             return None
 
@@ -92,20 +66,18 @@ class KeptDecisions:
         assume: bool,
     ) -> Choice | None:
         kept, cluster = template.kept, self._cluster
-        for _ in range(MAX_ATTEMPTS):
-            kept.follow(calls, start=start)
-            with cluster.lock:
-                if cluster.version != kept.version:
-                    continue
-                version, standing = kept.version, kept.standing
-                lead = self._assumed(pod, template, seed) if assume else kept.lead(seed, pod.metadata.uid)
-                if lead is None:
-                    return None
-                name = cluster.snapshot.nodes.names[lead.row]
+
+        def choose(_: None) -> Choice | None:
+            version, standing = kept.version, kept.standing
+            lead = self._assumed(pod, template, seed) if assume else kept.lead(seed, pod.metadata.uid)
+            if lead is None:
+                return None
+            name = cluster.snapshot.nodes.names[lead.row]
             return Choice(
                 name, lead.row, lead.total, lead.ties, lead.evaluated, lead.feasible, version, standing
             )
-        return None
+
+        return answer(cluster, kept, pod, lambda: kept.follow(calls, start=start), choose)
 
     def _assumed(self, pod: Pod, template: Template, seed: int) -> Lead | None:
         """The lead for a pod, which counts there from now on. For the holder of both locks."""
@@ -126,15 +98,3 @@ class KeptDecisions:
             if taken_in:
                 kept.placed(cluster.version)
         return lead
-
-
-def may_decide(cluster: ClusterState, pod: Pod, profile: Profile) -> bool:
-    """Whether nothing asks for more than the choice of a node by all of the profile's rules."""
-    return profile.has_scoring and only_rules_matter(cluster, pod)
-
-
-def only_rules_matter(cluster: ClusterState, pod: Pod) -> bool:
-    """Whether nothing but the profile's rules has a part in what becomes of ``pod``, and nobody listens."""
-    if pod.status.nominated_node_name or cluster.snapshot.pods.nominated:
-        return False
-    return not log.isEnabledFor(EVERY_SCORE)

@@ -10,7 +10,7 @@ from mooring.framework import ClusterState, Pod
 from mooring.framework.errors import DeadlineExceededError, PluginFailureError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import Choice
-from mooring.runtime.kept.decisions import MAX_ATTEMPTS, held, may_decide
+from mooring.runtime.kept.consistency import answer, held, may_decide
 from mooring.runtime.kept.keeper import Keeper, Template
 from mooring.runtime.kept.standing import NotKeptError
 from mooring.runtime.profile import Profile
@@ -92,15 +92,13 @@ class DecisionsInTurn:
         Raises:
             NotKeptError: That can't be done.
         """
-        kept, cluster = template.kept, self._cluster
+        kept = template.kept
+
+        def assume(_: None) -> None:
+            self._assume(pod, template, names, uids)
+
         with held(kept):
-            for _ in range(MAX_ATTEMPTS):
-                kept.follow(calls, start=self.start)
-                with cluster.lock:
-                    if cluster.version == kept.version:
-                        self._assume(pod, template, names, uids)
-                        return
-        raise NotKeptError
+            answer(self._cluster, kept, pod, lambda: kept.follow(calls, start=self.start), assume)
 
     def _assume(self, pod: Pod, template: Template, names: Sequence[str], uids: Sequence[str]) -> None:
         """As ``_decide``, for the holder of both locks."""

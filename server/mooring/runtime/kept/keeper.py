@@ -118,12 +118,12 @@ class Keeper:
     def _new(self, pod: Pod, signature: Signature) -> Kept:
         cluster, movements, key = self._cluster, self.movements, signature.standing
 
-        def standing(calls: Calls) -> Standing:
+        def standing(calls: Calls, version: int) -> Standing:
             known = self._standing.get(key)
             if known is None or movements.moved_since(known.version, known.parts):
                 if len(self._standing) >= _MOST_KEPT:
                     self._standing.clear()
-                known = stand(signature.others, cluster, pod, movements.version, calls())
+                known = stand(signature.others, cluster, pod, version, calls())
                 self._standing[key] = known
             return known
 

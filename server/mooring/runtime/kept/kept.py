@@ -13,7 +13,7 @@ from mooring.framework.resources import PodUsage
 from mooring.framework.state import RowChange
 from mooring.runtime.kept.amounts import UNKNOWN, AmountValues
 from mooring.runtime.kept.lead import Lead, best
-from mooring.runtime.kept.movements import Movements
+from mooring.runtime.kept.movements import Moved, Movements
 from mooring.runtime.kept.passing import Passing
 from mooring.runtime.kept.ranking import OUT, Ranking
 from mooring.runtime.kept.reasons import Reasons
@@ -25,8 +25,8 @@ from mooring.runtime.tie_break import choose, mixed_in_turn
 Calls = Callable[[], PluginCalls]
 """Gives the way to call plugins, when one has to be called after all."""
 
-Stand = Callable[[Calls], Standing]
-"""Gives the standing half; asked again when it stands no more."""
+Stand = Callable[[Calls, int], Standing]
+"""Gives the standing half, true from a version of the state on; asked again when it stands no more."""
 
 
 class Kept:
@@ -35,6 +35,7 @@ class Kept:
     Attributes:
         lock: Held from ``follow`` to ``lead``.
         version: The version of the state that it is true for; -1 at first.
+        generation: What the numbers of the amounts meant then, as in ``Movements``.
         standing: The half that stands.
         reasons: Why rows refuse, as far as somebody asked; anew with ``standing`` and the amounts' numbers.
         used: When it was used last, as its keeper counts.
@@ -55,7 +56,7 @@ class Kept:
         self._pod = pod
         self._stand = stand
         self._amounts = amounts
-        self._structure = self._generation = -1
+        self.generation = self._structure = -1
         self._feasible = self._start = 0
         self._base: Int32s = np.zeros(0, np.int32)
         self._totals: Int32s = self._base
@@ -75,11 +76,11 @@ class Kept:
             self._start = start
             return
         try:
-            changes = self._movements.follow(self.version)
-            if changes is None or self.version < 0 or not self._stands():
-                self._begin(calls)
-            elif changes:
-                self._take_in(changes, calls)
+            moved = self._movements.follow(self.version)
+            if moved.changes is None or self.version < 0 or not self._stands(moved):
+                self._begin(moved, calls)
+            elif moved.changes:
+                self._take_in(moved.changes, calls)
             if passing and self._passing is not None:
                 self._passing.follow(self.version, self._totals, calls, start)
             self._start = start
@@ -182,9 +183,17 @@ class Kept:
         """int32[K]: equal where rows have the same amounts; true as ``totals`` is."""
         return self._movements.numbers.take(rows, mode="clip")
 
-    def current(self) -> bool:
-        """Whether nothing changed since ``follow``: certain for the holder of the state's lock."""
-        return self._cluster.version == self.version and self._movements.generation == self._generation
+    @property
+    def basis(self) -> tuple[int, int]:
+        """The version of the state, and the generation of the numbers, that it is true for."""
+        return self.version, self.generation
+
+    def current(self, basis: tuple[int, int] | None = None) -> bool:
+        """Whether it is true now, or was at ``basis`` and nothing changed since.
+
+        Certain for the holder of the state's lock.
+        """
+        return (basis or self.basis) == (self._cluster.version, self._movements.generation)
 
     def branch(self) -> tuple[Ranking, Int32s, int, AmountValues]:
         """What an overlay goes on with.
@@ -199,30 +208,26 @@ class Kept:
             raise NotKeptError
         return self._ranked().copy(), self._base, self._feasible, self._amounts
 
-    def _stands(self) -> bool:
-        movements = self._movements
-        if movements.generation != self._generation:
+    def _stands(self, moved: Moved) -> bool:
+        if moved.generation != self.generation:
             return False
-        structure = movements.structure
-        if structure != self._structure:
-            if movements.moved_since(self.standing.version, self.standing.parts):
+        if moved.structure != self._structure:
+            if self._movements.moved_since(self.standing.version, self.standing.parts):
                 return False
-            self._structure = structure
+            self._structure = moved.structure
         return True
 
-    def _begin(self, calls: Calls) -> None:
+    def _begin(self, moved: Moved, calls: Calls) -> None:
         """Find everything out, as if every row had changed."""
-        movements = self._movements
-        version, structure = movements.version, movements.structure
         self.version = -1
-        if movements.generation != self._generation:
-            self._generation = movements.generation
+        if moved.generation != self.generation:
+            self.generation = moved.generation
             self._amounts.forget()
-        self.standing = standing = self._stand(calls)
+        self.standing = standing = self._stand(calls, moved.version)
         self._passing = Passing(self._cluster, self._pod, standing) if standing.passes else None
         self._add_up(self._amounts.of(standing.open, calls()))
         self.reasons = Reasons(len(standing.base))
-        self.version, self._structure = version, structure
+        self.version, self._structure = moved.version, moved.structure
 
     def _add_up(self, values: Int32s) -> None:
         """Find the totals, of which ``values`` (int32[K], of the open rows) are a part."""
@@ -268,7 +273,7 @@ class Kept:
         )
         totals, base, put = self._totals.data, self._base.data, self._ranked().put
         unknown: list[int] = []
-        before = self._feasible
+        crossed = False
         for row in rows:
             number = numbers[row]
             value = values[number] if number < known else UNKNOWN
@@ -280,8 +285,10 @@ class Kept:
             if total != old:
                 if OUT in (total, old):
                     self._feasible += 1 if old == OUT else -1
+                    crossed = True
                 put(row, total)
-        if self._feasible != before and self.standing.scaled and self._passing is None:
+        # Not by the number of feasible rows: one may have taken another's place.
+        if crossed and self.standing.scaled and self._passing is None:
             numbers_now = self._movements.numbers.take(self.standing.open.rows)
             self._add_up(self._amounts.values.take(numbers_now))
         return unknown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from mooring.framework import ClusterState, Int32s, Int64s, NodeTable, Part
@@ -19,10 +20,27 @@ _NUMBERS_PER_ROW, _FEWEST_NUMBERS = 4, 1 << 12
 _MOST_FOLLOWERS, _MOST_USAGES = 1 << 20, 1 << 12
 
 
+class Moved(msgspec.Struct, frozen=True):
+    """Where the log was read to, taken in one step under the state's lock.
+
+    Attributes:
+        version: The version of the state up to which the log was read.
+        generation: What numbers mean, as in ``Movements``.
+        structure: As there.
+        changes: What changed since the version that was asked for; None when that is forgotten.
+    """
+
+    version: int
+    generation: int
+    structure: int
+    changes: Sequence[RowChange] | None
+
+
 class Movements:
     """Follows the state: when which part last changed, and which rows have the same amounts.
 
-    It is written to under the state's lock; who reads without it finds out by the version what changed.
+    It is written to under the state's lock, and ``version`` last of all: who reads without the lock may see
+    more than ``version`` says, never less.
 
     Attributes:
         version: Up to here the log was read.
@@ -54,12 +72,8 @@ class Movements:
         """Whether one of ``parts``, amounts and pods aside, changed after ``version``."""
         return any(at > version for part, at in self._moved.items() if part in parts)
 
-    def follow(self, version: int) -> Sequence[RowChange] | None:
-        """Read what was logged since the last time.
-
-        Returns:
-            What changed after ``version``; None when that is forgotten.
-        """
+    def follow(self, version: int) -> Moved:
+        """Read what was logged since the last time, and say what changed after ``version``."""
         with self._state.lock:
             before = self.version
             changes = self._state.changes_since(before)
@@ -67,7 +81,9 @@ class Movements:
                 self._begin()
             else:
                 self._read(changes)
-            return changes if version == before else self._state.changes_since(version)
+            if version != before:
+                changes = self._state.changes_since(version)
+            return Moved(self.version, self.generation, self.structure, changes)
 
     def followers(self, usage: PodUsage) -> dict[int, int]:
         """What is known of ``after`` for ``usage`` in this generation, by number. As there."""
@@ -126,32 +142,32 @@ class Movements:
 
     def _read(self, changes: Sequence[RowChange]) -> None:
         alone = len(changes) == 1
-        for row, record, amount in changes:
-            self.version += 1
+        for version, (row, record, amount) in enumerate(changes, self.version + 1):
             if record is None and amount:
                 continue
             if record is None:
-                self._move(Part.OBJECTS if row == UNPLACED else Part.NODES)
+                self._move(Part.OBJECTS if row == UNPLACED else Part.NODES, version)
             elif row == UNPLACED or not amount:
                 continue
             elif record.kind.affinity_key is not None:
-                self._move(Part.AFFINITIES)
+                self._move(Part.AFFINITIES, version)
             if alone and record is not None and amount > 0:
                 self._number_after(row, record.kind.usage)
             elif row != UNPLACED:
                 self._number(row)
+        self.version += len(changes)
 
-    def _move(self, part: Part) -> None:
-        self._moved[part] = self.version
+    def _move(self, part: Part, version: int) -> None:
+        self._moved[part] = version
         self.structure += 1
 
     def _begin(self) -> None:
         """Number every row, as if everything had changed."""
-        self.version = self._state.version
+        version = self._state.version
         table = self._state.snapshot.nodes
         amounts = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
         for part in self._moved:
-            self._move(part)
+            self._move(part, version)
         self.generation += 1
         keys, width = np.ascontiguousarray(amounts.T).tobytes(), amounts.shape[0] * amounts.itemsize
         known: dict[bytes, int] = {}
@@ -163,6 +179,7 @@ class Movements:
         self._known, self._keys = known, list(known)
         self._followers, self._followers_count = {}, 0
         self._usage = None
+        self.version = version
 
     def _number_after(self, row: int, usage: PodUsage) -> None:
         """Number ``row``, of which nothing else is new than a pod that takes ``usage``."""

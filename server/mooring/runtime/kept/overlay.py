@@ -13,7 +13,7 @@ from mooring.framework.pod_table import PodKind
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import ChoiceColumns
 from mooring.runtime.kept.amounts import UNKNOWN
-from mooring.runtime.kept.decisions import held, only_rules_matter
+from mooring.runtime.kept.consistency import held, only_rules_matter
 from mooring.runtime.kept.keeper import Keeper
 from mooring.runtime.kept.kept import Kept
 from mooring.runtime.kept.movements import Movements
@@ -41,22 +41,28 @@ class Branch:
     """The totals for pods of one template, on their way apart from the state.
 
     Args:
+        pod: One of the pods.
         kept: What they begin with; the caller has let it follow the state and holds its lock.
         kind: What the pods count as.
         calls: Gives the way to call the plugins.
     """
 
-    def __init__(self, kept: Kept, kind: PodKind, calls: Callable[[], PluginCalls]) -> None:
+    def __init__(self, pod: Pod, kept: Kept, kind: PodKind, calls: Callable[[], PluginCalls]) -> None:
         self.kind = kind
-        self.version = kept.version
+        self._pod = pod
+        self._kept = kept
+        self._basis = kept.basis
         self.standing = kept.standing
         self.ranking, base, self.feasible, self._amounts = kept.branch()
         self.unknown: list[int] = []
         self._behind = 0
-        self._kept = kept
         self._calls = calls
         self._base = base.data
         self._values = self._amounts.values.data
+
+    def holds(self, cluster: ClusterState) -> bool:
+        """Whether what it begins with is true for the state as it is. The caller holds the state's lock."""
+        return self._kept.current(self._basis) and only_rules_matter(cluster, self._pod)
 
     def follow(self, moved: Sequence[int], overlay: Overlay) -> None:
         """Take in the rows that pods were placed on since the last time.
@@ -65,13 +71,13 @@ class Branch:
             NotKeptError: What is new can't be told apart from the state.
             BeginAgainError: The state has moved too far.
         """
-        before, rows = self.feasible, moved[self._behind :]
+        rows = moved[self._behind :]
         self._behind = len(moved)
-        self._put(rows, overlay.numbers)
+        crossed = self._put(rows, overlay.numbers)
         while self.unknown and not overlay.guesses:
             self.learn(overlay)
-            self._put(rows, overlay.numbers)
-        if self.feasible != before and self.standing.scaled:
+            crossed |= self._put(rows, overlay.numbers)
+        if crossed and self.standing.scaled:
             self._rank(overlay.numbers)
 
     def learn(self, overlay: Overlay) -> None:
@@ -83,7 +89,9 @@ class Branch:
             self._values = self._amounts.values.data
         self.unknown = []
 
-    def _put(self, rows: Sequence[int], numbers: Int32s) -> None:
+    def _put(self, rows: Sequence[int], numbers: Int32s) -> bool:
+        """Put ``rows`` where they belong now; whether one became feasible, or no longer is."""
+        crossed = False
         values, known, ranking = self._values, len(self._values), self.ranking
         for row in rows:
             number = numbers.data[row]
@@ -95,7 +103,9 @@ class Branch:
             total = OUT if OUT in (value, base) else base + value
             if total != before:
                 self.feasible += (total != OUT) - (before != OUT)
+                crossed |= OUT in (total, before)
                 ranking.put(row, total)
+        return crossed
 
     def _rank(self, numbers: Int32s) -> None:
         """Find all totals anew, as scores are scaled by the nodes that are feasible."""
@@ -138,7 +148,7 @@ class Overlay:
         self._moved: list[int] = []
         self._scratch: ClusterState | None = None
         with cluster.lock:
-            if any(branch.version != cluster.version for branch in branches.values()):
+            if not all(branch.holds(cluster) for branch in branches.values()):
                 raise BeginAgainError
             self._version, self._generation = cluster.version, movements.generation
             self.numbers = movements.numbers.copy()
@@ -277,4 +287,4 @@ class Overlays:
         use = partial(calls, profile)
         with held(template.kept):
             template.kept.follow(use)
-            return Branch(template.kept, template.kind, use)
+            return Branch(pod, template.kept, template.kind, use)
