@@ -16,6 +16,7 @@ from typing import Final
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
+from mooring_extender.logs import FORMATS, formatter
 from mooring_extender.server import ExtenderServer, ListenError
 from mooring_extender.tls import TlsFiles, channel_credentials, server_context
 
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = _parser(os.environ)
     args = parser.parse_args(argv)
-    _configure_logging(args.v)
+    _configure_logging(args.v, args.logging_format)
     host, port = args.listen
     if not (args.insecure_listen or args.tls_cert_file or _is_loopback(host)):
         parser.error(
@@ -114,6 +115,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     flag("server-key-file", "PATH", "", "that certificate's private key, PEM")
     flag("insecure-listen", "BOOL", "false", "allow plain HTTP on an address that is not loopback", _boolean)
     flag("v", "LEVEL", "0", "log verbosity, 0 to 10", _verbosity)
+    flag("logging-format", "FORMAT", "text", f"of the log: {' or '.join(FORMATS)}", _logging_format)
     return parser
 
 
@@ -156,6 +158,12 @@ def _verbosity(text: str) -> int:
     return int(text)
 
 
+def _logging_format(text: str) -> str:
+    if text not in FORMATS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(FORMATS)}")
+    return text
+
+
 def _boolean(text: str) -> bool:
     if text not in {"true", "false"}:
         raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
@@ -181,6 +189,8 @@ def _files(certificate: str, key: str, authority: str) -> TlsFiles | None:
     return TlsFiles(*paths) if any(paths) else None
 
 
-def _configure_logging(verbosity: int) -> None:
+def _configure_logging(verbosity: int, format_name: str) -> None:
     level = logging.WARNING if verbosity < 2 else logging.INFO if verbosity < 4 else logging.DEBUG
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(formatter(format_name))
+    logging.basicConfig(level=level, handlers=[handler])

@@ -34,10 +34,11 @@ def every_flag() -> list[Any]:
 def samples(action: argparse.Action) -> str:
     """A value that differs from the default."""
     kinds: dict[Any, str] = {
-        flags.boolean: "true",
+        flags.boolean: "false" if action.default == "true" else "true",
         flags.output_form: "json",
         flags.feature_gates: "A=true",
         flags.kube_version: "1.35",
+        flags.logging_format: "json",
     }
     return kinds.get(action.type, "7" if action.type else "other")
 

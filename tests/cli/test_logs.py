@@ -1,15 +1,22 @@
-"""Lines of the log: none waits for another thread's, none is lost."""
+"""Lines of the log: none waits for another thread's, none is lost; their formats; what servers say."""
 
 from __future__ import annotations
 
 import io
+import json
 import logging
+import re
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mooring.cli.logs import SharedWriter
+from mooring_extender.logs import formatter
+from tests.cli.commands import BIN, program, scoring, serving, write_config
 
 
 class Slow(io.StringIO):
@@ -68,3 +75,83 @@ def test_a_stream_that_breaks_stops_nobody(capsys: pytest.CaptureFixture[str]) -
     writer.handle(record("lost"))
     writer.handle(record("lost, too"))
     assert capsys.readouterr().err.count("I/O operation on closed file") == 2
+
+
+def logged(format_name: str, *args: Any, level: int = logging.INFO, name: str = "test") -> str:
+    given = logging.LogRecord(name, level, "/some/file.py", 7, *args)
+    given.created = 1700000000.1234
+    return formatter(format_name).format(given)
+
+
+def test_a_line_of_text_has_the_time_with_its_zone() -> None:
+    line = logged("text", "bound %s", ("a\nb",), None)
+    assert line == r"2023-11-14T22:13:20.123Z INFO test: bound a\nb"
+
+
+@pytest.mark.parametrize(
+    ("level", "name", "said"),
+    [
+        pytest.param(
+            logging.INFO, "mooring.x", {"logger": "mooring.x", "severity": "INFO", "v": 0}, id="info"
+        ),
+        pytest.param(logging.INFO - 4, "x", {"logger": "x", "severity": "INFO", "v": 4}, id="level 4"),
+        pytest.param(logging.DEBUG, "x", {"logger": "x", "severity": "INFO", "v": 10}, id="level 10"),
+        pytest.param(logging.WARNING, "x", {"logger": "x", "severity": "WARNING", "v": 0}, id="warning"),
+        pytest.param(logging.ERROR, "x", {"logger": "x", "severity": "ERROR"}, id="an error has no v"),
+        pytest.param(
+            logging.INFO, "uvicorn.error", {"logger": "uvicorn", "severity": "INFO", "v": 0}, id="uvicorn"
+        ),
+    ],
+)
+def test_a_line_of_json_has_the_keys_of_kubernetes(level: int, name: str, said: dict[str, Any]) -> None:
+    line = logged("json", 'pod "%s"', ("a\nb",), None, level=level, name=name)
+    assert "\n" not in line
+    assert json.loads(line) == {
+        "ts": 1700000000123.4,
+        "caller": "file.py:7",
+        "msg": 'pod "a\nb"',
+        **said,
+    }
+
+
+def test_an_exception_in_json_is_one_line_too() -> None:
+    try:
+        int("boom")
+    except ValueError:
+        line = logged("json", "failed", (), sys.exc_info(), level=logging.ERROR)
+    entry = json.loads(line)
+    assert (entry["msg"], entry["err"]) == ("failed", "invalid literal for int() with base 10: 'boom'")
+    assert entry["stacktrace"].startswith("Traceback")
+    assert entry["stacktrace"].endswith(entry["err"])
+
+
+@pytest.mark.parametrize(
+    ("command", "logger"),
+    [
+        pytest.param(["mooring", "serve", "--source=sample"], "mooring.start", id="serve"),
+        pytest.param(["mooring-extender", "--listen=127.0.0.1:0"], "uvicorn", id="adapter"),
+    ],
+)
+def test_servers_log_in_json(command: list[str], logger: str, tmp_path: Path) -> None:
+    program_, *flags = command
+    flags += ["--v=2", "--logging-format=json"]
+    if program_ == "mooring":
+        flags += [f"--{name}=127.0.0.1:0" for name in ("listen", "health-listen", "metrics-listen")]
+    with program(tmp_path, BIN / program_, *flags) as started:
+        assert started.ready
+    entries = [json.loads(line) for line in started.log.read_text().splitlines()]
+    assert logger in {entry["logger"] for entry in entries}
+
+
+def test_what_a_server_says_at_its_start_is_a_record_each(tmp_path: Path) -> None:
+    config = write_config(tmp_path / "config.yaml", scoring(("ImageLocality", 7)))
+    with serving(
+        tmp_path, "--source=sample", "--config", config, "--v=1", "--logging-format=json"
+    ) as started:
+        assert started.ready
+    messages = [json.loads(line)["msg"] for line in started.log.read_text().splitlines()]
+    assert f'FLAG: --config="{config}"' in messages
+    assert 'FLAG: --drain-delay="0s"' in messages
+    assert any(re.fullmatch(r"Starting mooring \S+ \(Kubernetes 1\.36, .*\)", one) for one in messages)
+    (shown,) = [one for one in messages if one.startswith("Using component config: ")]
+    assert json.loads(shown.removeprefix("Using component config: "))["kind"] == "KubeSchedulerConfiguration"

@@ -47,7 +47,7 @@ def test_pods_are_bound_and_sigterm_ends_it_in_order(fake: FakeApiServer, tmp_pa
     assert nowhere is not None
     assert nowhere["status"]["conditions"][0]["reason"] == "Unschedulable"
     assert '"Successfully bound pod to node" pod="default/p-0" node="' in started.log.read_text()
-    assert "resourceName: mooring" in started.log.read_text(), "the configuration in force is shown"
+    assert '"resourceName":"mooring"' in started.log.read_text(), "the configuration in force is shown"
 
 
 def test_sigterm_gives_back_what_waits_to_be_bound(fake: FakeApiServer, tmp_path: Path) -> None:
@@ -170,20 +170,6 @@ def test_refusals(
     assert said in result.err
 
 
-def test_flags_without_effect_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    config = write_config(tmp_path / "config.yaml", MINE)
-    flags = [
-        "--profiling=false",
-        "--authorization-always-allow-paths=/metrics",
-        "--kube-api-qps=5",
-        "--profiling",
-    ]
-    result = call(capsys, "scheduler", "--config", config, "--source=kubernetes:none", *flags)
-    assert "--profiling has no effect: there is no profiling over HTTP" in result.err
-    assert "--authorization-always-allow-paths has no effect: every path" in result.err
-    assert "--kube-api-qps has no effect: --config says it" in result.err
-
-
 def test_the_client_connection_is_the_files(fake: FakeApiServer, tmp_path: Path) -> None:
     """Its kubeconfig, where no other is named, and its pace: 20 requests a second after the first 10."""
     connection = {"kubeconfig": str(fake.kubeconfig(tmp_path / "named")), "qps": 20, "burst": 10}
@@ -204,6 +190,23 @@ def test_master_names_the_server(fake: FakeApiServer, tmp_path: Path) -> None:
     fake.add(pending("p"))
     with scheduler(fake, tmp_path, "--source=kubernetes", f"--master={fake.url}", "--leader-elect=false"):
         wait_for(lambda: node_of(fake, "p"), "the binding")
+
+
+def test_it_says_at_its_start_what_kube_scheduler_does(fake: FakeApiServer, tmp_path: Path) -> None:
+    port = free_port()
+    with scheduler(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false", "--v=2") as started:
+        wait_for(lambda: started.log.read_text().count("Added node to NodeTree") == 2, "both nodes")
+        fake.client().request("DELETE", "/api/v1/nodes/b")
+        wait_for(lambda: '"Removed node from NodeTree" node="b"' in started.log.read_text(), "its end")
+        text = started.log.read_text()
+    for line in (
+        f'FLAG: --secure-port="{port}"',
+        'FLAG: --leader-elect="false"',
+        f"Serving securely on 127.0.0.1:{port}",
+        '"Added node to NodeTree" node="a"',
+    ):
+        assert line in text
+    assert re.search(r"^\d{4}-\d\d-\d\dT[\d:.]+Z INFO mooring.start: Starting mooring ", text, re.MULTILINE)
 
 
 def free_port() -> int:

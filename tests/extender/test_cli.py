@@ -135,6 +135,7 @@ FLAGS = {
     "server-key-file": ("z", "z"),
     "insecure-listen": ("true", True),
     "v": ("4", 4),
+    "logging-format": ("json", "json"),
 }
 
 

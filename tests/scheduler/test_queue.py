@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mooring.framework import (
@@ -136,16 +138,20 @@ class TestBackoff:
         item = queue.pop()
         assert (item and item.pod.metadata.name) == taken
 
-    def test_unschedulable_flush(self) -> None:
-        """C4: no event comes; the pod is tried again after 5 minutes, at the latest after 5 min 30 s."""
+    @pytest.mark.parametrize(
+        ("options", "longest"),
+        [pytest.param({}, 300, id="5 minutes"), pytest.param({"longest_wait": 60.0}, 60, id="as asked")],
+    )
+    def test_unschedulable_flush(self, options: dict[str, Any], longest: int) -> None:
+        """C4: no event comes; the pod is tried again after a while, at the latest 30 s later."""
         clock = FakeClock()
-        queue = new_queue(clock, HEARS_NODES)
+        queue = new_queue(clock, HEARS_NODES, **options)
         queue.flush()
         clock.advance(7)
         queue.add(make_pod())
         item = refuse(queue)
         waited = seconds_until_active(queue, clock)
-        assert 300 < waited <= 330
+        assert longest < waited <= longest + 30
         assert item.flushed
         assert queue.counts() == {"active": 1, "backoff": 0, "unschedulable": 0, "gated": 0}
 

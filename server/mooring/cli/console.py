@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.output import printable
+from mooring_extender.logs import printable
 
 PLAIN_WIDTH = 160
 """Columns when the output is no terminal and COLUMNS is not set."""

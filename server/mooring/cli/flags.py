@@ -6,12 +6,15 @@ import argparse
 import os
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from mooring.config.durations import format_duration
 from mooring.framework import KubeVersion
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
+from mooring_extender.logs import FORMATS
 
 ENVIRONMENT_PREFIX = "MOORING_"
 
@@ -30,6 +33,15 @@ class Parser(argparse.ArgumentParser):
         }
         given = [f"{word}=true" if word in switches else word for word in args]
         return super().parse_known_args(given, namespace)
+
+    def values(self, args: argparse.Namespace) -> dict[str, str]:
+        """Each flag's value as Go writes it, by its long name without the dashes, sorted."""
+        found = {
+            action.option_strings[-1].removeprefix("--"): _text(action, getattr(args, action.dest, None))
+            for action in self._actions
+            if action.option_strings
+        }
+        return dict(sorted(found.items()))
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - it has no public name
@@ -52,7 +64,7 @@ class Flags:
             *spellings,
             f"--{name}",
             type=kind,
-            default=_twin(name) or default,
+            default=twin(name) or default,
             metavar=metavar,
             help=text + shown,
         )
@@ -62,7 +74,7 @@ class Flags:
         self.parser.add_argument(
             f"--{name}",
             type=kind,
-            default=_twin(name) or None,
+            default=twin(name) or None,
             nargs="?" if bare else None,
             const=bare or None,
             metavar=metavar,
@@ -74,7 +86,7 @@ class Flags:
         self.parser.add_argument(
             f"--{name}",
             action="append",
-            default=_values(_twin(name)),
+            default=words(twin(name)),
             metavar=metavar,
             help=f"{text}; can be repeated",
         )
@@ -82,15 +94,33 @@ class Flags:
     def switch(self, name: str, text: str) -> None:
         """A flag that is on or off: ``--name``, ``--name=true``, ``--name=false``."""
         self.parser.add_argument(
-            f"--{name}", type=boolean, default=_twin(name) or "false", metavar="BOOL", help=text
+            f"--{name}", type=boolean, default=twin(name) or "false", metavar="BOOL", help=text
         )
 
 
-def _twin(name: str) -> str:
+def _text(action: argparse.Action, value: Any) -> str:
+    if action.nargs == 0:
+        return "false"
+    if value is None:
+        return ""
+    if action.type in (seconds, above_zero):
+        return format_duration(timedelta(seconds=value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list):
+        return f"[{','.join(value)}]"
+    if isinstance(value, dict):
+        return ",".join(f"{name}={_text(action, one)}" for name, one in value.items())
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def twin(name: str) -> str:
+    """What the environment says of a flag; "" = nothing."""
     return os.environ.get(ENVIRONMENT_PREFIX + name.upper().replace("-", "_"), "")
 
 
-def _values(text: str) -> list[str]:
+def words(text: str) -> list[str]:
+    """The values in a text, separated by commas."""
     return [value for value in text.split(",") if value]
 
 
@@ -147,6 +177,13 @@ def verbosity(text: str) -> int:
     return int(level)
 
 
+def logging_format(text: str) -> str:
+    """Either ``text`` or ``json``."""
+    if text not in FORMATS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(FORMATS)}")
+    return text
+
+
 def output_form(text: str) -> str:
     """Either ``table`` or ``json``."""
     form = text.removeprefix("=")
@@ -158,7 +195,7 @@ def output_form(text: str) -> str:
 def feature_gates(text: str) -> dict[str, bool]:
     """``Name=true,Other=false``."""
     gates = {}
-    for pair in _values(text):
+    for pair in words(text):
         name, equals, value = pair.partition("=")
         if not (name and equals):
             raise argparse.ArgumentTypeError(f"{pair!r} is not NAME=true or NAME=false")
@@ -206,6 +243,11 @@ def add_verbosity(flags: Flags) -> None:
     )
 
 
+def add_logging_format(flags: Flags) -> None:
+    """``--logging-format``, as that of Kubernetes' components."""
+    flags.add("logging-format", "FORMAT", "text", f"of the log: {' or '.join(FORMATS)}", logging_format)
+
+
 def add_output(flags: Flags) -> None:
     """``-o``, as kubectl's."""
     flags.add("output", "FORM", "table", "table or json", output_form, short="o")
@@ -213,7 +255,7 @@ def add_output(flags: Flags) -> None:
 
 def add_manifests(flags: Flags, *, required: bool) -> None:
     """``--manifests``; its twin separates the paths by commas."""
-    given = _values(_twin("manifests"))
+    given = words(twin("manifests"))
     flags.parser.add_argument(
         "--manifests",
         nargs="+",

@@ -8,13 +8,13 @@ import threading
 from collections import deque
 from typing import TextIO
 
-from mooring.cli.output import printable
+from mooring_extender.logs import formatter
 
 
-def configure(verbosity: int) -> None:
+def configure(verbosity: int, format_name: str = "text") -> None:
     """Log to standard error; level N of klog is ``logging.INFO - N``, so 10 is DEBUG."""
     handler = SharedWriter(sys.stderr)
-    handler.setFormatter(_OneLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(formatter(format_name))
     logging.basicConfig(level=logging.INFO - verbosity, handlers=[handler], force=True)
     for level in range(1, 11):
         if level != logging.DEBUG:
@@ -58,10 +58,3 @@ class SharedWriter(logging.Handler):
         lines = [self._lines.popleft() for _ in range(len(self._lines))]
         self._stream.write("".join(f"{line}\n" for line in lines))
         self._stream.flush()
-
-
-class _OneLine(logging.Formatter):
-    """Keeps names from elsewhere from breaking the log: control characters are escaped."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the base class's name
-        return printable(super().formatMessage(record))

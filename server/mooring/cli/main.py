@@ -37,7 +37,7 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
     """
     words = sys.argv[1:] if argv is None else argv
     args = _parser(words[:1]).parse_args(words)
-    logs.configure(getattr(args, "v", 0))
+    logs.configure(getattr(args, "v", 0), getattr(args, "logging_format", "text"))
     try:
         code: int = args.run(args, options)
         sys.stdout.flush()

@@ -6,6 +6,8 @@ import json
 import sys
 from typing import Any
 
+from mooring_extender.logs import printable
+
 EXIT_OK = 0
 EXIT_INVALID = 1
 EXIT_FAILED = 1
@@ -13,13 +15,6 @@ EXIT_FAILED = 1
 
 EXIT_USAGE = 2
 EXIT_UNSCHEDULED = 3
-
-
-def printable(text: str) -> str:
-    """``text`` with control characters escaped: names and reasons from elsewhere stay one plain line."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_json(document: Any) -> None:

@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import argparse
 import logging
-import ssl
 import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from mooring import config
 from mooring.cli.assembly import configuration_of, registry_of
 from mooring.cli.bridge import source_state
 from mooring.cli.election import election_of
-from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, port, seconds
+from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, add_logging_format, seconds
+from mooring.cli.https import server_context
+from mooring.cli.kube_scheduler_flags import add_kube_scheduler_flags, flag_values, warn_of_ignored_flags
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
-from mooring.cli.scheduler_flags import (
-    Connection,
-    add_kube_scheduler_flags,
-    backoff_times,
-    lease_times,
-    warn_of_flags_without_effect,
-    with_flags,
-)
+from mooring.cli.scheduler_flags import Connection, backoff_times, lease_times, with_flags
 from mooring.cli.scheduler_metrics import SchedulerMetrics
 from mooring.cli.signals import stop_signal
 from mooring.cli.sources import readers_of
-from mooring.cli.start_log import log_configuration
+from mooring.cli.start_log import log_configuration, log_flags, version_of
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.sources import KubernetesSource, Source
 from mooring.cluster.state import State
+from mooring.config.show import dump, plain
 from mooring.framework import Gates, KubeVersion, Leadership
-from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.handle import Unchallenged
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
@@ -48,14 +43,10 @@ from mooring.scheduler.scheduler import Scheduler
 from mooring.service.metrics import Metrics
 from mooring.service.observer import MetricsObserver, measure_reservations, measure_state
 from mooring.service.probes import Probes
-from mooring.service.self_signed import self_signed_context
 from mooring.service.source_metrics import SourceCollector
 from mooring.service.telemetry import TelemetryListener
 
 log = logging.getLogger("mooring.start")
-
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - as kube-scheduler; only probes and metrics are there
-"""Where probes and metrics are found by default."""
 
 FRESHNESS_SECONDS = 0.1
 """Between two looks whether the state is young enough: finding out costs more than a pod should."""
@@ -71,20 +62,25 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     add_deciding(flags)
     flags.add("source", "SOURCE", "kubernetes", "the cluster: kubernetes[:KUBECONFIG]")
+    add_logging_format(flags)
     add_kube_scheduler_flags(flags)
     flags.switch("replace-default", "allow the lease kube-scheduler: this takes kube-scheduler's place")
-    flags.add("bind-address", "ADDRESS", ANY_ADDRESS, "address of /healthz, /livez, /readyz, /metrics")
-    flags.add("secure-port", "PORT", "10259", "their port; 0 = none", port)
-    flags.add("tls-cert-file", "FILE", "", "their certificate, PEM; without one it is made")
-    flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
     flags.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Schedule until SIGTERM or SIGINT, or until the lease is lost."""
-    warn_of_flags_without_effect(args)
+    args.kube_version = args.emulated_version or args.kube_version
+    if args.version not in (None, "false"):
+        print(version_of(args.kube_version))
+        return EXIT_OK
+    log_flags(flag_values(args), args.kube_version)
+    warn_of_ignored_flags(args)
+    if args.write_config_to:
+        _write_configuration(args, options)
+        return EXIT_OK
     metrics = Metrics()
     stop = stop_signal()
     parts = _assemble(args, options, metrics, stop)
@@ -93,6 +89,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         if telemetry is not None:
             telemetry.start()
             running.callback(telemetry.stop)
+            log.info("Serving securely on %s", telemetry.address)
         parts.source.start()
         running.callback(parts.source.stop)
         log_configuration(parts.configuration, configured=bool(args.config))
@@ -112,6 +109,14 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         parts.scheduler.finish()
         _settle(parts.cycle, args.stop_grace)
     return EXIT_FAILED if parts.failed.is_set() else EXIT_OK
+
+
+def _write_configuration(args: argparse.Namespace, options: tuple[Option, ...]) -> None:
+    """What ``--write-config-to`` asks for."""
+    registry = registry_of(args, options)
+    document = with_flags(args, configuration_of(args, registry)).document
+    Path(args.write_config_to).write_text(dump(plain(document)), encoding="utf-8")
+    log.info("Wrote the configuration to %s", args.write_config_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +179,7 @@ def _assemble(
             clock=SystemClock(),
         ),
         backoff_times(configuration),
+        longest_wait=args.pod_max_in_unschedulable_pods_duration,
         binders=configuration.document.parallelism or 1,
     )
     observer.measure_queue(scheduler.queue)
@@ -244,23 +250,7 @@ def _telemetry(args: argparse.Namespace, parts: _Parts, metrics: Metrics) -> Tel
     measure_reservations(metrics, parts.cycle.reservations)
     metrics.registry.register(SourceCollector(lambda: [*map(source_state, parts.source.describe())]))
     probes = Probes(fault=str, ready=parts.not_ready)
-    return TelemetryListener(f"{host}:{args.secure_port}", probes, metrics.registry, _tls(args))
-
-
-def _tls(args: argparse.Namespace) -> ssl.SSLContext:
-    """What the listener proves itself with.
-
-    Raises:
-        InvalidArgumentError: The files can't be used.
-    """
-    if not (args.tls_cert_file or args.tls_private_key_file):
-        return self_signed_context()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(args.tls_cert_file, args.tls_private_key_file or None)
-    except OSError as error:
-        raise InvalidArgumentError.at("--tls-cert-file", f"can't be used: {error}") from None
-    return context
+    return TelemetryListener(f"{host}:{args.secure_port}", probes, metrics.registry, server_context(args))
 
 
 def _ready_line(telemetry: TelemetryListener | None) -> str:

@@ -1,15 +1,13 @@
-"""kube-scheduler's flags as ``mooring scheduler`` takes them, and what they come to with the file."""
+"""What kube-scheduler's flags come to together with the configuration file, in ``mooring scheduler``."""
 
 from __future__ import annotations
 
 import argparse
-import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from mooring.cli.flags import Flags, above_zero, boolean
+from mooring.cli.kube_scheduler_flags import OVERRIDES
 from mooring.cluster.api import ApiServer
 from mooring.cluster.api.client import ClientOptions
 from mooring.cluster.api.configuration import at
@@ -19,59 +17,6 @@ from mooring.config.types import LeaderElection
 from mooring.framework.errors import InvalidArgumentError
 from mooring.scheduler.leadership import LeaseTimes
 from mooring.scheduler.queue import BackoffTimes
-
-log = logging.getLogger(__name__)
-
-OWN_LEASE = "mooring"
-"""The lease unless one is named."""
-
-WITHOUT_EFFECT: Mapping[str, str] = {
-    "authentication-kubeconfig": "nobody is asked who reads metrics",
-    "authentication-skip-lookup": "nobody is asked who reads metrics",
-    "authorization-always-allow-paths": "every path of the listener is open",
-    "authorization-kubeconfig": "nobody is asked who reads metrics",
-    "contention-profiling": "there is no profiling over HTTP",
-    "kube-api-content-type": "requests are written in JSON",
-    "profiling": "there is no profiling over HTTP",
-}
-"""kube-scheduler's flags that are taken, so that its command lines work, and why they change nothing."""
-
-
-def add_kube_scheduler_flags(flags: Flags) -> None:
-    """Declare the flags that kube-scheduler has too. Not given, each is None."""
-    flags.optional("master", "ADDRESS", "the API server's address, in place of the kubeconfig's")
-    flags.optional("kubeconfig", "FILE", "the API server to use when the configuration names no kubeconfig")
-    flags.optional("leader-elect", "BOOL", "take the lease before scheduling (default: true)", boolean)
-    for name, text in (
-        ("lease-duration", "how long others wait after the leader's last renewal (default: 15s)"),
-        ("renew-deadline", "how long the leader leads after its last renewal (default: 10s)"),
-        ("retry-period", "the pause between two attempts (default: 2s)"),
-    ):
-        flags.optional(f"leader-elect-{name}", "TIME", text, above_zero)
-    flags.optional("leader-elect-resource-lock", "KIND", "leases, the only kind there is", _leases)
-    flags.optional("leader-elect-resource-name", "NAME", f"the lease (default: {OWN_LEASE})")
-    flags.optional("leader-elect-resource-namespace", "NAMESPACE", "its namespace (default: kube-system)")
-    flags.optional("kube-api-qps", "NUMBER", "requests a second, without --config (default: 50)", float)
-    flags.optional("kube-api-burst", "COUNT", "requests at once, without --config (default: 100)", int)
-    for name, why in WITHOUT_EFFECT.items():
-        flags.optional(name, "VALUE", f"taken without effect: {why}", bare="true")
-
-
-def _leases(text: str) -> str:
-    if text != "leases":
-        raise argparse.ArgumentTypeError(f"{text!r} is not leases, the only lock there is")
-    return text
-
-
-def warn_of_flags_without_effect(args: argparse.Namespace) -> None:
-    """Name the given flags that change nothing."""
-    for name, why in WITHOUT_EFFECT.items():
-        if _given(args, name) is not None:
-            log.warning("--%s has no effect: %s", name, why)
-    if args.config:
-        for name in ("kube-api-qps", "kube-api-burst"):
-            if _given(args, name) is not None:
-                log.warning("--%s has no effect: --config says it, in clientConnection", name)
 
 
 def with_flags(args: argparse.Namespace, configuration: Configuration) -> Configuration:
@@ -102,7 +47,9 @@ def with_flags(args: argparse.Namespace, configuration: Configuration) -> Config
 
 def _election(args: argparse.Namespace, configuration: Configuration) -> LeaderElection:
     given = configuration.document.leader_election
-    name = args.leader_elect_resource_name or configuration.lease_name or OWN_LEASE
+    name = (
+        args.leader_elect_resource_name or configuration.lease_name or OVERRIDES["leader-elect-resource-name"]
+    )
     election = replace(
         given,
         leader_elect=given.leader_elect if args.leader_elect is None else args.leader_elect,
@@ -187,7 +134,3 @@ def backoff_times(configuration: Configuration) -> BackoffTimes:
     return BackoffTimes(
         float(document.pod_initial_backoff_seconds or 0), float(document.pod_max_backoff_seconds or 0)
     )
-
-
-def _given(args: argparse.Namespace, name: str) -> Any:
-    return getattr(args, name.replace("-", "_"))

@@ -8,12 +8,21 @@ from contextlib import ExitStack
 
 from mooring.cli.assembly import assemble
 from mooring.cli.extender import add_extender, extender_server
-from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, certificate_files, positive, seconds
+from mooring.cli.flags import (
+    Commands,
+    Flags,
+    above_zero,
+    add_deciding,
+    add_logging_format,
+    certificate_files,
+    positive,
+    seconds,
+)
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
 from mooring.cli.signals import stop_signal
 from mooring.cli.sources import KINDS
-from mooring.cli.start_log import log_start
+from mooring.cli.start_log import log_flags, log_start
 from mooring.framework.errors import InvalidArgumentError
 from mooring.service.metrics import Metrics
 from mooring.service.observer import MetricsObserver
@@ -35,6 +44,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("serve", help=text, description=text, allow_abbrev=False)
     flags = Flags(parser)
     add_deciding(flags)
+    add_logging_format(flags)
     flags.add("source", "SOURCE", "sample", f"where the cluster comes from: {KINDS}")
     flags.add("kubeconfig", "FILE", "", "the API server to bind through; without one binds stay local")
     flags.switch("in-cluster", "bind through the API server of the cluster that this runs in")
@@ -56,11 +66,12 @@ def add(commands: Commands) -> None:
     flags.add("body-timeout", "TIME", "2s", "how long a request may take to arrive", above_zero)
     flags.add("drain-delay", "TIME", "5s", "from the end of readiness to the end of listening", seconds)
     flags.add("stop-grace", "TIME", "15s", "how long running calls may go on then", seconds)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Serve until SIGTERM or SIGINT, or until the lease is lost."""
+    log_flags(args.parser.values(args), args.kube_version)
     metrics = Metrics()
     slots = Slots(args.plugin_slots, args.max_abandoned_workers, metrics.abandoned_workers)
     stop, deposed = stop_signal(), threading.Event()

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mooring.cli.console import console, print_line, print_table, table_of
-from mooring.cli.output import printable
+from mooring_extender.logs import printable
 
 SHOWN_NODES = 20
 """So many nodes of each table are shown unless all are asked for."""

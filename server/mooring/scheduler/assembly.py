@@ -18,6 +18,7 @@ from mooring.scheduler.observer import SchedulerObserver
 from mooring.scheduler.pod_status import PodStatusWriter
 from mooring.scheduler.preemption import Preemptions
 from mooring.scheduler.queue import BackoffTimes, Gate, QueuedPod, SchedulingQueue, rules_of
+from mooring.scheduler.queue.scheduling_queue import LONGEST_WAIT_SECONDS
 from mooring.scheduler.recorder import EventRecorder
 from mooring.scheduler.scheduler import Parts, Scheduler, Wake
 
@@ -50,13 +51,16 @@ class Surroundings:
     clock: Clock
 
 
-def build_scheduler(around: Surroundings, times: BackoffTimes, binders: int) -> Scheduler:
+def build_scheduler(
+    around: Surroundings, times: BackoffTimes, binders: int, longest_wait: float = LONGEST_WAIT_SECONDS
+) -> Scheduler:
     """A scheduler for the pods of the engine's profiles; it follows the engine's state from now on.
 
     Args:
         around: What it works with.
         times: How long pods back off.
         binders: So many pods are bound at a time.
+        longest_wait: After so many seconds a refused pod that no event helped is tried again.
     """
     wake = Wake()
     engine, cluster, clock, observer = around.engine, around.cluster, around.clock, around.observer
@@ -75,6 +79,7 @@ def build_scheduler(around: Surroundings, times: BackoffTimes, binders: int) -> 
         gates=around.gates,
         wake=wake.set,
         incoming=observer.queued,
+        longest_wait=longest_wait,
     )
     changes = Changes(queue, engine.state, engine.profiles, around.gates, engine.waiting, wake.set)
     changes.follow()

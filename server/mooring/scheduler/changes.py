@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Container
 
@@ -17,6 +18,11 @@ from mooring.framework import (
 from mooring.framework.releases import Gates
 from mooring.runtime.cluster_events import as_scheduler_sees, events_of, nomination_ended
 from mooring.scheduler.queue import SchedulingQueue
+
+log = logging.getLogger(__name__)
+
+NODES = logging.INFO - 2
+"""The level at which nodes that come and go are logged."""
 
 POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 """A pod isn't on its node any more."""
@@ -69,6 +75,8 @@ class Changes:
             change = as_scheduler_sees(self._noted.popleft())
             if change is None:
                 continue
+            if change.kind == "Node":
+                _log_node(change)
             if change.kind == "Pod":
                 self._own_pod(change.old, change.new)
             if change.kind != "Pod" or self._concerns_others(change):
@@ -124,3 +132,11 @@ class Changes:
     def _nomination_ended(self, pod: Pod) -> None:
         priority = pod.spec.priority or 0
         self._queue.move(POD_LEFT, pod, None, lambda other: (other.spec.priority or 0) <= priority)
+
+
+def _log_node(change: ObjectChange) -> None:
+    """Say that a node came or went."""
+    if change.old is None:
+        log.log(NODES, '"Added node to NodeTree" node="%s"', change.new.metadata.name)
+    elif change.new is None:
+        log.log(NODES, '"Removed node from NodeTree" node="%s"', change.old.metadata.name)

@@ -9,13 +9,28 @@ from __future__ import annotations
 import os
 import socket
 import ssl
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 VALID_DAYS = 365
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A private key and its certificate, both PEM."""
+
+    key: bytes
+    certificate: bytes
+
+
 def self_signed_context() -> ssl.SSLContext:
     """A server's TLS context with a new key and a certificate for this host's name."""
+    pair = self_signed_pair()
+    return _context(pair.key + pair.certificate)
+
+
+def self_signed_pair() -> Pair:
+    """A new key and a certificate for this host's name."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -35,10 +50,12 @@ def self_signed_context() -> ssl.SSLContext:
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(socket.gethostname())]), critical=False)
         .sign(key, hashes.SHA256())
     )
-    pem = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ) + certificate.public_bytes(serialization.Encoding.PEM)
-    return _context(pem)
+    return Pair(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        ),
+        certificate.public_bytes(serialization.Encoding.PEM),
+    )
 
 
 def _context(pem: bytes) -> ssl.SSLContext:

@@ -23,7 +23,7 @@ from mooring.scheduler.queue.places import Incoming, Places
 from mooring.scheduler.queue.queued_pod import QueuedPod, Rejection
 
 LONGEST_WAIT_SECONDS = 300.0
-"""A refused pod that no event helped is tried again after this time."""
+"""A refused pod that no event helped is tried again after this time, by default."""
 
 BACKOFF_FLUSH_SECONDS = 1.0
 UNSCHEDULABLE_FLUSH_SECONDS = 30.0
@@ -48,6 +48,7 @@ class SchedulingQueue:
         gates: Which features of which release are on.
         wake: Called, under the queue's lock, when there is a pod to try.
         incoming: Counts the pods that come to a place.
+        longest_wait: After so many seconds a refused pod that no event helped is tried again.
     """
 
     def __init__(
@@ -60,11 +61,13 @@ class SchedulingQueue:
         gates: Gates | None = None,
         wake: Callable[[], None] = lambda: None,
         incoming: Incoming = _unheard,
+        longest_wait: float = LONGEST_WAIT_SECONDS,
     ) -> None:
         self._rules = rules
         self._clock = clock
         self._gates = gates or Gates(NEWEST)
         self._incoming = incoming
+        self._longest_wait = longest_wait
         self._lock = threading.RLock()
         self._places = Places(rules, less, clock, times or BackoffTimes(), wake, incoming)
         self._in_flight = InFlight()
@@ -195,7 +198,7 @@ class SchedulingQueue:
         with self._lock:
             now = self._clock.now()
             waiting = self._places.unschedulable
-            late = [item for item in waiting if now - item.queued_at > LONGEST_WAIT_SECONDS]
+            late = [item for item in waiting if now - item.queued_at > self._longest_wait]
             for item in late:
                 item.flushed = True
             if late:

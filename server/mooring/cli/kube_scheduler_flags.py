@@ -1,0 +1,228 @@
+"""kube-scheduler's flags in ``mooring scheduler``. Mirrors ``cmd/kube-scheduler/app/options``."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mooring.cli.flags import (
+    Flags,
+    Kind,
+    above_zero,
+    boolean,
+    kube_version,
+    port,
+    seconds,
+    twin,
+    words,
+)
+from mooring.cli.https import TLS_VERSIONS
+
+log = logging.getLogger(__name__)
+
+ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - as kube-scheduler
+"""Where probes, metrics and the pages for debugging are found by default."""
+
+ALWAYS_ALLOWED: Final = ("/healthz", "/readyz", "/livez")
+"""The paths that everybody may read by default: kubelets show no credentials."""
+
+_NO_HTTP2: Final = "the endpoint speaks HTTP/1.1"
+_NO_PROFILING: Final = "there is no /debug/pprof: the process is Python's, not Go's"
+_NO_PROXY: Final = "no front proxy is trusted; users show a token or a certificate of their own"
+_UNBUFFERED: Final = "each line is written to standard error at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A flag that is taken, so that kube-scheduler's command lines work, and changes nothing.
+
+    Attributes:
+        why: What makes it superfluous here.
+        default: What /flagz shows when it isn't given, as kube-scheduler does.
+        harmless: Values with which it asks for nothing that isn't so anyway.
+    """
+
+    why: str
+    default: str = ""
+    harmless: tuple[str, ...] = ()
+
+
+IGNORED: Final[Mapping[str, Ignored]] = {
+    "contention-profiling": Ignored(_NO_PROFILING, "true", ("false",)),
+    "disable-http2-serving": Ignored(_NO_HTTP2, "false", ("true",)),
+    "http2-max-streams-per-connection": Ignored(_NO_HTTP2, "0"),
+    "kube-api-content-type": Ignored(
+        "requests are written in JSON", "application/vnd.kubernetes.protobuf", ("application/json",)
+    ),
+    "log-flush-frequency": Ignored(_UNBUFFERED, "5s"),
+    "log-json-info-buffer-size": Ignored(_UNBUFFERED, "0"),
+    "log-json-split-stream": Ignored(_UNBUFFERED, "false", ("false",)),
+    "log-text-info-buffer-size": Ignored(_UNBUFFERED, "0"),
+    "log-text-split-stream": Ignored(_UNBUFFERED, "false", ("false",)),
+    "min-compatibility-version": Ignored("--emulated-version alone says what is followed", "[]"),
+    "permit-address-sharing": Ignored("SO_REUSEADDR is always set", "false", ("true",)),
+    "profiling": Ignored(_NO_PROFILING, "true", ("false",)),
+    "requestheader-allowed-names": Ignored(_NO_PROXY, "[]"),
+    "requestheader-client-ca-file": Ignored(_NO_PROXY),
+    "requestheader-extra-headers-prefix": Ignored(_NO_PROXY, "[x-remote-extra-]"),
+    "requestheader-group-headers": Ignored(_NO_PROXY, "[x-remote-group]"),
+    "requestheader-uid-headers": Ignored(_NO_PROXY, "[]"),
+    "requestheader-username-headers": Ignored(_NO_PROXY, "[x-remote-user]"),
+    "show-hidden-metrics-for-version": Ignored("no metric is hidden"),
+    "tls-curve-preferences": Ignored("OpenSSL's own order is used", "[]"),
+    "tls-sni-cert-key": Ignored("one certificate is shown, that of --tls-cert-file", "[]"),
+    "vmodule": Ignored("verbosity is that of --v everywhere"),
+}
+"""By name, without the dashes."""
+
+OVERRIDES: Final[Mapping[str, str]] = {
+    "kube-api-burst": "100",
+    "kube-api-qps": "50",
+    "leader-elect": "true",
+    "leader-elect-lease-duration": "15s",
+    "leader-elect-renew-deadline": "10s",
+    "leader-elect-resource-lock": "leases",
+    "leader-elect-resource-name": "mooring",
+    "leader-elect-resource-namespace": "kube-system",
+    "leader-elect-retry-period": "2s",
+}
+"""The defaults of flags that take the place of what the configuration file says, when they are given."""
+
+
+def add_kube_scheduler_flags(flags: Flags) -> None:
+    """Declare all of them but those that every command has, ``--config``, ``--feature-gates`` and ``--v``."""
+    _add_api_server(flags)
+    _add_leader_election(flags)
+    _add_serving(flags)
+    _add_access(flags)
+    text = "the only values of a label that are shown; others become unexpected"
+    _listed(flags, "allow-metric-labels", "METRIC,LABEL=VALUES", text, lambda text: [text])
+    flags.add("allow-metric-labels-manifest", "FILE", "", "the same from a file, under allowListMapping")
+    _listed(flags, "disabled-metrics", "NAMES", "metrics that are not shown")
+    flags.optional("emulated-version", "VERSION", "in place of --kube-version, as kube=1.35", _emulated)
+    flags.add(
+        "pod-max-in-unschedulable-pods-duration",
+        "TIME",
+        "5m0s",
+        "a pod that no event helped is tried again after this",
+        above_zero,
+    )
+    flags.optional("version", "BOOL", "print the version and end", bare="true")
+    flags.add("write-config-to", "FILE", "", "write the configuration in force there and end")
+    for name, ignored in IGNORED.items():
+        flags.optional(name, "VALUE", f"taken without effect: {ignored.why}", bare="true")
+
+
+def _add_api_server(flags: Flags) -> None:
+    flags.optional("master", "ADDRESS", "the API server's address, in place of the kubeconfig's")
+    flags.optional("kubeconfig", "FILE", "the API server to use when the configuration names no kubeconfig")
+    _overriding(flags, "kube-api-qps", "NUMBER", "requests a second, without --config", float)
+    _overriding(flags, "kube-api-burst", "COUNT", "requests at once, without --config", int)
+
+
+def _add_leader_election(flags: Flags) -> None:
+    _overriding(flags, "leader-elect", "BOOL", "take the lease before scheduling", boolean)
+    for name, text in (
+        ("lease-duration", "how long others wait after the leader's last renewal"),
+        ("renew-deadline", "how long the leader leads after its last renewal"),
+        ("retry-period", "the pause between two attempts"),
+    ):
+        _overriding(flags, f"leader-elect-{name}", "TIME", text, above_zero)
+    _overriding(flags, "leader-elect-resource-lock", "KIND", "the only kind there is", _leases)
+    _overriding(flags, "leader-elect-resource-name", "NAME", "the lease")
+    _overriding(flags, "leader-elect-resource-namespace", "NAMESPACE", "its namespace")
+
+
+def _add_serving(flags: Flags) -> None:
+    flags.add(
+        "bind-address", "ADDRESS", ANY_ADDRESS, "address of /healthz, /livez, /readyz, /metrics and more"
+    )
+    flags.add("secure-port", "PORT", "10259", "their port; 0 = none", port)
+    flags.switch("permit-port-sharing", "let other processes listen on the same port (SO_REUSEPORT)")
+    flags.add("cert-dir", "DIRECTORY", "", "keeps the certificate that is made, kube-scheduler.crt and .key")
+    flags.add("tls-cert-file", "FILE", "", "the endpoint's certificate, PEM; without one it is made")
+    flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
+    _listed(flags, "tls-cipher-suites", "NAMES", "the only suites up to TLS 1.2, by Go's names")
+    flags.add("tls-min-version", "VERSION", "", f"one of {', '.join(TLS_VERSIONS)}", _tls_version)
+
+
+def _add_access(flags: Flags) -> None:
+    flags.add("client-ca-file", "FILE", "", "whose client certificates say who somebody is, PEM")
+    text = "where TokenReviews are made, if not at the scheduler's API server"
+    flags.add("authentication-kubeconfig", "FILE", "", text)
+    flags.switch("authentication-skip-lookup", "look up no authority of client certificates in the cluster")
+    flags.add(
+        "authentication-tolerate-lookup-failure", "BOOL", "true", "go on when that look-up fails", boolean
+    )
+    flags.add(
+        "authentication-token-webhook-cache-ttl", "TIME", "10s", "how long a TokenReview counts", seconds
+    )
+    flags.add("authorization-kubeconfig", "FILE", "", "where SubjectAccessReviews go, likewise")
+    text = f"what everybody may read, * at the end for all below (default: {','.join(ALWAYS_ALLOWED)})"
+    _listed(flags, "authorization-always-allow-paths", "PATHS", text)
+    flags.add("authorization-webhook-cache-authorized-ttl", "TIME", "10s", "how long a yes counts", seconds)
+    flags.add("authorization-webhook-cache-unauthorized-ttl", "TIME", "10s", "how long a no counts", seconds)
+
+
+def _overriding(flags: Flags, name: str, metavar: str, text: str, kind: Kind = str) -> None:
+    flags.optional(name, metavar, f"{text} (default: {OVERRIDES[name]})", kind)
+
+
+def _listed(
+    flags: Flags, name: str, metavar: str, text: str, kind: Callable[[str], list[str]] = words
+) -> None:
+    """A flag of many values, None unless it is given; given again, it adds to them."""
+    default = kind(twin(name)) if twin(name) else None
+    flags.parser.add_argument(
+        f"--{name}", action="extend", type=kind, default=default, metavar=metavar, help=text
+    )
+
+
+def flag_values(args: argparse.Namespace) -> dict[str, str]:
+    """Each flag of ``mooring scheduler`` with its value, as /flagz shows it, by name without the dashes."""
+    defaults = {name: ignored.default for name, ignored in IGNORED.items()}
+    defaults |= {
+        **OVERRIDES,
+        "version": "false",
+        "authorization-always-allow-paths": f"[{','.join(ALWAYS_ALLOWED)}]",
+    }
+    return {name: value or defaults.get(name, "") for name, value in args.parser.values(args).items()}
+
+
+def warn_of_ignored_flags(args: argparse.Namespace) -> None:
+    """Name, in one warning, the given flags that change nothing, each with the reason."""
+    given = {
+        name: ignored.why
+        for name, ignored in IGNORED.items()
+        if (value := getattr(args, name.replace("-", "_"))) is not None and value not in ignored.harmless
+    }
+    if args.config:
+        given |= {
+            name: "--config says it, in clientConnection"
+            for name in ("kube-api-qps", "kube-api-burst")
+            if getattr(args, name.replace("-", "_")) is not None
+        }
+    if given:
+        log.warning("without effect: %s", "; ".join(f"--{name} ({why})" for name, why in given.items()))
+
+
+def _leases(text: str) -> str:
+    if text != "leases":
+        raise argparse.ArgumentTypeError(f"{text!r} is not leases, the only lock there is")
+    return text
+
+
+def _emulated(text: str) -> str:
+    component, equals, version = text.rpartition("=")
+    if equals and component != "kube":
+        raise argparse.ArgumentTypeError(f"{component!r} is not kube, the only component there is")
+    return kube_version(version)
+
+
+def _tls_version(text: str) -> str:
+    if text and text not in TLS_VERSIONS:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(TLS_VERSIONS)}")
+    return text
