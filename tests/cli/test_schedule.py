@@ -77,6 +77,63 @@ def test_placements(
     assert [bool(row["message"]) for row in result.document] == [node is None for node in placed.values()]
 
 
+def group(name: str, least: int) -> dict[str, Any]:
+    policy = {"schedulingPolicy": {"gang": {"minCount": least}}}
+    version = "scheduling.k8s.io/v1alpha2"
+    return {"apiVersion": version, "kind": "PodGroup", "metadata": {"name": name}, "spec": policy}
+
+
+def members(*names: str) -> list[dict[str, Any]]:
+    """Pods of the groups that their names begin with."""
+    return [pod_manifest(name, spec={"schedulingGroup": {"podGroupName": name[0]}}) for name in names]
+
+
+TOO_LATE = "rejected due to timeout after waiting 5m0s at plugin GangScheduling"
+COMING = "waiting for minCount pods from a gang to appear in scheduling queue"
+
+
+@pytest.mark.parametrize(
+    ("slots", "objects", "placed", "messages"),
+    [
+        pytest.param(
+            3, [group("a", 3), *members("a1", "a2", "a3")], ["a1", "a2", "a3"], set(), id="all have room"
+        ),
+        pytest.param(
+            2,
+            [group("a", 3), *members("a1", "a2", "a3"), pod_manifest("later")],
+            ["later"],
+            {TOO_LATE},
+            id="what an incomplete gang gives back is there for others",
+        ),
+        pytest.param(
+            2,
+            [group("a", 2), group("b", 2), *members("a1", "b1", "a2", "b2")],
+            ["a1", "a2"],
+            {"0/2 nodes are available: 2 Too many pods."},
+            id="gangs come one after the other",
+        ),
+        pytest.param(3, [group("a", 3), *members("a1", "a2")], [], {COMING}, id="a pod is missing"),
+        pytest.param(
+            3, [group("a", 2), *members("a1", "a2", "a3")], ["a1", "a2", "a3"], set(), id="more than enough"
+        ),
+    ],
+)
+def test_a_gang_is_placed_as_a_whole_or_not_at_all_and_at_once(
+    slots: int,
+    objects: list[dict[str, Any]],
+    placed: list[str],
+    messages: set[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    nodes = [one_slot(f"n{number}") for number in range(slots)]
+    file = write_manifests(tmp_path / "m.yaml", *nodes, *objects)
+    gates = "GenericWorkload=true,GangScheduling=true"
+    rows = call(capsys, "schedule", "--manifests", file, "--feature-gates", gates, "-o", "json").document
+    assert [row["pod"] for row in rows if row["node"]] == [f"default/{name}" for name in placed]
+    assert {row["message"].partition(" no new claims")[0] for row in rows if not row["node"]} == messages
+
+
 def test_workloads_become_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write_manifests(tmp_path / "m.yaml", one_slot("n1"), one_slot("n2"), deployment("web", 3))
     result = call(capsys, "schedule", "--manifests", file, "-o", "json")

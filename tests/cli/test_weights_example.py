@@ -8,7 +8,7 @@ from tests.cli.commands import ROOT, call
 
 EXAMPLE = ROOT / "deploy" / "examples" / "systems" / "s2-weights"
 MANIFESTS = ("--manifests", EXAMPLE / "cluster.yaml", EXAMPLE / "test.yaml")
-POD = "default/test-bf79e-0"
+POD = "default/test-6d95565f7-0"
 
 
 @pytest.mark.parametrize(

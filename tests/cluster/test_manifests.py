@@ -11,112 +11,10 @@ from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import LabelSelectorRequirement, ObjectMeta, PriorityClass
 from mooring.testing.builders import node_manifest, pod_manifest
 
-TEMPLATE: dict[str, Any] = {
-    "metadata": {"labels": {"app": "web"}},
-    "spec": {"containers": [{"name": "web", "resources": {"limits": {"cpu": "1"}}}]},
-}
-
-
-def workload(kind: str, version: str = "apps/v1", **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": version,
-        "kind": kind,
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"template": TEMPLATE, **spec},
-    }
-
-
-@pytest.mark.parametrize(
-    ("manifest", "count"),
-    [
-        pytest.param(workload("Deployment"), 1, id="one replica unless said otherwise"),
-        pytest.param(workload("Deployment", replicas=3), 3, id="replicas"),
-        pytest.param(workload("Deployment", replicas=0), 0, id="none"),
-        pytest.param(workload("Deployment", "apps/v1beta1", replicas=2), 2, id="the old group of apps"),
-        pytest.param(workload("ReplicaSet", "extensions/v1beta1", replicas=2), 2, id="the oldest group"),
-        pytest.param(workload("ReplicationController", "v1", replicas=2), 2, id="replication controller"),
-        pytest.param(workload("StatefulSet", replicas=2), 2, id="stateful set"),
-        pytest.param(workload("ReplicaSet", template=None), 0, id="a selector alone"),
-        pytest.param(workload("Job", "batch/v1", parallelism=3, completions=2), 2, id="job"),
-        pytest.param(workload("Job", "batch/v1", parallelism=3, suspend=True), 0, id="suspended job"),
-    ],
-)
-def test_a_workload_becomes_the_pods_its_controller_would_make(manifest: dict[str, Any], count: int) -> None:
-    pods = objects_from([manifest]).pods
-    assert len(pods) == count
-    assert objects_from([manifest]).pods == pods
-    for pod in pods:
-        owner = pod.metadata.owner_references[0]
-        assert (owner.kind, owner.name, owner.controller) == (manifest["kind"], "web", True)
-        assert pod.metadata.namespace == "shop"
-        assert pod.metadata.labels.items() >= {"app": "web"}.items()
-        assert pod.spec.containers[0].resources.requests == {"cpu": "1"}
-    assert len({pod.metadata.uid for pod in pods}) == count
-
-
-def test_a_stateful_sets_pods_have_the_names_that_it_promises() -> None:
-    pods = objects_from([workload("StatefulSet", replicas=2, ordinals={"start": 5})]).pods
-    assert [pod.metadata.name for pod in pods] == ["web-5", "web-6"]
-    assert pods[0].metadata.labels["statefulset.kubernetes.io/pod-name"] == "web-5"
-
-
-def test_namesakes_of_different_kinds_do_not_collide() -> None:
-    pods = objects_from([workload(kind) for kind in ("Deployment", "StatefulSet", "Job", "ReplicaSet")]).pods
-    assert len({pod.metadata.name for pod in pods}) == 4
-
-
-def test_a_daemon_set_has_a_pod_on_each_node_that_lets_it() -> None:
-    template = {
-        **TEMPLATE,
-        "spec": {
-            **TEMPLATE["spec"],
-            "nodeSelector": {"disk": "ssd"},
-            "tolerations": [{"key": "gpu", "operator": "Exists"}],
-        },
-    }
-    cordoned = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
-    pods = objects_from(
-        [
-            workload("DaemonSet", template=template),
-            node_manifest("plain"),
-            node_manifest("fits", labels={"disk": "ssd"}),
-            node_manifest("gpu", labels={"disk": "ssd"}, taints=[{"key": "gpu", "effect": "NoSchedule"}]),
-            node_manifest("cordoned", labels={"disk": "ssd"}, taints=[cordoned]),
-            node_manifest("other", labels={"disk": "ssd"}, taints=[{"key": "x", "effect": "NoExecute"}]),
-        ]
-    ).pods
-    pinned: list[str] = []
-    for pod in pods:
-        assert pod.spec.affinity is not None
-        assert pod.spec.affinity.node_affinity is not None
-        required = pod.spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution
-        assert required is not None
-        pinned += required.node_selector_terms[0].match_fields[0].values
-    assert pinned == ["fits", "gpu", "cordoned"]
-
-
-def test_what_has_its_pods_in_the_files_is_not_expanded_again() -> None:
-    replica_set = workload("ReplicaSet", replicas=2)
-    replica_set["metadata"]["ownerReferences"] = [{"kind": "Deployment", "name": "web"}]
-    pod = pod_manifest(
-        "web-x", namespace="shop", metadata={"ownerReferences": [{"kind": "ReplicaSet", "name": "web"}]}
-    )
-    assert len(objects_from([workload("Deployment", replicas=2), replica_set, pod]).pods) == 1
-    assert len(objects_from([workload("Deployment", replicas=2), replica_set]).pods) == 2
-
 
 @pytest.mark.parametrize(
     ("manifest", "path", "message"),
     [
-        pytest.param(
-            workload("Deployment", replicas=-1), "objects[0]: spec.replicas", "no number", id="negative"
-        ),
-        pytest.param(
-            workload("Deployment", replicas="2"), "objects[0]: spec.replicas", "no number", id="a text"
-        ),
-        pytest.param(
-            workload("Deployment", template=None), "objects[0]: spec.template", "required", id="no template"
-        ),
         pytest.param({"kind": "Pod"}, "objects[0]: Pod : metadata.name", "name", id="no name"),
         pytest.param({"metadata": {"name": "x"}}, "objects[0]: object x: kind", "missing", id="no kind"),
         pytest.param(
@@ -207,16 +105,14 @@ def test_the_api_servers_defaults_are_filled_in() -> None:
 @pytest.mark.parametrize(
     ("name", "classes", "priority"),
     [
-        pytest.param("", [], None, id="none"),
+        pytest.param("", [], 0, id="none"),
         pytest.param("", [{"value": 7, "globalDefault": True}], 7, id="the cluster's default"),
-        pytest.param("", [{"value": 7}], None, id="no default"),
+        pytest.param("", [{"value": 7}], 0, id="no default"),
         pytest.param("c", [{"value": 7}], 7, id="named"),
         pytest.param("system-node-critical", [], 2_000_001_000, id="built in"),
     ],
 )
-def test_the_priority_comes_from_the_class(
-    name: str, classes: list[dict[str, Any]], priority: int | None
-) -> None:
+def test_the_priority_comes_from_the_class(name: str, classes: list[dict[str, Any]], priority: int) -> None:
     manifests = [{"kind": "PriorityClass", "metadata": {"name": "c"}, **fields} for fields in classes]
     pods = objects_from([*manifests, pod_manifest(spec={"priorityClassName": name})]).pods
     assert pods[0].spec.priority == priority

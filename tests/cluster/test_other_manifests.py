@@ -8,7 +8,6 @@ import pytest
 
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.manifests import objects_from
-from mooring.testing.builders import pod_manifest
 
 
 @pytest.mark.parametrize(
@@ -118,19 +117,6 @@ def test_other_kinds_are_completed_as_the_api_server_does(
         {**manifest, **completed, "metadata": {"name": "x", **completed.get("metadata", {})}}
     )
     assert objects_from([manifest]).objects == (expected,)
-
-
-def test_a_controller_is_kept_beside_the_pods_that_it_would_make() -> None:
-    manifest = {
-        "kind": "ReplicaSet",
-        "metadata": {"name": "r"},
-        "spec": {"replicas": 2, "template": {"spec": {}}},
-    }
-    kinds = [type(item).__name__ for item in objects_from([manifest]).objects]
-    assert kinds == ["Pod", "Pod", "ReplicaSet"]
-    owned = pod_manifest(metadata={"ownerReferences": [{"kind": "ReplicaSet", "name": "r"}]})
-    kinds = [type(item).__name__ for item in objects_from([manifest, owned]).objects]
-    assert kinds == ["ReplicaSet", "Pod"]
 
 
 def test_a_namesake_of_another_group_is_not_taken_for_the_kind() -> None:

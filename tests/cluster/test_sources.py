@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.manifests import objects_from
 from mooring.cluster.sources import (
     FilesSource,
     PushSource,
@@ -224,14 +225,16 @@ def test_pushing_and_reading_files_give_the_same_state(
     unique = {(type(item), item.metadata.namespace, item.metadata.name): item for item in objects}
     items = list(unique.values())
     folder = tmp_path_factory.mktemp("files")
-    for index, item in enumerate(items):
-        text = msgspec.json.encode({"kind": type(item).__name__, **msgspec.to_builtins(item, enc_hook=dict)})
-        (folder / f"{index}.json").write_bytes(text)
+    manifests = [{"kind": type(item).__name__, **msgspec.to_builtins(item, enc_hook=dict)} for item in items]
+    for index, manifest in enumerate(manifests):
+        (folder / f"{index}.json").write_bytes(msgspec.json.encode(manifest))
+    # Who pushes has the objects as they are stored.
+    stored = objects_from(manifests).objects
     from_files, pushed = State(), State()
     source = FilesSource(from_files, [folder], poll_seconds=3600)
     source.start()
     source.stop()
-    load = [[Put(item)] for item in items[:in_the_load]]
-    later = [[Put(item)] for item in items[in_the_load:]]
+    load = [[Put(item)] for item in stored[:in_the_load]]
+    later = [[Put(item)] for item in stored[in_the_load:]]
     PushSource(pushed).push("test", "s", 1, [SnapshotBegin(), *load, SnapshotEnd(), *later])
     assert content(pushed) == content(from_files)

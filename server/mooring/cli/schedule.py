@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import sys
 from dataclasses import dataclass
+from functools import cmp_to_key, partial
 from typing import Any
 
 from rich.console import Console
@@ -18,11 +18,9 @@ from mooring.cli.manifests import engine_over
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_json
 from mooring.framework import Pod
-from mooring.framework.errors import FailedPreconditionError, NotFoundError, PluginFailureError
-from mooring.runtime.binding_cycle import BindingCycle
+from mooring.framework.errors import MooringError
 from mooring.runtime.engine import Engine
-from mooring.runtime.placing import Committer
-from mooring.runtime.rows import all_rows
+from mooring.runtime.simulation import Result, Simulation
 
 
 def add(commands: Commands) -> None:
@@ -57,22 +55,24 @@ class Outcome:
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
-    """Carry it out: in the order of the queue, each pod sees the earlier ones placed."""
+    """Carry it out."""
     engine, manifests = engine_over(args, options)
     if args.profile:
         engine.profile(args.profile)
     pending = [pod for pod in manifests.pods if not pod.spec.node_name and not pod.finished]
-    committer = Committer(BindingCycle(engine))
-    outcomes = [
-        _placed(engine, committer, pod, args)
-        for pod in track(
-            queued(engine, pending),
-            description="placing",
-            console=Console(stderr=True),
-            transient=True,
-            disable=len(pending) < MANY_PODS or not sys.stderr.isatty(),
-        )
-    ]
+    queue = queued(engine, pending)
+    simulation = Simulation(engine, partial(engine.profile, args.profile), seed=args.seed)
+    tried = track(
+        simulation.place(queue),
+        total=len(queue),
+        description="placing",
+        console=Console(stderr=True),
+        transient=True,
+        disable=len(pending) < MANY_PODS or not sys.stderr.isatty(),
+    )
+    for _ in tried:
+        pass
+    outcomes = [_outcome(pod, simulation.result(pod)) for pod in queue]
     if args.output == "json":
         print_json([outcome.document() for outcome in outcomes])
     else:
@@ -90,17 +90,15 @@ def queued(engine: Engine, pods: list[Pod]) -> list[Pod]:
             return -1
         return int(sorter.less(second, position[id(second)], first, position[id(first)]))
 
-    return sorted(pods, key=functools.cmp_to_key(compare))
+    return sorted(pods, key=cmp_to_key(compare))
 
 
-def _placed(engine: Engine, committer: Committer, pod: Pod, args: argparse.Namespace) -> Outcome:
-    try:
-        placement = committer.place(pod, engine.profile(args.profile, pod), all_rows, seed=args.seed)
-    except (PluginFailureError, FailedPreconditionError, NotFoundError) as failure:
-        return Outcome(pod.key, None, None, str(failure))
-    choice = placement.choice
-    if not placement.status.ok:
-        return Outcome(pod.key, None, None, choice.message or placement.status.message)
+def _outcome(pod: Pod, result: Result) -> Outcome:
+    if isinstance(result, MooringError):
+        return Outcome(pod.key, None, None, str(result))
+    choice = result.choice
+    if not result.status.ok:
+        return Outcome(pod.key, None, None, choice.message or result.status.message)
     total = choice.total if choice.feasible > 1 else None
     return Outcome(pod.key, choice.node_name, total, "")
 

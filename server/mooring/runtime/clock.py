@@ -1,4 +1,4 @@
-"""The real time."""
+"""The real time, and one that is told how late it is."""
 
 from __future__ import annotations
 
@@ -13,3 +13,20 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+class ManualClock:
+    """Implements ``mooring.framework.Clock`` for where time passes only when somebody says so."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    def now(self) -> float:
+        return self._seconds
+
+    def monotonic(self) -> float:
+        return self._seconds
+
+    def advance_to(self, seconds: float) -> None:
+        """It is that late now; never earlier than before."""
+        self._seconds = max(self._seconds, seconds)

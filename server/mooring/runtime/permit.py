@@ -62,6 +62,12 @@ class Waiting:
         with self._changed:
             return self._decide(Status.unschedulable(message).by(plugin))
 
+    @property
+    def end(self) -> float:
+        """When it waits no longer, by its clock; -inf once something was said of it."""
+        with self._changed:
+            return float("-inf") if self._verdict is not None else min(self._ends.values())
+
     def wait(self, progress: Progress) -> Status:
         """Success, or by whom and why the pod was rejected: also when a plugin's time is over.
 
@@ -109,6 +115,15 @@ class PermitRoom:
         """Whether the pod waits."""
         with self._lock:
             return uid in self._pods
+
+    def end(self, uid: str) -> float:
+        """When ``wait`` returns for the pod at the latest, by the clock of its binding cycle.
+
+        -inf = it returns at once: something was said of the pod, or it doesn't wait.
+        """
+        with self._lock:
+            waiting = self._pods.get(uid)
+        return float("-inf") if waiting is None else waiting.end
 
     def ask(self, waiting: Waiting) -> None:
         """Its plugins are being asked whether it has to wait."""

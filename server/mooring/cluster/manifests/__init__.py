@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import KINDS, ClusterObject, kept_kind
+from mooring.cluster.manifests.admission import READ_KINDS, Admission
+from mooring.cluster.manifests.controllers import MAKERS, Known, as_stored, made_by
 from mooring.cluster.manifests.defaults import default_node, default_pod
 from mooring.cluster.manifests.documents import Document, read_paths
+from mooring.cluster.manifests.fields import name_of
 from mooring.cluster.manifests.object_defaults import default_object
-from mooring.cluster.manifests.workloads import WORKLOADS, expanded, namespace_of, owners, runs_on
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod, PriorityClass
@@ -78,26 +80,20 @@ def pod_from_manifest(manifest: Mapping[str, Any], classes: Iterable[ClusterObje
 def _objects(documents: list[Document]) -> Manifests:
     violations: list[FieldError] = []
     skipped: Counter[str] = Counter()
-    kept: list[tuple[Document, ClusterObject]] = []
-    owned = owners(documents)
-    nodes_first = sorted(documents, key=lambda document: document.manifest.get("kind") != "Node")
-    nodes: dict[str, Node] = {}
-    for document in nodes_first:
-        kind = str(document.manifest.get("kind") or "")
-        version = str(document.manifest.get("apiVersion") or "")
-        known = kept_kind(kind, version) is not None
-        try:
-            if kind in WORKLOADS and (namespace_of(document.manifest), kind, _name(document)) not in owned:
-                kept += _pods_of(document, nodes)
-            if kind and not known and kind not in WORKLOADS:
-                skipped[f"{version} {kind}" if kind in KINDS else kind] += 1
-            elif known or not kind:
-                item = _decoded(document)
-                kept.append((document, item))
-                if isinstance(item, Node):
-                    nodes[item.metadata.name] = item
-        except InvalidArgumentError as error:
-            violations += error.violations
+    nodes = [document for document in documents if document.manifest.get("kind") == "Node"]
+    admission = Admission(documents)
+    kept = _read(nodes, admission, violations)
+    others = [document for document in documents if document.manifest.get("kind") != "Node"]
+    known = Known(others, [item for _, item in kept if isinstance(item, Node)])
+    for document in others:
+        kind, version = str(document.manifest.get("kind") or ""), document.manifest.get("apiVersion")
+        read = kept_kind(kind, str(version or "")) is not None
+        if read or not kind:
+            kept += _read([document], admission, violations)
+        if kind in MAKERS:
+            kept += _read(made_by(document, known), admission, violations)
+        elif kind and not read and kind not in READ_KINDS:
+            skipped[f"{version} {kind}" if kind in KINDS else kind] += 1
     violations += _given_twice(kept)
     classes = _priority_classes(item for _, item in kept)
     objects: list[ClusterObject] = []
@@ -111,32 +107,28 @@ def _objects(documents: list[Document]) -> Manifests:
     return Manifests(tuple(objects), dict(skipped))
 
 
-def _decoded(document: Document) -> ClusterObject:
+def _read(
+    documents: Iterable[Document], admission: Admission, violations: list[FieldError]
+) -> list[tuple[Document, ClusterObject]]:
+    """The objects of the documents; what can't be used is added to ``violations``."""
+    found: list[tuple[Document, ClusterObject]] = []
     try:
-        return from_manifest(document.manifest)
+        for document in documents:
+            try:
+                found.append((document, from_manifest(admission.admitted(as_stored(document.manifest)))))
+            except InvalidArgumentError as error:
+                violations += _located(document, error)
     except InvalidArgumentError as error:
-        raise InvalidArgumentError(_located(document, error)) from None
+        violations += error.violations
+    return found
 
 
 def _located(document: Document, error: InvalidArgumentError) -> list[FieldError]:
-    kind, name = document.manifest.get("kind") or "object", _name(document)
+    kind, name = document.manifest.get("kind") or "object", name_of(document.manifest)
     return [
         FieldError(f"{document.origin}: {kind} {name}: {violation.path}".rstrip(": "), violation.message)
         for violation in error.violations
     ]
-
-
-def _pods_of(workload: Document, nodes: Mapping[str, Node]) -> Iterator[tuple[Document, ClusterObject]]:
-    for manifest, node in expanded(workload, nodes):
-        document = Document(workload.origin, manifest)
-        item = _decoded(document)
-        if not node or (isinstance(item, Pod) and runs_on(item, nodes[node])):
-            yield document, item
-
-
-def _name(document: Document) -> str:
-    metadata = document.manifest.get("metadata")
-    return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
 def _given_twice(kept: list[tuple[Document, ClusterObject]]) -> Iterable[FieldError]:

@@ -1,7 +1,7 @@
 """What the API server would have filled in, for manifests that never went through one.
 
-Mirrors pkg/apis/core/v1/defaults.go, the Priority admission plugin, and the merging of ``matchLabelKeys`` in
-pkg/registry/core/pod/strategy.go, as far as scheduling reads it.
+Mirrors pkg/apis/core/v1/defaults.go, the admission plugins Priority and DefaultTolerationSeconds, and the
+merging of ``matchLabelKeys`` in pkg/registry/core/pod/strategy.go, as far as scheduling reads it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from mooring.framework.objects import (
     PodAffinity,
     PodAffinityTerm,
     PriorityClass,
+    Toleration,
     TopologySpreadConstraint,
 )
 
@@ -42,7 +43,7 @@ def default_node(node: Node) -> Node:
 
 
 def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
-    """Fills in requests, host ports, the priority that ``classes`` say, and merges ``matchLabelKeys``.
+    """Fills in requests, ports, tolerations and the priority that ``classes`` say; merges ``matchLabelKeys``.
 
     Raises:
         InvalidArgumentError: A limit can't be used; has the field's path.
@@ -62,14 +63,31 @@ def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
         spec,
         containers=tuple(_default_container(container, on_host) for container in spec.containers),
         init_containers=tuple(_default_container(container, on_host) for container in spec.init_containers),
-        priority=priority.value if priority else spec.priority,
-        preemption_policy=(priority.preemption_policy if priority else None) or spec.preemption_policy,
+        tolerations=_tolerations(pod),
+        priority=priority.value if priority else spec.priority or 0,
+        preemption_policy=(priority.preemption_policy if priority else None)
+        or spec.preemption_policy
+        or "PreemptLowerPriority",
         affinity=affinity,
         topology_spread_constraints=tuple(
             _merged_constraint(constraint, labels) for constraint in spec.topology_spread_constraints
         ),
     )
     return default_pod_level(replace(pod, spec=spec))
+
+
+def _tolerations(pod: Pod) -> tuple[Toleration, ...]:
+    """A new pod's tolerations: it stays for a while on a node whose kubelet falls silent."""
+    given = pod.spec.tolerations
+    if pod.metadata.creation_timestamp is not None:
+        return given
+    borne = {one.key for one in given if one.effect in ("", "NoExecute")}
+    added = [
+        Toleration(key=key, operator="Exists", effect="NoExecute")
+        for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+        if borne.isdisjoint(("", key))
+    ]
+    return (*given, *added)
 
 
 def _default_container(container: Container, on_host: bool) -> Container:

@@ -1,0 +1,100 @@
+"""A pod on every node. Mirrors pkg/controller/daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mooring.cluster.decoding import from_manifest
+from mooring.cluster.manifests.controllers.known import Known
+from mooring.cluster.manifests.controllers.workload import Workload
+from mooring.cluster.manifests.documents import Document
+from mooring.cluster.manifests.fields import Manifest, mapping, sequence
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.node_selector import NAME_FIELD, required_match
+from mooring.framework.objects import Node, Pod
+from mooring.framework.taints import untolerated
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+_GENERATION = "deprecated.daemonset.template.generation"
+
+
+def _tolerations(on_host: bool) -> list[Manifest]:
+    """What the controller adds to its pods (pkg/controller/daemon/util/daemonset_util.go)."""
+    pressures = ("disk-pressure", "memory-pressure", "pid-pressure")
+    borne = {"not-ready": "NoExecute", "unreachable": "NoExecute"}
+    borne |= dict.fromkeys((*pressures, "unschedulable"), "NoSchedule")
+    if on_host:
+        borne["network-unavailable"] = "NoSchedule"
+    return [
+        {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect}
+        for key, effect in borne.items()
+    ]
+
+
+def daemon_set_pods(owner: Workload, known: Known) -> Iterator[Document]:
+    """A pod for each node that lets it, and that has none yet."""
+    spec = mapping(owner.template, "spec")
+    added = _tolerations(spec.get("hostNetwork") is True)
+    kept = [one for one in sequence(spec, "tolerations") if _without_value(one) not in added]
+    spec = {**spec, "tolerations": [*kept, *added]}
+    pattern = _decoded(owner, spec)
+    served = {_node_of(pod) for pod in known.active_pods(owner)}
+    labels = {
+        "controller-revision-hash": owner.template_hash,
+        "pod-template-generation": str(mapping(owner.metadata, "annotations").get(_GENERATION) or "1"),
+    }
+    for node in known.nodes:
+        name = node.metadata.name
+        if name not in served and _runs_on(pattern, node):
+            yield owner.pod(owner.pod_name(name), labels, **{**spec, "affinity": _pinned(spec, name)})
+
+
+def _decoded(owner: Workload, spec: Manifest) -> Pod:
+    try:
+        pattern = from_manifest(owner.pod(owner.name, **spec).manifest)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(
+            FieldError(f"{owner.document.origin}: spec.template: {violation.path}", violation.message)
+            for violation in error.violations
+        ) from None
+    assert isinstance(pattern, Pod)  # noqa: S101 - for the type checker: its kind is Pod
+    return pattern
+
+
+def _without_value(toleration: object) -> object:
+    """The toleration as the controller compares it with its own: it replaces one that says the same."""
+    if not isinstance(toleration, dict):
+        return toleration
+    return {key: value for key, value in toleration.items() if key in ("key", "operator", "effect")}
+
+
+def _runs_on(pod: Pod, node: Node) -> bool:
+    """Whether node name, selector, required affinity and taints allow the pod there."""
+    if pod.spec.node_name not in ("", node.metadata.name):
+        return False
+    try:
+        matched = required_match(pod, node)
+    except ValueError:
+        matched = False
+    return matched and untolerated(node.spec.taints, pod.spec.tolerations) is None
+
+
+def _pinned(spec: Manifest, node: str) -> Manifest:
+    """The affinity to one node by its name, in place of the required one."""
+    affinity = mapping(spec, "affinity")
+    pinned = {"matchFields": [{"key": NAME_FIELD, "operator": "In", "values": [node]}]}
+    required = {**mapping(affinity, "nodeAffinity"), _REQUIRED: {"nodeSelectorTerms": [pinned]}}
+    return {**affinity, "nodeAffinity": required}
+
+
+def _node_of(pod: Document) -> str:
+    """The node that a pod of a DaemonSet runs on, or is meant for."""
+    spec = mapping(pod.manifest, "spec")
+    required = mapping(mapping(mapping(spec, "affinity"), "nodeAffinity"), _REQUIRED)
+    for term in sequence(required, "nodeSelectorTerms"):
+        for field in sequence(term, "matchFields") if isinstance(term, dict) else ():
+            if isinstance(field, dict) and field.get("key") == NAME_FIELD:
+                return str(next(iter(sequence(field, "values")), ""))
+    return str(spec.get("nodeName") or "")

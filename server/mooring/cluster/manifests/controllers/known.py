@@ -1,0 +1,91 @@
+"""What controllers find in a cluster when they look which objects are missing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from mooring.cluster.manifests.controllers.workload import Workload
+from mooring.cluster.manifests.documents import Document
+from mooring.cluster.manifests.fields import Manifest, mapping, name_of, namespace_of, sequence
+from mooring.framework.objects import Node
+
+_Key = tuple[str, str, str]
+"""Namespace, kind and name."""
+
+
+class Known:
+    """The objects that some manifests hold already.
+
+    Args:
+        documents: The manifests.
+        nodes: The nodes among them.
+
+    Attributes:
+        nodes: The nodes.
+    """
+
+    def __init__(self, documents: Iterable[Document], nodes: Iterable[Node]) -> None:
+        self.nodes = tuple(nodes)
+        self._objects: set[_Key] = set()
+        self._owned: Mapping[_Key, list[tuple[Document, Manifest]]] = defaultdict(list)
+        for document in documents:
+            manifest, namespace = document.manifest, namespace_of(document.manifest)
+            self._objects.add((namespace, str(manifest.get("kind")), name_of(manifest)))
+            for owner in owner_references(document):
+                key = namespace, str(owner.get("kind")), str(owner.get("name"))
+                self._owned[key].append((document, owner))
+        self._stems: Mapping[_Key, list[str]] = defaultdict(list)
+        for namespace, kind, name in self._owned:
+            self._stems[namespace, kind, name.rpartition("-")[0]].append(name)
+
+    def has(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether there is such an object."""
+        return (namespace, kind, name) in self._objects
+
+    def owned(self, owner: Workload, kind: str) -> list[Document]:
+        """The objects of ``kind`` that refer to ``owner``, and not to a namesake that was there before it."""
+        own = owner.metadata.get("uid")
+        return [
+            document
+            for document, reference in self._owned.get((owner.namespace, owner.kind, owner.name), ())
+            if document.manifest.get("kind") == kind and (not own or reference.get("uid") in (None, "", own))
+        ]
+
+    def active_pods(self, owner: Workload) -> list[Document]:
+        """The pods of ``owner`` that its controller counts."""
+        return [pod for pod in self.owned(owner, "Pod") if is_active(pod)]
+
+    def unknown_owners(
+        self, namespace: str, kind: str, stem: str
+    ) -> Iterator[tuple[Manifest, list[Document]]]:
+        """The owners of ``kind`` that are not there themselves and are named ``stem-...``.
+
+        Yields:
+            A reference to each, and what refers to it.
+        """
+        for name in self._stems.get((namespace, kind, stem), ()):
+            if not self.has(kind, namespace, name):
+                found = self._owned[namespace, kind, name]
+                yield found[0][1], [document for document, _ in found]
+
+
+def owner_references(document: Document) -> list[Manifest]:
+    """What the object says of its owners."""
+    references = sequence(mapping(document.manifest, "metadata"), "ownerReferences")
+    return [reference for reference in references if isinstance(reference, dict)]
+
+
+def is_active(pod: Document) -> bool:
+    """Whether the pod has not ended and is not going."""
+    ended = _phase(pod) in ("Succeeded", "Failed")
+    return not ended and mapping(pod.manifest, "metadata").get("deletionTimestamp") is None
+
+
+def has_succeeded(pod: Document) -> bool:
+    """Whether all containers of the pod ended well."""
+    return _phase(pod) == "Succeeded"
+
+
+def _phase(pod: Document) -> object:
+    return mapping(pod.manifest, "status").get("phase")

@@ -1,0 +1,78 @@
+"""Pods with names and volumes of their own. Mirrors pkg/controller/statefulset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mooring.cluster.manifests.controllers.known import Known
+from mooring.cluster.manifests.controllers.workload import Workload
+from mooring.cluster.manifests.documents import Document
+from mooring.cluster.manifests.fields import Manifest, mapping, name_of, sequence
+
+
+def stateful_set_objects(owner: Workload, known: Known) -> Iterator[Document]:
+    """The missing pods of a StatefulSet, each after its missing claims.
+
+    One that is there for its selector alone, without a template, has none.
+    """
+    if owner.spec.get("template") is None:
+        return
+    first = owner.count("ordinals", "start", default=0)
+    for ordinal in range(first, first + owner.count("replicas", default=1)):
+        name = f"{owner.name}-{ordinal}"
+        claims = [_claim(owner, template, ordinal) for template in _claim_templates(owner)]
+        for claim in claims:
+            if not known.has("PersistentVolumeClaim", owner.namespace, name_of(claim.manifest)):
+                yield claim
+        if not known.has("Pod", owner.namespace, name):
+            yield _pod(owner, name, ordinal)
+
+
+def _pod(owner: Workload, name: str, ordinal: int) -> Document:
+    labels = {
+        "statefulset.kubernetes.io/pod-name": name,
+        "apps.kubernetes.io/pod-index": str(ordinal),
+        "controller-revision-hash": f"{owner.name}-{owner.template_hash}",
+    }
+    templates = _claim_templates(owner)
+    claimed = [
+        {
+            "name": name_of(template),
+            "persistentVolumeClaim": {"claimName": _claim_name(owner, template, ordinal)},
+        }
+        for template in templates
+    ]
+    taken = {name_of(template) for template in templates}
+    own = [
+        volume
+        for volume in sequence(mapping(owner.template, "spec"), "volumes")
+        if not isinstance(volume, dict) or volume.get("name") not in taken
+    ]
+    return owner.pod(name, labels, volumes=[*claimed, *own])
+
+
+def _claim_templates(owner: Workload) -> list[Manifest]:
+    templates = sequence(owner.spec, "volumeClaimTemplates")
+    return [template for template in templates if isinstance(template, dict)]
+
+
+def _claim_name(owner: Workload, template: Manifest, ordinal: int) -> str:
+    return f"{name_of(template)}-{owner.name}-{ordinal}"
+
+
+def _claim(owner: Workload, template: Manifest, ordinal: int) -> Document:
+    metadata = mapping(template, "metadata")
+    labels = {**mapping(metadata, "labels"), **mapping(owner.selector, "matchLabels")}
+    return owner.made(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {
+                **metadata,
+                "name": _claim_name(owner, template, ordinal),
+                "namespace": owner.namespace,
+                "labels": labels,
+            },
+            "spec": mapping(template, "spec"),
+        }
+    )

@@ -1,0 +1,170 @@
+"""A workload as its controller reads it, and the pods that are made from its template."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from json import dumps
+from typing import Any
+
+from mooring.cluster.kinds import default_uid
+from mooring.cluster.manifests.documents import Document
+from mooring.cluster.manifests.fields import Manifest, mapping, name_of, namespace_of, sequence
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+
+_MOST_PODS = 1_000_000
+
+_API_VERSIONS = {"Job": "batch/v1", "ReplicationController": "v1"}
+"""What the owner references of pods say, unless it is ``apps/v1``; it is the same for old API groups."""
+
+_SELECTING = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
+"""The kinds whose selectors plugins read."""
+
+_LETTERS = str.maketrans("0123456789", "456789bcdf")
+"""How ``rand.SafeEncodeString`` of k8s.io/apimachinery writes digits: no word can come of it."""
+
+
+class Workload:
+    """One workload.
+
+    Attributes:
+        document: Its manifest.
+        kind, name, namespace, uid: Who it is; the UID is the default one where the manifest has none.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.kind = str(document.manifest["kind"])
+        self.name = name_of(document.manifest)
+        self.namespace = namespace_of(document.manifest)
+        self.uid = str(self.metadata.get("uid") or default_uid(self.kind, self.namespace, self.name))
+
+    @property
+    def metadata(self) -> Manifest:
+        """Its metadata."""
+        return mapping(self.document.manifest, "metadata")
+
+    @property
+    def spec(self) -> Manifest:
+        """Its spec."""
+        return mapping(self.document.manifest, "spec")
+
+    @property
+    def status(self) -> Manifest:
+        """Its status; empty for a manifest that was never applied."""
+        return mapping(self.document.manifest, "status")
+
+    @property
+    def selector(self) -> Manifest:
+        """Its label selector."""
+        return mapping(mapping(as_stored(self.document.manifest), "spec"), "selector")
+
+    @property
+    def template(self) -> Manifest:
+        """The pod template.
+
+        Raises:
+            InvalidArgumentError: There is none.
+        """
+        template = self.spec.get("template")
+        if not isinstance(template, dict):
+            raise self._refused("template", "a pod template is required")
+        return template
+
+    @property
+    def template_labels(self) -> Manifest:
+        """The labels of the template."""
+        return mapping(mapping(self.template, "metadata"), "labels")
+
+    @property
+    def template_hash(self) -> str:
+        """What stands for the template in names and labels: another one for every other template.
+
+        It looks like the controllers' hash. Theirs also depends on how Go prints its structs, so that it
+        differs between releases.
+        """
+        digest = sha256(dumps(self.template, sort_keys=True, default=str).encode()).digest()
+        return str(int.from_bytes(digest[:4], "big")).translate(_LETTERS)
+
+    @property
+    def owner_reference(self) -> Manifest:
+        """How what it makes refers to it."""
+        return {
+            "apiVersion": _API_VERSIONS.get(self.kind, "apps/v1"),
+            "kind": self.kind,
+            "name": self.name,
+            "uid": self.uid,
+            "controller": True,
+        }
+
+    def counted(self, name: str) -> int:
+        """A number of its status."""
+        value = self.status.get(name)
+        return value if isinstance(value, int) else 0
+
+    def count(self, *path: str, default: int) -> int:
+        """A number of its spec.
+
+        Raises:
+            InvalidArgumentError: It is no number, negative or too large.
+        """
+        value: Any = self.spec
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is None:
+            return default
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST_PODS:
+            raise self._refused(".".join(path), f"{value!r} is no number from 0 to {_MOST_PODS}")
+        return value
+
+    def pod_name(self, suffix: object) -> str:
+        """A name for one of its pods, the same each time.
+
+        What has no owner itself gets something that keeps its pods apart from those of a namesake.
+        """
+        if sequence(self.metadata, "ownerReferences"):
+            return f"{self.name}-{suffix}"
+        tag = sha256(f"{self.kind}/{self.namespace}/{self.name}".encode()).hexdigest()[:5]
+        return f"{self.name}-{tag}-{suffix}"
+
+    def pod(
+        self,
+        name: str,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+        **spec: Any,
+    ) -> Document:
+        """A pod from its template, with these labels and annotations and fields of its spec besides."""
+        metadata = mapping(self.template, "metadata")
+        return self.made(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {
+                    "name": name,
+                    "namespace": self.namespace,
+                    "labels": {**mapping(metadata, "labels"), **(labels or {})},
+                    "annotations": {**mapping(metadata, "annotations"), **(annotations or {})},
+                    "ownerReferences": [self.owner_reference],
+                },
+                "spec": {**mapping(self.template, "spec"), **spec},
+            }
+        )
+
+    def made(self, manifest: Manifest) -> Document:
+        """Something that its controller makes; it stands where the workload stands."""
+        return Document(self.document.origin, manifest)
+
+    def _refused(self, path: str, message: str) -> InvalidArgumentError:
+        return InvalidArgumentError([FieldError(f"{self.document.origin}: spec.{path}", message)])
+
+
+def as_stored(manifest: Manifest) -> Manifest:
+    """``manifest``; a workload without a selector gets the one that its template's labels give."""
+    kind, spec = manifest.get("kind"), mapping(manifest, "spec")
+    labels = mapping(mapping(mapping(spec, "template"), "metadata"), "labels")
+    if kind not in _SELECTING or spec.get("selector") is not None or not labels:
+        return manifest
+    selector = labels if kind == "ReplicationController" else {"matchLabels": labels}
+    return {**manifest, "spec": {**spec, "selector": selector}}

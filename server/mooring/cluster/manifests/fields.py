@@ -1,0 +1,32 @@
+"""Fields of manifests that may hold anything: what is not of the expected type counts as absent.
+
+Decoding refuses it later, with its path.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Manifest = dict[str, Any]
+
+
+def mapping(manifest: Manifest, name: str) -> Manifest:
+    """The object in a field."""
+    value = manifest.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(manifest: Manifest, name: str) -> list[Any]:
+    """The list in a field."""
+    value = manifest.get(name)
+    return value if isinstance(value, list) else []
+
+
+def name_of(manifest: Manifest) -> str:
+    """The name of an object."""
+    return str(mapping(manifest, "metadata").get("name") or "")
+
+
+def namespace_of(manifest: Manifest) -> str:
+    """The namespace that a namespaced object belongs to."""
+    return str(mapping(manifest, "metadata").get("namespace") or "default")

@@ -1,0 +1,125 @@
+"""Pending pods placed where nobody else acts: what kube-scheduler would come to, without its waiting.
+
+Time stands still while there are pods to try. Once all were tried, nothing but the end of a wait at Permit
+can change anything, so the clock jumps there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mooring.framework import Pod, PodsToActivate
+from mooring.framework.errors import FailedPreconditionError, MooringError, NotFoundError, PluginFailureError
+from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.choice import Choice
+from mooring.runtime.clock import ManualClock
+from mooring.runtime.engine import Engine
+from mooring.runtime.placement import Placement
+from mooring.runtime.placing import Committer
+from mooring.runtime.profile import Profile
+from mooring.runtime.reservations import Reservation
+from mooring.runtime.rows import all_rows
+
+Result = Placement | MooringError
+"""What became of a pod; an error is one that concerns this pod alone."""
+
+_OF_THE_POD = (PluginFailureError, FailedPreconditionError, NotFoundError)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A pod that has its node, and waits at Permit to be bound there."""
+
+    choice: Choice
+    reservation: Reservation
+
+
+class Simulation:
+    """Places pods in their order; each sees the earlier ones placed. For one thread.
+
+    - A pod that waits at Permit keeps its place while the others are tried.
+    - The pods that a plugin wants to be activated come next.
+    - When all were tried, those that still wait are rejected as after their time, and give their places back;
+      then whatever had found no place is tried again.
+
+    Args:
+        engine: Decides, and has the state in which the pods count from then on.
+        profile_of: The profile of a pod; raises NotFoundError where it has none.
+        seed: Decides between nodes of equal totals.
+    """
+
+    def __init__(self, engine: Engine, profile_of: Callable[[Pod], Profile], *, seed: int = 0) -> None:
+        self._room = engine.waiting
+        self._clock = ManualClock()
+        self._committer = Committer(BindingCycle(engine, clock=self._clock))
+        self._profile_of = profile_of
+        self._seed = seed
+        self._position: dict[str, int] = {}
+        self._waiting: dict[str, _Waiting] = {}
+        self._unplaced: dict[str, Pod] = {}
+        self._results: dict[str, Result] = {}
+
+    def place(self, pods: Sequence[Pod]) -> Iterator[Pod]:
+        """Tries ``pods``, and gives each back when it was tried; after the last one every result is there."""
+        self._position = {pod.metadata.uid: at for at, pod in enumerate(pods)}
+        for pod in pods:
+            self._try_with_activated(pod)
+            yield pod
+        while self._waiting:
+            self._clock.advance_to(min(self._room.end(uid) for uid in self._waiting))
+            self._finish_those_who_wait_no_longer()
+            again, self._unplaced = self._unplaced, {}
+            for uid, pod in again.items():
+                del self._results[uid]
+                self._try_with_activated(pod)
+
+    def result(self, pod: Pod) -> Result:
+        """What became of one of the pods, once all were placed."""
+        return self._results[pod.metadata.uid]
+
+    def _try_with_activated(self, pod: Pod) -> None:
+        """An attempt for the pod, and for each that has had none and is activated by it, or by such a one."""
+        todo = deque([pod])
+        while todo:
+            pod = todo.popleft()
+            if pod.metadata.uid not in self._results and pod.metadata.uid not in self._waiting:
+                todo.extend(self._activated_by(self._try(pod)))
+
+    def _try(self, pod: Pod) -> Reservation | None:
+        """The pod's place; None when it got none."""
+        uid = pod.metadata.uid
+        try:
+            placement = self._committer.begin(pod, self._profile_of(pod), all_rows, seed=self._seed)
+        except _OF_THE_POD as error:
+            self._results[uid] = error
+            return None
+        reservation = placement.reservation
+        if reservation is None:
+            self._results[uid] = placement
+            self._unplaced[uid] = pod
+        else:
+            self._waiting[uid] = _Waiting(placement.choice, reservation)
+            self._finish_those_who_wait_no_longer()
+        return reservation
+
+    def _activated_by(self, reservation: Reservation | None) -> list[Pod]:
+        """The pods to be tried next, in the order of the queue."""
+        activated = reservation and reservation.commit.notes.get(PodsToActivate, PodsToActivate)
+        pods = activated.pods if activated else ()
+        position = self._position
+        return sorted(
+            (pod for pod in pods if pod.metadata.uid in position), key=lambda pod: position[pod.metadata.uid]
+        )
+
+    def _finish_those_who_wait_no_longer(self) -> None:
+        now = self._clock.monotonic()
+        for uid in [uid for uid in self._waiting if self._room.end(uid) <= now]:
+            waiting = self._waiting.pop(uid)
+            try:
+                committed = self._committer.finish(waiting.reservation)
+            except _OF_THE_POD as error:
+                self._results[uid] = error
+            else:
+                self._results[uid] = Placement(waiting.choice, committed=committed)
