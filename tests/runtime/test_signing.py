@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace as with_fields
 
@@ -13,6 +14,7 @@ from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework import CycleState, Int64s, NodeView, Part, Pod, Scope, ScorePlugin
 from mooring.framework.dependence import without_requests
+from mooring.framework.errors import PluginFailureError
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.kept.signing import Signature, Signer
 from mooring.runtime.profile import Enabled, Profile
@@ -163,3 +165,56 @@ def test_plugins_are_asked_in_one_step_where_all_of_their_points_are_enabled(
 def test_a_pod_that_a_plugin_will_not_sign_has_no_signature() -> None:
     pod = make_pod(spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]})
     assert signed(pod, pod, plugin=Counting(Part.NODES)) == [None, None]
+
+
+class Raising(ScorePlugin[None]):
+    """Its declarations can't be had for some pods."""
+
+    name = "Raising"
+    scope = Scope.NODE
+
+    def __init__(self, sign: Callable[[Pod], Any], parts: Callable[[Pod], Any]) -> None:
+        self._sign = sign
+        self._parts = parts
+
+    def sign(self, pod: Pod) -> Hashable | None:
+        sign: Hashable | None = self._sign(pod)
+        return sign
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        parts: Part = self._parts(pod)
+        return parts
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        return np.zeros(len(nodes), np.int64)
+
+
+@pytest.mark.parametrize(
+    ("sign", "parts", "said"),
+    [
+        pytest.param(
+            lambda pod: pod.metadata.labels["team"],
+            lambda _: Part.NODES,
+            "KeyError: 'team'",
+            id="sign raises",
+        ),
+        pytest.param(
+            lambda _: ["a"], lambda _: Part.NODES, "TypeError: unhashable type: 'list'", id="sign is a list"
+        ),
+        pytest.param(
+            lambda _: (),
+            lambda pod: pod.metadata.labels["team"],
+            "KeyError: 'team'",
+            id="depends_on raises",
+        ),
+        pytest.param(lambda _: (), lambda _: "NODES", "depends_on returned", id="depends_on is a word"),
+    ],
+)
+def test_a_declaration_that_fails_names_its_plugin(
+    sign: Callable[[Pod], Any], parts: Callable[[Pod], Any], said: str
+) -> None:
+    profile = replace(PROFILE, score=(*PROFILE.score, Enabled("Raising", Raising(sign, parts), 1)))
+    with pytest.raises(PluginFailureError) as caught:
+        Signer().sign(make_pod("p"), profile)
+    assert "plugin 'Raising' failed at Sign" in str(caught.value)
+    assert said in str(caught.value)

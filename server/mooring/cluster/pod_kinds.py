@@ -9,9 +9,9 @@ import msgspec
 
 from mooring.cluster.sharing import same_template
 from mooring.framework.objects import Pod
-from mooring.framework.pod_affinity import affinity_key
+from mooring.framework.pod_affinity import AffinityKey, affinity_key
 from mooring.framework.pod_table import ClassKey, PodKind, template_of
-from mooring.framework.resources import ResourceRules, pod_usage
+from mooring.framework.resources import PodUsage, ResourceRules, pod_usage
 
 PartT = TypeVar("PartT", bound=Hashable)
 
@@ -39,28 +39,32 @@ class PodKinds:
         try:
             key = hash(_encode(template))
         except UnicodeEncodeError:
-            return self._made(template)
+            return self.made_of(pod)
         kind = self._known.get(key)
         if kind is None or kind.template != template:
-            kind = self._made(same_template(template))
+            template = same_template(template)
+            usage, class_key, affinity, has_storage = _counted(template, self.rules)
+            kind = PodKind(template, self._one(usage), self._one(class_key), self._one(affinity), has_storage)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
                 self._parts.clear()
             self._known[key] = kind
         return kind
 
-    def _made(self, template: Pod) -> PodKind:
-        return PodKind(
-            template,
-            self._one(pod_usage(template, self.rules)),
-            self._one(_class_key(template)),
-            self._one(affinity_key(template)),
-            any(volume.is_storage for volume in template.spec.volumes),
-        )
+    def made_of(self, pod: Pod) -> PodKind:
+        """The same, of which nothing is remembered: for a pod that is only asked about."""
+        template = template_of(pod)
+        return PodKind(template, *_counted(template, self.rules))
 
     def _one(self, part: PartT) -> PartT:
         """The part to keep for all kinds that have an equal one: what is identical is compared fastest."""
         return self._parts.setdefault(part, part)  # type: ignore[return-value] # equal parts are of one type
+
+
+def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, ClassKey, AffinityKey | None, bool]:
+    """What a kind has beside its template."""
+    storage = any(volume.is_storage for volume in template.spec.volumes)
+    return pod_usage(template, rules), _class_key(template), affinity_key(template), storage
 
 
 def _class_key(pod: Pod) -> ClassKey:

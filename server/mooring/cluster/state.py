@@ -62,8 +62,8 @@ class State:
         with self.lock:
             return self._log.since(version, self.version)
 
-    def kind_of(self, pod: Pod) -> PodKind:
-        return self._kinds.of(pod)
+    def kind_of(self, pod: Pod, *, remember: bool = True) -> PodKind:
+        return self._kinds.of(pod) if remember else self._kinds.made_of(pod)
 
     def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:
         """As the protocol says; assuming a pod where it is already changes nothing.

@@ -38,8 +38,11 @@ class ClusterState(Protocol):
         """What changed after ``version``, one entry per version; None when the log is too short."""
         ...
 
-    def kind_of(self, pod: Pod) -> PodKind:
-        """What ``pod`` counts as, for ``assume`` of all pods that differ from it only in name and UID."""
+    def kind_of(self, pod: Pod, *, remember: bool = True) -> PodKind:
+        """What ``pod`` counts as, for ``assume`` of all pods that differ from it only in name and UID.
+
+        Without ``remember`` nothing is left of a pod that is only asked about.
+        """
         ...
 
     def assume(self, pod: Pod, node_name: str, kind: PodKind | None = None) -> None:

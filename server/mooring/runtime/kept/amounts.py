@@ -128,6 +128,11 @@ class AmountValues:
             self._file(*unfiled)
         return self._values
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays."""
+        return self._values.nbytes + (sum(part.nbytes for part in self._unfiled[:2]) if self._unfiled else 0)
+
     def forget(self) -> None:
         """The numbers have a new meaning."""
         self._values = np.zeros(0, np.int32)

@@ -62,6 +62,7 @@ class Kept:
         self._totals: Int32s = self._base
         self._ranking: Ranking | None = None
         self._led = False
+        self._passing = None
 
     def follow(self, calls: Calls, *, passing: bool = True, start: int = 0) -> None:
         """Take in what changed since the last time; without ``passing`` only in what stands, and in amounts.
@@ -182,6 +183,14 @@ class Kept:
     def numbers(self, rows: Int32s) -> Int32s:
         """int32[K]: equal where rows have the same amounts; true as ``totals`` is."""
         return self._movements.numbers.take(rows, mode="clip")
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays, without those of the standing half."""
+        base = 0 if self.version < 0 or self._base is self.standing.base else self._base.nbytes
+        reasons = 0 if self.version < 0 else self.reasons.nbytes
+        passing = 0 if self._passing is None else self._passing.nbytes
+        return base + self._totals.nbytes + self._amounts.nbytes + reasons + passing
 
     @property
     def basis(self) -> tuple[int, int]:

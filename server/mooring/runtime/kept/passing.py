@@ -39,6 +39,11 @@ class Passing:
         self._rows: Int32s = np.zeros(0, np.int32)
         self._totals: Int64s = np.zeros(0, np.int64)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays; what plugins note isn't known."""
+        return self._rows.nbytes + self._totals.nbytes
+
     def follow(self, version: int, totals: Int32s, calls: Callable[[], PluginCalls], start: int) -> None:
         """Ask about the rows that have ``totals`` (int32[capacity]) from all other plugins.
 

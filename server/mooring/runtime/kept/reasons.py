@@ -12,6 +12,9 @@ UNKNOWN = 0
 """The code of a row that nobody was asked about as it is now."""
 
 
+_NONE: Int32s = np.zeros(0, np.int32)
+
+
 class Reasons:
     """What the rows said that were asked why. It is as true as the standing half of the evaluation is, for
     rows that have the amounts they had. Whoever uses it holds the evaluation's lock.
@@ -22,14 +25,21 @@ class Reasons:
 
     def __init__(self, capacity: int) -> None:
         self._statuses: dict[Status, int] = {SUCCESS: UNKNOWN}
-        self._codes: Int32s = np.zeros(capacity, np.int32)
-        self._numbers: Int32s = np.zeros(capacity, np.int32)
+        self._capacity = capacity
+        self._codes = self._numbers = _NONE
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays."""
+        return self._codes.nbytes + self._numbers.nbytes
 
     def of(self, rows: Int32s, numbers: Int32s) -> tuple[Int32s, list[Status]]:
         """int32[K]: what ``rows`` said when they had the amounts ``numbers`` (int32[K]), and the statuses.
 
         Codes are ``UNKNOWN`` or index the statuses, of which all are said, and number 0 is Success.
         """
+        if self._codes is _NONE:
+            return np.full(len(rows), UNKNOWN, np.int32), [SUCCESS]
         same = self._numbers.take(rows, mode="clip") == numbers
         codes = np.where(same, self._codes.take(rows, mode="clip"), UNKNOWN)
         said = np.bincount(codes, minlength=1) > 0
@@ -39,6 +49,8 @@ class Reasons:
 
     def put(self, rows: Int32s, numbers: Int32s, codes: Int32s, statuses: Sequence[Status]) -> None:
         """``rows`` (int32[K]) with the amounts ``numbers`` said ``codes``, which index ``statuses``."""
+        if self._codes is _NONE:
+            self._codes, self._numbers = np.zeros((2, self._capacity), np.int32)
         known = self._statuses
         lookup = np.array([known.setdefault(status, len(known)) for status in statuses], np.int32)
         self._numbers[rows], self._codes[rows] = numbers, lookup[codes]

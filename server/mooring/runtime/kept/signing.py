@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from mooring.framework import Plugin, Pod
+from mooring.framework import Part, Plugin, Pod
 from mooring.framework.dependence import without_requests
+from mooring.framework.errors import MooringError
 from mooring.runtime.kept.amounts import (
     AmountPlugins,
     looks_at_amounts_alone,
     may_look_at_amounts_alone,
 )
+from mooring.runtime.kept.second_use import SecondUseCache
 from mooring.runtime.kept.standing import narrowed
 from mooring.runtime.profile import Profile
+from mooring.runtime.progress import plugin_failure
 
-_MOST_SHAPES = 1 << 12
-"""At this many shapes all are forgotten."""
+_MOST_SHAPE_BYTES = 64 << 20
+"""The budget of shapes, counted by the bytes of the pods that they were found for."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -67,16 +71,37 @@ class _Signs(msgspec.Struct, frozen=True):
     by_amounts: frozenset[Plugin[Any]]
 
 
+class _Shape(msgspec.Struct):
+    """What is known of pods of one shape.
+
+    Attributes:
+        signs: Those of the plugins that don't look at what a pod asks for; None when nothing is used again.
+        nbytes: The bytes of the encoded pod.
+        used: When it was used last.
+    """
+
+    signs: _Signs | None
+    nbytes: int
+    used: int
+
+
 class Signer:
     """Signs pods. Safe from any thread: what two of them find out at the same time is the same."""
 
     def __init__(self) -> None:
         self._plugins: dict[str, _Plugins] = {}
-        self._shapes: dict[tuple[str, bytes], _Signs | None] = {}
+        self._shapes: SecondUseCache[_Shape] = SecondUseCache(
+            _MOST_SHAPE_BYTES, attrgetter("nbytes"), attrgetter("used")
+        )
+        self._uses = 0
         self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[AmountPlugins, Profile]] = {}
 
     def sign(self, pod: Pod, profile: Profile) -> Signature | None:
-        """The signature of ``pod``, which has no name; None when a plugin says that nothing is used again."""
+        """The signature of ``pod``, which has no name; None when a plugin says that nothing is used again.
+
+        Raises:
+            PluginFailureError: A plugin raised, or signed with what can't be hashed.
+        """
         plugins = self._plugins.get(profile.name)
         if plugins is None:
             plugins = self._plugins[profile.name] = _plugins(profile)
@@ -99,14 +124,14 @@ class Signer:
         """None when a plugin that doesn't look at what ``pod`` asks for says that nothing is used again."""
         shapeless = without_requests(pod)
         key = profile.name, _encode(shapeless)
-        try:
-            return self._shapes[key]
-        except KeyError:
-            shape = _signs(shapeless, plugins.by_shape, plugins.by_amounts)
-        if len(self._shapes) >= _MOST_SHAPES:
-            self._shapes.clear()
-        self._shapes[key] = shape
-        return shape
+        self._uses += 1
+        shape = self._shapes.get(key)
+        if shape is None:
+            signs = _signs(shapeless, plugins.by_shape, plugins.by_amounts)
+            shape = _Shape(signs, len(key[1]), self._uses)
+            self._shapes.put(key, shape)
+        shape.used = self._uses
+        return shape.signs
 
 
 def _plugins(profile: Profile) -> _Plugins:
@@ -125,7 +150,7 @@ def _signs(pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugi
     """
     whole, standing, by_amounts = [], [], set()
     for plugin in plugins:
-        sign = plugin.sign(pod)
+        sign = _sign(plugin, pod)
         if sign is None:
             return None
         whole.append(sign)
@@ -134,3 +159,22 @@ def _signs(pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugi
         else:
             standing.append(sign)
     return _Signs(tuple(whole), tuple(standing), frozenset(by_amounts))
+
+
+def _sign(plugin: Plugin[Any], pod: Pod) -> Hashable | None:
+    """The plugin's sign, after it has also said what its answers depend on.
+
+    Raises:
+        PluginFailureError: It raised, or said what can't be used.
+    """
+    try:
+        sign = plugin.sign(pod)
+        hash(sign)
+        parts = [plugin.depends_on(pod, idle=idle) for idle in (False, True)] if sign is not None else []
+    except MooringError:
+        raise
+    except Exception as error:
+        raise plugin_failure(plugin.name, "Sign", f"{type(error).__name__}: {error}") from error
+    if not all(isinstance(part, Part) for part in parts):
+        raise plugin_failure(plugin.name, "Sign", f"depends_on returned {parts}, which are not Part")
+    return sign

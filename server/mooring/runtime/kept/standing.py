@@ -109,6 +109,13 @@ class Standing:
     notes: CycleState
 
     @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays; what plugins note isn't known."""
+        order = 0 if self.order is None else self.order.nbytes
+        scaled = sum(scaled.raw.nbytes for scaled in self.scaled)
+        return self.rows.nbytes + self.open.rows.nbytes + self.base.nbytes + scaled + order
+
+    @property
     def passes(self) -> bool:
         """Whether any plugin has to be asked again."""
         passing = self.passing

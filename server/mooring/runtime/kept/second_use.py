@@ -1,0 +1,106 @@
+"""Values that are kept from their second use on, within a budget of bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+
+_MOST_HASHES = 1 << 12
+"""Hashes of what was used once; then all of them are forgotten."""
+
+_MEASURED_EACH = 16
+"""Values grow after they were put in, so all of them are measured again each time this many were added."""
+
+
+class SecondUseCache(Generic[Value]):
+    """What is used once leaves only the hash of its key; the last such value is there until the next one.
+
+    Past the budget the values that were used least recently are dropped, down to half of it. Safe from any
+    thread: two that miss the same key at the same time may both make its value, and one is dropped.
+
+    Args:
+        most_bytes: The budget.
+        size: The bytes of a value.
+        last_used: When a value was used last, as an increasing number.
+        dropped: Called after values were dropped.
+    """
+
+    def __init__(
+        self,
+        most_bytes: int,
+        size: Callable[[Value], int],
+        last_used: Callable[[Value], int],
+        dropped: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._most_bytes = most_bytes
+        self._size = size
+        self._last_used = last_used
+        self._dropped = dropped
+        self._lock = threading.Lock()
+        self._values: dict[Hashable, Value] = {}
+        self._newest: tuple[Hashable, Value] | None = None
+        # By hash: two keys with the same one keep a value too many, which does no harm.
+        self._used_once: set[int] = set()
+        self._unmeasured = 0
+
+    def __len__(self) -> int:
+        """How many values are kept."""
+        return len(self._values)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the values that are kept."""
+        with self._lock:
+            return sum(map(self._size, self._values.values()))
+
+    def get(self, key: Hashable) -> Value | None:
+        """The value of ``key``; None when there is none."""
+        with self._lock:
+            value, newest = self._values.get(key), self._newest
+            return newest[1] if value is None and newest is not None and newest[0] == key else value
+
+    def put(self, key: Hashable, value: Value) -> bool:
+        """Count a use of ``key``, whose value is ``value`` from now on; whether it is kept."""
+        with self._lock:
+            mark = hash(key)
+            again = key in self._values or mark in self._used_once
+            if again:
+                self._values[key], self._newest = value, None
+                dropped = self._trim()
+            else:
+                if len(self._used_once) >= _MOST_HASHES:
+                    self._used_once.clear()
+                self._used_once.add(mark)
+                self._newest = key, value
+                dropped = False
+        if dropped:
+            self._dropped()
+        return again
+
+    def clear(self) -> None:
+        """Forget every value."""
+        with self._lock:
+            self._values.clear()
+            self._used_once.clear()
+            self._newest = None
+        self._dropped()
+
+    def _trim(self) -> bool:
+        """Keep to the budget; whether anything was dropped."""
+        self._unmeasured += 1
+        if self._unmeasured < min(_MEASURED_EACH, len(self._values)):
+            return False
+        self._unmeasured = 0
+        sizes = {key: self._size(value) for key, value in self._values.items()}
+        total = sum(sizes.values())
+        if total <= self._most_bytes:
+            return False
+        for key in sorted(self._values, key=lambda key: self._last_used(self._values[key])):
+            if total <= self._most_bytes // 2 or len(self._values) == 1:
+                break
+            del self._values[key]
+            total -= sizes[key]
+        return True

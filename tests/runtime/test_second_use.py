@@ -1,0 +1,133 @@
+"""What is used once leaves nothing behind; what is kept stays within its budget of bytes."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import msgspec
+import pytest
+
+from mooring.cluster.state import State
+from mooring.config import default
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.kept.second_use import SecondUseCache
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.rows import all_rows
+from mooring.testing import make_node, make_pod
+from mooring.testing.question import NoBinder
+
+
+class Value(msgspec.Struct):
+    """Something with a size."""
+
+    nbytes: int
+    used: int = 0
+
+
+def cache_of(most_bytes: int, dropped: list[str] | None = None) -> SecondUseCache[Value]:
+    told = dropped if dropped is not None else []
+    return SecondUseCache(
+        most_bytes, lambda value: value.nbytes, lambda value: value.used, lambda: told.append("dropped")
+    )
+
+
+def test_a_value_is_kept_from_its_second_use_on() -> None:
+    cache = cache_of(100)
+    assert [cache.put("a", Value(1)) for _ in range(3)] == [False, True, True]
+    assert cache.get("a") == Value(1)
+    assert len(cache) == 1
+
+
+def test_the_last_value_that_was_used_once_is_there_until_the_next_one() -> None:
+    cache = cache_of(100)
+    cache.put("a", Value(1))
+    assert cache.get("a") == Value(1)
+    cache.put("b", Value(2))
+    assert cache.get("a") is None
+    assert len(cache) == 0
+
+
+def test_a_newer_value_takes_the_place_of_the_older_one() -> None:
+    cache = cache_of(100)
+    for size in (1, 2, 3):
+        cache.put("a", Value(size))
+        assert cache.get("a") == Value(size)
+
+
+def test_past_the_budget_those_used_least_recently_are_dropped() -> None:
+    told: list[str] = []
+    cache = cache_of(100, told)
+    for name in range(100):
+        for _ in range(2):
+            cache.put(name, Value(10, used=-name))
+    assert cache.bytes <= 100 + 16 * 10
+    assert cache.get(0) is not None
+    assert cache.get(50) is None
+    assert told
+
+
+def test_values_that_grow_are_measured_again() -> None:
+    cache, values = cache_of(100), [Value(1, used=at) for at in range(40)]
+    for at, value in enumerate(values):
+        cache.put(at, value)
+        cache.put(at, value)
+        value.nbytes = 30
+    assert cache.bytes <= 100 + 16 * 30
+
+
+def test_one_value_is_kept_however_large_it_is() -> None:
+    cache = cache_of(10)
+    cache.put("a", Value(1000))
+    cache.put("a", Value(1000))
+    assert cache.get("a") is not None
+
+
+def own_label(number: int) -> dict[str, Any]:
+    """A pod like those of a StatefulSet: each has a label with its own name."""
+    prefers = {"weight": 1, "preference": {"matchExpressions": [{"key": "w", "operator": "Exists"}]}}
+    return {
+        "labels": {"app": "web", "statefulset.kubernetes.io/pod-name": f"web-{number}"},
+        "requests": {"cpu": "10m"},
+        "spec": {
+            "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [prefers]}}
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "times", [pytest.param(1, id="asked about once"), pytest.param(3, id="asked about again")]
+)
+def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None:
+    """Of pods asked about once; of those asked about again something stays, or this test could not fail."""
+    count, pods = 990, 40
+    registry, state = new_in_tree_registry(), State()
+    engine = build_engine(default(registry.catalog()), registry, state, NoBinder())
+    state.replace("test", [make_node(f"n{at}", labels={"w": str(at % 3)}) for at in range(count)])
+
+    def ask(number: int) -> None:
+        for _ in range(times):
+            engine.decide(make_pod(f"web-{number}", **own_label(number)), engine.profile(), all_rows)
+
+    for number in range(3):
+        ask(number)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(3, 3 + pods):
+            ask(number)
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    per_pod = grown / pods
+    assert (per_pod < 20 * count) == (times == 1), f"{per_pod / count:.1f} bytes for each node and pod"
+
+
+def test_nothing_is_remembered_of_the_template_of_a_pod_that_is_only_asked_about() -> None:
+    state = State()
+    asked = make_pod("asked", labels={"app": "a"})
+    once = state.kind_of(asked, remember=False)
+    assert state.kind_of(asked, remember=False) is not once
+    kept = state.kind_of(asked)
+    assert kept == once
+    assert state.kind_of(asked) is kept
