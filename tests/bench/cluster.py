@@ -11,6 +11,9 @@ from mooring.framework.quantity import Quantity
 from mooring.testing.builders import Manifest, make_pod, node_manifest, pod_manifest
 
 ZONES = 3
+POD_NAME = "statefulset.kubernetes.io/pod-name"
+"""The label that each pod of a StatefulSet has for itself."""
+
 NODE_OFFERS: Mapping[str, Quantity] = {"cpu": "4", "memory": "32Gi", "pods": 110}
 POD_ASKS: Mapping[str, Quantity] = {"cpu": "100m", "memory": "500Mi"}
 

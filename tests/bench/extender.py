@@ -1,4 +1,8 @@
-"""What one pod costs kube-scheduler: filter, then prioritize, one connection, one call at a time."""
+"""What one pod costs kube-scheduler: filter, then prioritize, one connection, one call at a time.
+
+``Changing`` is what a scheduler at work asks: the names in another order for each pod, as several of its
+threads look for nodes, and a row changed by the pod before. Elsewhere the cluster stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,34 @@ import random
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+
+import grpc
 
 from tests.bench.cluster import node_manifests, node_name, pending_json
 from tests.bench.http_client import HttpClient
 from tests.bench.processes import start_adapter, start_server
+from tests.bench.remote import Changes
 from tests.bench.workload import Repeat, Sample, Size, Workload, percentile, timed, timed_for
 
-Placement = Callable[[ExitStack, int], str]
-"""Starts a server with so many nodes and gives the URL that answers extender calls."""
+
+class Started(NamedTuple):
+    """A server: the URL that answers extender calls, and its address for gRPC."""
+
+    url: str
+    grpc: str
+
+
+Placement = Callable[[ExitStack, int], Started]
+"""Starts a server with so many nodes."""
 
 Nodes = Callable[[], bytes]
 """The nodes of the next pod's question, as its last two fields."""
 
 EXTRA_LABELS, IMAGES = 20, 40
 """With these a node takes about 6 kB of JSON."""
+
+CHANGING = "names in another order, and a row changed, for each pod"
 
 TARGETS = {
     ("InServer", "500Names"): ("0.6 / 0.35", ""),
@@ -36,8 +53,8 @@ TARGETS = {
 def workloads(size: Size) -> list[Workload]:
     """Each placement of the adapter, with few names and with all, out of a cluster of ``size.nodes``.
 
-    kube-scheduler lists the names in another order for each pod where several of its threads look for nodes:
-    that is ``Reordered``. ``Nodes`` is the price of ``nodeCacheCapable: false``.
+    ``Changing`` comes first: it is what kube-scheduler asks. ``Reordered`` has its order of names alone.
+    ``Nodes`` is the price of ``nodeCacheCapable: false``.
     """
     placements: dict[str, Placement] = {
         "InServer": _in_server,
@@ -47,23 +64,32 @@ def workloads(size: Size) -> list[Workload]:
     found = []
     for count, (placement, start) in itertools.product((size.few, size.nodes), placements.items()):
         some = _some(size.nodes, count)
+        shuffled = partial(reordered, some)
+        if placement != "AdapterTCP":
+            found.append(_workload(size, placement, f"{count}NamesChanging", start, shuffled, changing=True))
         found.append(_workload(size, placement, f"{count}Names", start, partial(_names, some)))
         if placement != "AdapterTCP":
-            reordered = partial(_reordered, some)
-            found.append(_workload(size, placement, f"{count}NamesReordered", start, reordered))
+            found.append(_workload(size, placement, f"{count}NamesReordered", start, shuffled))
     in_full = partial(_in_full, size.nodes)
     found.append(_workload(size, "InServer", f"{size.nodes}Nodes", _in_server_in_full, in_full))
     return found
 
 
 def _workload(
-    size: Size, placement: str, question: str, start: Placement, ask: Callable[[], Nodes]
+    size: Size,
+    placement: str,
+    question: str,
+    start: Placement,
+    ask: Callable[[], Nodes],
+    *,
+    changing: bool = False,
 ) -> Workload:
     p50, p99 = TARGETS.get((placement, question), ("", ""))
     return Workload(
         f"extender/FilterPrioritize/{question}/{placement}",
-        partial(_prepare, size, start, ask),
+        partial(_prepare, size, start, ask, changing=changing),
         {"both p50 ms": p50, "both p99 ms": p99},
+        note=CHANGING if changing else "the cluster stays as it is",
     )
 
 
@@ -76,7 +102,8 @@ def _names(names: list[str]) -> Nodes:
     return lambda: always
 
 
-def _reordered(names: list[str]) -> Nodes:
+def reordered(names: list[str]) -> Nodes:
+    """Always the same names, in another order each time."""
     order = random.Random(len(names))
     return lambda: listed(order.sample(names, len(names)))
 
@@ -99,21 +126,34 @@ def _in_full(count: int) -> Nodes:
     return nodes
 
 
-def _in_server(running: ExitStack, nodes: int) -> str:
-    return start_server(running, nodes)["extender"]
+def _in_server(running: ExitStack, nodes: int) -> Started:
+    server = start_server(running, nodes)
+    return Started(server["extender"], server["grpc"])
 
 
-def _adapter(running: ExitStack, nodes: int, *, over_unix: bool) -> str:
-    return start_adapter(running, start_server(running, nodes, over_unix=over_unix)["grpc"])
+def _adapter(running: ExitStack, nodes: int, *, over_unix: bool) -> Started:
+    server = start_server(running, nodes, over_unix=over_unix)["grpc"]
+    return Started(start_adapter(running, server), server)
 
 
-def _in_server_in_full(running: ExitStack, nodes: int) -> str:
-    return start_server(running, nodes, extra_labels=EXTRA_LABELS, images=IMAGES)["extender"]
+def _in_server_in_full(running: ExitStack, nodes: int) -> Started:
+    server = start_server(running, nodes, extra_labels=EXTRA_LABELS, images=IMAGES)
+    return Started(server["extender"], server["grpc"])
 
 
-def _prepare(size: Size, start: Placement, ask: Callable[[], Nodes], running: ExitStack) -> Repeat:
-    client = running.enter_context(closing(HttpClient(start(running, size.nodes))))
-    call = partial(_next_pod, client, itertools.count(), ask())
+def _prepare(
+    size: Size, start: Placement, ask: Callable[[], Nodes], running: ExitStack, *, changing: bool
+) -> Repeat:
+    server = start(running, size.nodes)
+    client = running.enter_context(closing(HttpClient(server.url)))
+    next_pod = partial(_next_pod, client, itertools.count(), ask())
+    changes = Changes(running.enter_context(grpc.insecure_channel(server.grpc))) if changing else None
+
+    def call() -> tuple[float, float]:
+        if changes is not None:
+            changes.next()
+        return next_pod()
+
     _check(client, ask()())
     timed_for(size.seconds / 4, call)
     return lambda: _repeat(size, call)

@@ -41,8 +41,10 @@ class Family:
         with_pod: Objects that come with a pod.
         cluster: Objects that there are once.
         preempts: Whether the pods find room only where others go.
+        default_spread: Whether the profile spreads pods that say nothing of it, as the default one does.
         peer: kube-scheduler 1.36.3 on 2 cores, all nodes looked at / sampled, decisions/s, measured
             elsewhere.
+        note: What else to know of the figure.
     """
 
     name: str
@@ -55,7 +57,9 @@ class Family:
     with_pod: Callable[[Manifest], list[Manifest]] = lambda _pod: []
     cluster: tuple[Manifest, ...] = ()
     preempts: bool = False
+    default_spread: bool = True
     peer: str = ""
+    note: str = ""
 
     def nodes(self, count: int) -> list[Manifest]:
         """The nodes."""
@@ -178,6 +182,19 @@ FAMILIES = (
         with_node=csi_node,
         with_pod=bound_claim,
     ),
-    Family("Unschedulable", _every_tenth_too_large, (DEFAULT_BEFORE,), 0.2),
-    Family("PreemptionBasic", HIGH, (LOW,), 4, preempts=True),
+    Family(
+        "Unschedulable",
+        _every_tenth_too_large,
+        (DEFAULT_BEFORE,),
+        0.2,
+        note="a tenth fits nowhere; no preemption is tried",
+    ),
+    Family(
+        "PreemptionBasic",
+        HIGH,
+        (LOW,),
+        4,
+        preempts=True,
+        note="the search for victims on all nodes, their end, and the place taken; compared with nothing",
+    ),
 )

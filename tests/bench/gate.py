@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import statistics
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -28,15 +29,16 @@ from mooring.v1 import cluster_service_pb2 as cluster
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.bench.cluster import node_name, pending_pod
-from tests.bench.extender import listed, one_pod
+from tests.bench.extender import listed, one_pod, reordered
 from tests.bench.families import FAMILIES
 from tests.bench.http_client import HttpClient
 from tests.bench.in_process import new_engine
 from tests.bench.processes import start_server
-from tests.bench.remote import BATCH, schedule_request
+from tests.bench.remote import BATCH, Changes, schedule_request
 from tests.bench.report import FOLDER, publish
 from tests.bench.scheduler_perf import Cluster
 from tests.bench.steps import steps
+from tests.bench.variety import MIXES, Placing
 from tests.bench.workload import Figure, timed
 
 ATTEMPTS = 3
@@ -47,6 +49,9 @@ REPEATS = 5
 
 KEPT_OVER_FULL = {"SchedulingBasic": 20, "TopologySpreading": 1.5, "SchedulingPodAntiAffinity": 1.5}
 """scheduler_perf's workloads whose decisions are compared with an evaluation in full."""
+
+CHURNED = 200
+"""Decisions of one measurement with churn."""
 
 PASSES = 50
 """Passes over a column of all nodes that an evaluation in full is compared with."""
@@ -78,9 +83,12 @@ def ratios(nodes: int) -> list[Ratio]:
             for name, least in KEPT_OVER_FULL.items()
         ),
         Ratio("decision/SchedulingBasic/FullOverNumpy", 0.03, partial(_full_over_numpy, nodes)),
+        Ratio("decision/SchedulingBasic/ChurnOverQuiet", 0.03, partial(_churn_over_quiet, nodes)),
         Ratio("grpc/BatchOverUnary", 10, partial(_batch_over_unary, nodes)),
         Ratio("grpc/UnaryOverNull", 0.25, partial(_unary_over_null, nodes)),
+        Ratio("grpc/UnaryNewPodOverNull", 0.25, partial(_new_pod_over_null, nodes)),
         Ratio("extender/FilterPrioritizeOverNull", 0.03, partial(_extender_over_null, nodes)),
+        Ratio("extender/ChangingOverNull", 0.03, partial(_changing_over_null, nodes)),
     ]
 
 
@@ -111,6 +119,18 @@ def _full_over_numpy(nodes: int, _running: ExitStack) -> Measure:
     )
 
 
+def _churn_over_quiet(nodes: int, _running: ExitStack) -> Measure:
+    """What is left where a pod ends and a node reports its health before each decision."""
+    [churn] = [mix for mix in MIXES if mix.name == "Churn/OneTemplate"]
+    made = [Placing(mix, nodes, nodes) for mix in (churn, replace(churn, churn=False))]
+
+    def measure() -> float:
+        changing, quiet = (placing.decide(CHURNED, math.inf) for placing in made)
+        return changing / quiet
+
+    return _warm(measure)
+
+
 def _channel(running: ExitStack, nodes: int) -> grpc.Channel:
     return running.enter_context(grpc.insecure_channel(start_server(running, nodes)["grpc"]))
 
@@ -132,19 +152,59 @@ def _unary_over_null(nodes: int, running: ExitStack) -> Measure:
     return _in_turn(lambda: schedule(request), lambda: get_info(nothing))
 
 
+def _new_pod_over_null(nodes: int, running: ExitStack) -> Measure:
+    """A pod that was never asked about, on a cluster of which a row has changed."""
+    channel = _channel(running, nodes)
+    schedule, get_info = SchedulingServiceStub(channel).Schedule, ClusterServiceStub(channel).GetClusterInfo
+    numbers, nothing = itertools.count(), cluster.GetClusterInfoRequest()
+    return _in_turn(
+        lambda: schedule(schedule_request(1, next(numbers))),
+        lambda: get_info(nothing),
+        before=Changes(channel).next,
+    )
+
+
+NULL = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
 def _extender_over_null(nodes: int, running: ExitStack) -> Measure:
     url = start_server(running, nodes)["extender"]
     client = running.enter_context(closing(HttpClient(url)))
     names = listed([node_name(number) for number in range(nodes // 10)])
-    numbers, null = itertools.count(), b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    return _in_turn(lambda: one_pod(client, numbers, names), lambda: client.exchange(null))
+    numbers = itertools.count()
+    return _in_turn(lambda: one_pod(client, numbers, names), lambda: client.exchange(NULL))
 
 
-def _in_turn(call: Callable[[], object], other: Callable[[], object], worth: int = 1) -> Measure:
-    """How many times faster ``call``, which does as much as ``worth`` others, is in the middle."""
+def _changing_over_null(nodes: int, running: ExitStack) -> Measure:
+    """The same with the names in another order for each pod, and a row that has changed."""
+    server = start_server(running, nodes)
+    client = running.enter_context(closing(HttpClient(server["extender"])))
+    channel = running.enter_context(grpc.insecure_channel(server["grpc"]))
+    names, numbers = reordered([node_name(number) for number in range(nodes // 10)]), itertools.count()
+    return _in_turn(
+        lambda: one_pod(client, numbers, names()),
+        lambda: client.exchange(NULL),
+        before=Changes(channel).next,
+    )
+
+
+def _in_turn(
+    call: Callable[[], object],
+    other: Callable[[], object],
+    worth: int = 1,
+    before: Callable[[], object] = lambda: None,
+) -> Measure:
+    """How many times faster ``call``, which does as much as ``worth`` others, is in the middle.
+
+    ``before`` comes before each of them, outside the time.
+    """
+
+    def seconds(what: Callable[[], object]) -> float:
+        before()
+        return timed(what)
 
     def measure() -> float:
-        took = [(timed(call), timed(other)) for _ in range(50)]
+        took = [(seconds(call), seconds(other)) for _ in range(50)]
         return worth * statistics.median(b for _, b in took) / statistics.median(a for a, _ in took)
 
     return _warm(measure)

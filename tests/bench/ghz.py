@@ -22,6 +22,7 @@ from typing import Any
 
 from tests.bench import light
 from tests.bench.processes import start_server, started
+from tests.bench.remote import REPEATED
 from tests.bench.report import FOLDER, publish
 from tests.bench.steps import measure_all
 from tests.bench.workload import Repeat, Sample, Workload
@@ -63,6 +64,7 @@ def workloads(nodes: int, seconds: float) -> list[Workload]:
             f"ghz/{call.name}/{nodes}Nodes/{count}Connections",
             partial(_prepare, call, count, nodes, seconds),
             call.targets.get(count, {}),
+            note=REPEATED,
         )
         for call in CALLS
         for count in CONNECTIONS

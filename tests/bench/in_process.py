@@ -32,11 +32,13 @@ from tests.bench.workload import Repeat, Sample, Size, Workload
 
 SEED = 42
 METRIC = "decisions/s"
-TEMPLATES = 16
+TEMPLATES = (16, 200, 5000)
 WARM_UP = 10
 
 DECISIONS_TIMES = 5
 """So many times more decisions than elsewhere: these take microseconds."""
+
+NO_CHURN = "the decision before is all that changed"
 
 COMPARED = 1000
 """One decision in so many is compared with an evaluation in full."""
@@ -58,6 +60,7 @@ class Variant:
         targets: By number of nodes: decisions per second at least, and those that are aimed at.
         node: The nodes that they go to.
         templates: After so many pods they repeat; 0 = never.
+        note: What else to know of the figure.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Variant:
     targets: Mapping[int, str]
     node: Callable[[int], Manifest] = node
     templates: int = 0
+    note: str = ""
 
     def decisions(self, size: Size, nodes: int) -> int:
         """How many are decided about in one repeat."""
@@ -73,24 +77,34 @@ class Variant:
         return most if self.templates else max(most * size.nodes // nodes, WARM_UP)
 
 
+def _one_of(templates: int, number: int) -> Mapping[str, Quantity]:
+    return own_request(number % templates)
+
+
 VARIANTS = (
     Variant(
         "OneTemplate",
         lambda _number: POD_ASKS,
         {5000: "50k / 200k", 100_000: "40k / 150k", 1_000_000: "20k / 100k"},
         templates=1,
+        note=f"no churn: {NO_CHURN}",
+    ),
+    *(
+        Variant(
+            f"{count}Templates",
+            partial(_one_of, count),
+            {5000: "15k / 40k" if count == 16 else ""},
+            templates=count,
+            note="requests differ, labels don't; no churn",
+        )
+        for count in TEMPLATES
     ),
     Variant(
-        f"{TEMPLATES}Templates",
-        lambda number: own_request(number % TEMPLATES),
-        {5000: "15k / 40k"},
-        templates=TEMPLATES,
-    ),
-    Variant(
-        "EachItsOwn",
+        "OwnRequests",
         own_request,
         {5000: "8k / 15k", 100_000: "800 / 1.3k", 1_000_000: "60 / 100"},
         node=uneven_node,
+        note="requests alone differ from pod to pod, and what nodes offer; no churn",
     ),
 )
 
@@ -102,12 +116,13 @@ def workloads(size: Size) -> list[Workload]:
             f"core/SchedulingBasic/{nodes}Nodes/{variant.name}{way.name}",
             partial(_prepare, variant, way, nodes, variant.decisions(size, nodes)),
             {METRIC: variant.targets.get(nodes, "")},
+            note=variant.note + way.note,
         )
         for nodes in (size.nodes, *size.more_nodes)
         for variant in VARIANTS
         if nodes == size.nodes or nodes in variant.targets
         for way in WAYS
-        if variant.templates or way.alone
+        if way.alone or 0 < variant.templates < COMPARED
     ]
 
 
@@ -123,7 +138,7 @@ def _prepare(variant: Variant, way: Way, nodes: int, decisions: int, _running: E
     engine = new_engine(nodes, variant.node)
     pods = (pending_pod(number, variant.requests(number)) for number in itertools.count())
     decide = way.decide(engine, variant.templates)
-    decide(list(itertools.islice(pods, WARM_UP * max(variant.templates, 1))))
+    decide(list(itertools.islice(pods, min(WARM_UP * max(variant.templates, 1), decisions))))
     wait_for_compiler()
     return lambda: _repeat(engine, decide, pods, decisions)
 
@@ -135,7 +150,7 @@ def _repeat(engine: Engine, decide: Decide, pods: Iterator[Pod], decisions: int)
         expected = engine.decide(batch[0], engine.profile(), all_rows, seed=SEED, options=CycleOptions())
         choices, took = decide(batch)
         seconds += took
-        _check(batch, choices, expected)
+        check(batch, choices, expected)
     return {METRIC: decisions / seconds}
 
 
@@ -167,20 +182,24 @@ def _in_turn(engine: Engine, templates: int) -> Decide:
 
 
 class Way(NamedTuple):
-    """A way to ask for many decisions; ``alone``: also when no pod is like another."""
+    """A way to ask for many decisions; ``alone``: also when few or no pods of a call are alike."""
 
     name: str
     decide: Callable[[Engine, int], Decide]
     alone: bool
+    note: str = ""
 
 
-WAYS = (Way("", _one_by_one, alone=True), Way("InOneCall", _in_turn, alone=False))
+WAYS = (
+    Way("", _one_by_one, alone=True),
+    Way("InOneCall", _in_turn, alone=False, note=f"; the share of a call of {COMPARED}, no latency"),
+)
 
 
-def _check(pods: Sequence[Pod], choices: Sequence[Choice], expected: Choice) -> None:
-    """Every pod has a node, and the first one the node that an evaluation in full gives it."""
+def check(pods: Sequence[Pod], choices: Sequence[Choice], expected: Choice | None) -> None:
+    """Every pod has a node, and the first one that of an evaluation in full, if there was one."""
     for pod, choice in zip(pods, choices, strict=True):
         if choice.node_name is None:
             raise RuntimeError(f"pod {pod.key} found no node: {choice.message}")
-    if (choices[0].node_name, choices[0].total) != (expected.node_name, expected.total):
+    if expected and (choices[0].node_name, choices[0].total) != (expected.node_name, expected.total):
         raise RuntimeError(f"{pods[0].key} belongs on {expected.node_name}, not on {choices[0].node_name}")

@@ -26,6 +26,7 @@ from google.protobuf import json_format
 
 from mooring.v1.scheduling_service_pb2 import ScheduleRequest
 from tests.bench.processes import start_server, started
+from tests.bench.remote import REPEATED
 from tests.bench.workload import Repeat, Sample, Workload, percentile
 from tests.e2e.build import ROOT
 
@@ -68,6 +69,7 @@ def workloads(nodes: int, seconds: float) -> list[Workload]:
             f"light/schedule/{nodes}Nodes/{shape.name}{name}",
             partial(_prepare, shape, places[name], nodes, seconds),
             targets,
+            note=REPEATED,
         )
         for shape, targets in TARGETS.items()
         for name in places

@@ -16,12 +16,13 @@ from pathlib import Path
 from mooring.cluster.decoding import decode_node, decode_pod
 from mooring.cluster.state import State
 from mooring.testing.builders import Manifest, pod_manifest
-from tests.bench.cluster import POD_ASKS, node_manifests, node_name
+from tests.bench.cluster import POD_ASKS, POD_NAME, node_manifests, node_name
 from tests.bench.processes import serve_arguments, started
 from tests.bench.workload import Repeat, Size, Workload, timed
 
 LABELS = 20
 OWN_LABELS = 2
+LABEL_SETS = 50
 IMAGES = 40
 SOURCE = "bench"
 
@@ -34,14 +35,22 @@ def workloads(size: Size) -> list[Workload]:
     return [
         Workload(nodes, partial(_prepare, per_node, size.nodes), {"allocated B/node": "1000 / 400"}),
         Workload(
-            f"memory/{size.pods}Pods", partial(_prepare, per_pod, size.pods), {"allocated B/pod": "600 / 300"}
+            f"memory/{size.pods}Pods/OwnLabels",
+            partial(_prepare, per_pod_of_its_own, size.pods),
+            note="each with a label of its own, as pods of StatefulSets",
+        ),
+        Workload(
+            f"memory/{size.pods}Pods/{LABEL_SETS}LabelSets",
+            partial(_prepare, per_pod, size.pods),
+            {"allocated B/pod": "600 / 300"},
+            note=f"pods of {LABEL_SETS} Deployments",
         ),
         Workload("start/NoCluster", _prepare_start, {"ready s": "- / 2"}),
     ]
 
 
 def _prepare(measured: Callable[[int, bool], float], count: int, _running: ExitStack) -> Repeat:
-    unit = measured.__name__.replace("per_", "B/")
+    unit = "B/node" if measured is per_node else "B/pod"
     return lambda: {
         f"allocated {unit}": _elsewhere(measured, count, True),
         f"resident {unit}": _elsewhere(measured, count, False),
@@ -62,7 +71,16 @@ def per_node(count: int, traced: bool) -> float:
 
 
 def per_pod(count: int, traced: bool) -> float:
-    """The same per bound pod, two on a node."""
+    """The same per bound pod, two on a node, of few label sets."""
+    return _per_pod(count, traced, lambda number: {"app": f"app-{number % LABEL_SETS}"})
+
+
+def per_pod_of_its_own(count: int, traced: bool) -> float:
+    """The same where each has its name as a label."""
+    return _per_pod(count, traced, lambda number: {"app": "set", POD_NAME: f"set-{number}"})
+
+
+def _per_pod(count: int, traced: bool, labels: Callable[[int], dict[str, str]]) -> float:
     nodes = -(-count // 2)
     state = State()
     state.replace("nodes", [decode_node(item) for item in _encoded(node_manifests(nodes))])
@@ -70,7 +88,7 @@ def per_pod(count: int, traced: bool) -> float:
         [
             pod_manifest(
                 f"pod-{number}",
-                labels={"app": f"app-{number % 50}"},
+                labels=labels(number),
                 node=node_name(number // 2),
                 requests=POD_ASKS,
                 metadata={"uid": f"pod-uid-{number}"},

@@ -1,11 +1,19 @@
-"""Calls over gRPC, by a Python client on loopback TCP; dry runs, so that the cluster stays as it is."""
+"""Calls over gRPC, by a Python client on loopback TCP.
+
+Each call is about new pods, on a cluster of which a row has changed since the call before: a pod was reserved
+there, outside the time. ``Repeated`` asks the same of a cluster that never changes.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from contextlib import ExitStack
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any, Generic, TypeVar
 
 import grpc
 
@@ -29,7 +37,15 @@ from tests.bench.workload import (
 )
 
 IN_FLIGHT = 8
+AT_LEAST = 5
+"""Calls of a repeat, however long they take."""
+
+CHANGE_SECONDS = 0.001
+"""Between two changes while several calls are in flight."""
+
 BATCH = 100
+NEW_PODS = "a new pod a call; a row has changed since the call before"
+REPEATED = "one request again and again; the cluster stays as it is"
 UNLIMITED = [("grpc.max_receive_message_length", -1)]
 
 
@@ -44,20 +60,100 @@ def workloads(size: Size) -> list[Workload]:
     return [
         Workload(
             f"grpc/Schedule/{cluster_size}/Unary",
-            partial(_prepare_unary, size),
+            partial(_prepare_unary, size, repeated=False),
             {"rps": "6k / 10k", "p50 µs": "300 / 180", "p99 µs": "800 / 400", "times null": "- / 1.3"},
+            note=f"{NEW_PODS}; rps with up to {1 / CHANGE_SECONDS:.0f} changes a second",
         ),
         Workload(
-            f"grpc/Schedule/{cluster_size}/{BATCH}Pods",
+            f"grpc/Schedule/{cluster_size}/UnarySameRequestRepeated",
+            partial(_prepare_unary, size, repeated=True),
+            note=REPEATED,
+        ),
+        Workload(
+            f"grpc/Schedule/{cluster_size}/{BATCH}PodsReserved",
+            partial(_prepare_reserved, size),
+            note="each call changes the cluster for the next one",
+        ),
+        Workload(
+            f"grpc/Schedule/{cluster_size}/{BATCH}PodsDryRunRepeated",
             partial(_prepare_batch, size),
             {"pods/s": "40k / 150k"},
+            note="new pods, but one question again and again: the cluster stays as it is",
         ),
-        Workload(f"grpc/Schedule/{cluster_size}/{BATCH}PodsReserved", partial(_prepare_reserved, size)),
         *(
-            Workload(f"grpc/Filter/{cluster_size}/{form}", partial(_prepare_filter, size, select))
+            Workload(
+                f"grpc/Filter/{cluster_size}/{form}{'SameRequestRepeated' if repeated else ''}",
+                partial(_prepare_filter, size, select, repeated=repeated),
+                note=REPEATED if repeated else NEW_PODS,
+            )
+            for repeated in (False, True)
             for form, select in forms.items()
         ),
     ]
+
+
+class Changes:
+    """Changes a server's state one row at a time: reserves a pod where the default profile wants it."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        self._schedule = SchedulingServiceStub(channel).Schedule
+        self._numbers = itertools.count()
+
+    def next(self) -> None:
+        """One row more."""
+        request = schedule_request(1, next(self._numbers), prefix="changing")
+        request.commit_mode = scheduling.COMMIT_MODE_RESERVE
+        _check(self._schedule(request), 1)
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Meanwhile another one every ``CHANGE_SECONDS``, or as fast as the server takes them."""
+        end = threading.Event()
+
+        def change() -> None:
+            while not end.wait(CHANGE_SECONDS):
+                self.next()
+
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            yield
+        finally:
+            end.set()
+            thread.join()
+
+
+Request = TypeVar("Request")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking(Generic[Request]):
+    """Calls about one pod after the other.
+
+    Attributes:
+        call: What is timed.
+        request: Makes the next one; not in the time of a single call.
+        changes: What changes the cluster between calls; None = it stays as it is.
+    """
+
+    call: Callable[[Request], object]
+    request: Callable[[], Request]
+    changes: Changes | None
+
+    def timed_for(self, seconds: float) -> list[float]:
+        """The seconds that each call took, one at a time."""
+        took: list[float] = []
+        ends = time.perf_counter() + seconds
+        while len(took) < AT_LEAST or time.perf_counter() < ends:
+            if self.changes is not None:
+                self.changes.next()
+            took.append(timed(partial(self.call, self.request())))
+        return took
+
+    def per_second(self, seconds: float) -> float:
+        """Calls a second with several in flight."""
+        with self.changes.going_on() if self.changes is not None else nullcontext():
+            return calls_per_second(seconds, lambda: self.call(self.request()), IN_FLIGHT)
 
 
 def _channel(running: ExitStack, size: Size) -> grpc.Channel:
@@ -65,29 +161,30 @@ def _channel(running: ExitStack, size: Size) -> grpc.Channel:
     return running.enter_context(grpc.insecure_channel(address, UNLIMITED))
 
 
-def _prepare_unary(size: Size, running: ExitStack) -> Repeat:
+def _prepare_unary(size: Size, running: ExitStack, *, repeated: bool) -> Repeat:
     channel = _channel(running, size)
     get_info, schedule = ClusterServiceStub(channel).GetClusterInfo, SchedulingServiceStub(channel).Schedule
     nothing = cluster.GetClusterInfoRequest()
-    request = schedule_request(1, 0)
+    numbers, first = itertools.count(1), schedule_request(1, 0)
 
     def null() -> object:
         return get_info(nothing)
 
-    def decide() -> object:
-        return schedule(request)
+    def request() -> scheduling.ScheduleRequest:
+        return first if repeated else schedule_request(1, next(numbers))
 
-    _check(schedule(request), 1)
-    timed_for(size.seconds / 4, decide)
-    return lambda: _repeat_unary(size, null, decide)
+    _check(schedule(first), 1)
+    asking = Asking(schedule, request, None if repeated else Changes(channel))
+    asking.timed_for(size.seconds / 4)
+    return lambda: _repeat_unary(size, null, asking)
 
 
-def _repeat_unary(size: Size, null: Callable[[], object], decide: Callable[[], object]) -> Sample:
-    nulls, decisions = timed_for(size.seconds, null), timed_for(size.seconds, decide)
+def _repeat_unary(size: Size, null: Callable[[], object], asking: Asking[Any]) -> Sample:
+    nulls, decisions = timed_for(size.seconds, null), asking.timed_for(size.seconds)
     return {
         "p50 µs": percentile(decisions, 50) * 1e6,
         "p99 µs": percentile(decisions, 99) * 1e6,
-        "rps": calls_per_second(size.seconds, decide, IN_FLIGHT),
+        "rps": asking.per_second(size.seconds),
         "null p50 µs": percentile(nulls, 50) * 1e6,
         "null p99 µs": percentile(nulls, 99) * 1e6,
         "null rps": calls_per_second(size.seconds, null, IN_FLIGHT),
@@ -134,8 +231,9 @@ def _prepare_reserved(size: Size, running: ExitStack) -> Repeat:
     return repeat
 
 
-def schedule_request(count: int, first: int) -> scheduling.ScheduleRequest:
-    names = [f"pod-{first + number}" for number in range(count)]
+def schedule_request(count: int, first: int, *, prefix: str = "pod") -> scheduling.ScheduleRequest:
+    """A dry run for ``count`` like pods, numbered from ``first`` on."""
+    names = [f"{prefix}-{first + number}" for number in range(count)]
     return scheduling.ScheduleRequest(
         templates=[scheduling.PodTemplate(pod=_pod())],
         pods=scheduling.PodColumns(
@@ -171,20 +269,28 @@ def _by_indices(count: int) -> nodes.NodeSelection:
     return nodes.NodeSelection(indices=indices, answer_form=nodes.NODE_FORM_INDICES)
 
 
-def _prepare_filter(size: Size, select: Callable[[int], nodes.NodeSelection], running: ExitStack) -> Repeat:
+def _prepare_filter(
+    size: Size, select: Callable[[int], nodes.NodeSelection], running: ExitStack, *, repeated: bool
+) -> Repeat:
     channel = _channel(running, size)
     selection = select(size.nodes)
     if selection.HasField("indices"):
         info = ClusterServiceStub(channel).GetClusterInfo(cluster.GetClusterInfoRequest())
         selection.indices.node_epoch = info.provenance.node_epoch
-    request = scheduling.FilterRequest(pod=_pod(), nodes=selection)
     call = SchedulingServiceStub(channel).Filter
-    feasible = call(request).feasible_count
+    numbers = itertools.repeat(0) if repeated else itertools.count()
+
+    def request() -> scheduling.FilterRequest:
+        pod = PodSource(object=KubernetesObject(json=pending_json(next(numbers))))
+        return scheduling.FilterRequest(pod=pod, nodes=selection)
+
+    feasible = call(request()).feasible_count
     if feasible != size.nodes:
         raise RuntimeError(f"{feasible} of {size.nodes} nodes passed")
+    asking = Asking(call, request, None if repeated else Changes(channel))
 
     def repeat() -> Sample:
-        took = timed_for(size.seconds, lambda: call(request))
+        took = asking.timed_for(size.seconds)
         return {"p50 ms": percentile(took, 50) * 1e3, "p99 ms": percentile(took, 99) * 1e3}
 
     return repeat

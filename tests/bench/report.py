@@ -77,11 +77,13 @@ def _grid(workloads: Sequence[Sequence[Figure]]) -> Grid:
     names = (
         (column[0].metric, "least / aim", "kube-scheduler elsewhere: all / sampled") for column in columns
     )
-    header = ("workload", *spread_out(iter(names)))
+    noted = any(workload[0].note for workload in workloads)
+    header = ("workload", *spread_out(iter(names)), *(("note",) if noted else ()))
     rows = []
     for workload in workloads:
         cells = ((_value(figure), figure.target, figure.peer) for figure in workload)
-        rows.append((workload[0].workload, *spread_out(iter(cells))))
+        note = (workload[0].note,) if noted else ()
+        rows.append((workload[0].workload, *spread_out(iter(cells)), *note))
     return Grid(header, tuple(rows))
 
 
@@ -100,7 +102,7 @@ def _show(title: str, about: dict[str, Any], figures: Sequence[Figure]) -> None:
         longest = max(len(row[0]) for row in grid.rows)
         table.add_column(grid.header[0], overflow="fold", min_width=min(longest, console.width // 3))
         for name in grid.header[1:]:
-            table.add_column(name, justify="right", overflow="fold")
+            table.add_column(name, justify="left" if name == "note" else "right", overflow="fold")
         for row in grid.rows:
             table.add_row(*row)
         console.print()
@@ -123,6 +125,7 @@ def _document(figure: Figure) -> dict[str, Any]:
         "values": list(figure.values),
         "target": figure.target,
         "peer": figure.peer,
+        "note": figure.note,
     }
 
 
@@ -145,7 +148,7 @@ def _markdown(title: str, about: dict[str, Any], figures: Sequence[Figure], pict
         "Medians, in brackets the lowest and the highest repeat.\n",
     ]
     for grid in grids(figures):
-        marks = ("---", *("---:" for _ in grid.header[1:]))
+        marks = ("---", *("---" if name == "note" else "---:" for name in grid.header[1:]))
         parts.append("".join(f"| {' | '.join(row)} |\n" for row in (grid.header, marks, *grid.rows)))
     parts += [f"![{path.stem}]({path.name})\n" for path in pictures]
     return "\n".join(parts)

@@ -9,7 +9,7 @@ from functools import partial
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
-from mooring.config import default
+from mooring.config import from_document
 from mooring.framework.objects import Pod
 from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.assembly import build_engine
@@ -26,6 +26,14 @@ SEED = 42
 WARM_UP = 10
 METRIC = "decisions/s"
 
+WITH_DEFAULT_SPREAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+WITHOUT_DEFAULT_SPREAD = {
+    **WITH_DEFAULT_SPREAD,
+    "profiles": [
+        {"pluginConfig": [{"name": "PodTopologySpread", "args": {"defaultingType": "List"}}]},
+    ],
+}
+
 
 def workloads(size: Size) -> list[Workload]:
     """The default profile over all nodes; kube-scheduler's own figures beside it."""
@@ -34,6 +42,7 @@ def workloads(size: Size) -> list[Workload]:
             f"core/{family.name}/{size.nodes}Nodes",
             partial(_prepare, size, family),
             peers={METRIC: family.peer},
+            note=family.note or "like pods, no churn",
         )
         for family in FAMILIES
     ]
@@ -48,7 +57,9 @@ class Cluster:
         self._state.replace("bench", [from_manifest(manifest) for manifest in family.objects(nodes)])
         self._numbers = itertools.count()
         registry = new_in_tree_registry()
-        self.engine = build_engine(default(registry.catalog()), registry, self._state, NoBinder())
+        document = WITH_DEFAULT_SPREAD if family.default_spread else WITHOUT_DEFAULT_SPREAD
+        configuration = from_document(document, registry.catalog())
+        self.engine = build_engine(configuration, registry, self._state, NoBinder())
 
     def next_pods(self, count: int) -> list[Pod]:
         """The next ``count`` pods to decide; what comes with them is in the state."""

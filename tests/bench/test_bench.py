@@ -60,7 +60,7 @@ def test_the_median_of_a_figure_is_robust() -> None:
 
 def test_workloads_that_measure_the_same_share_a_table_and_targets_stand_beside_their_metric() -> None:
     figures = [
-        Figure("a/x", "p50 ms", (3.0, 1.0, 2.0), target="2 / 1"),
+        Figure("a/x", "p50 ms", (3.0, 1.0, 2.0), target="2 / 1", note="one request"),
         Figure("a/x", "rps", (1234.5,)),
         Figure("a/y", "p50 ms", (4.0,)),
         Figure("a/y", "rps", (5.0, 7.0)),
@@ -69,8 +69,11 @@ def test_workloads_that_measure_the_same_share_a_table_and_targets_stand_beside_
         Figure("b/z", "rps", (1.0,)),
     ]
     first, second, third = grids(figures)
-    assert first.header == ("workload", "p50 ms", "least / aim", "rps")
-    assert first.rows == (("a/x", "2 (1 - 3)", "2 / 1", "1,234"), ("a/y", "4", "", "6 (5 - 7)"))
+    assert first.header == ("workload", "p50 ms", "least / aim", "rps", "note")
+    assert first.rows == (
+        ("a/x", "2 (1 - 3)", "2 / 1", "1,234", "one request"),
+        ("a/y", "4", "", "6 (5 - 7)", ""),
+    )
     assert second.header == ("workload", "p50 ms", "rps", "kube-scheduler elsewhere: all / sampled")
     assert second.rows == (("b/x", "1", "1", "9"),)
     assert third.rows == (("b/z", "1"),)

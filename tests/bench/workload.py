@@ -25,7 +25,8 @@ class Size:
         more_nodes: Nodes of further clusters, for what is also measured in large ones.
         few: Names in the smaller extender call.
         decisions: Decisions of one repeat in process.
-        family_decisions: The same for each of scheduler_perf's workloads.
+        family_decisions: The same for each of scheduler_perf's workloads; the most for pods that differ.
+        running: Pods that run where pods that differ are placed.
         pods: Pods in the measurement of memory.
         seconds: How long calls are repeated within one repeat.
         repeats: Repeats of each workload.
@@ -36,13 +37,22 @@ class Size:
     few: int = 500
     decisions: int = 2000
     family_decisions: int = 300
+    running: int = 50_000
     pods: int = 10_000
     seconds: float = 2.0
     repeats: int = 5
 
 
 QUICK = Size(
-    nodes=100, more_nodes=(), few=10, decisions=20, family_decisions=5, pods=50, seconds=0.05, repeats=2
+    nodes=100,
+    more_nodes=(),
+    few=10,
+    decisions=20,
+    family_decisions=5,
+    running=200,
+    pods=50,
+    seconds=0.05,
+    repeats=2,
 )
 """Shows that everything works; its figures mean nothing."""
 
@@ -56,12 +66,14 @@ class Workload:
         prepare: Sets up, to be undone by the stack, and gives what measures.
         targets: By metric: the least figure to show, and the one that is aimed at.
         peers: By metric: what kube-scheduler reaches, measured elsewhere.
+        note: What a reader has to know to take the figures for what they are.
     """
 
     name: str
     prepare: Callable[[ExitStack], Repeat]
     targets: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +85,7 @@ class Figure:
     values: tuple[float, ...]
     target: str = ""
     peer: str = ""
+    note: str = ""
 
     @property
     def group(self) -> str:
@@ -93,11 +106,15 @@ def measure(workload: Workload, repeats: int, advance: Callable[[], None]) -> li
         for _ in range(repeats):
             samples.append(repeat())
             advance()
-    return figures(workload.name, samples, workload.targets, workload.peers)
+    return figures(workload.name, samples, workload.targets, workload.peers, workload.note)
 
 
 def figures(
-    name: str, samples: Sequence[Sample], targets: Mapping[str, str], peers: Mapping[str, str]
+    name: str,
+    samples: Sequence[Sample],
+    targets: Mapping[str, str],
+    peers: Mapping[str, str],
+    note: str = "",
 ) -> list[Figure]:
     """What all repeats of the workload ``name`` measured, by metric."""
     return [
@@ -107,6 +124,7 @@ def figures(
             tuple(sample[metric] for sample in samples),
             targets.get(metric, ""),
             peers.get(metric, ""),
+            note,
         )
         for metric in samples[0]
     ]

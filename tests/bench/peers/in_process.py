@@ -19,6 +19,7 @@ from tests.bench.families import FAMILIES, Family
 from tests.bench.peers.needs import DECIDE
 from tests.bench.scheduler_perf import WARM_UP, Cluster
 from tests.bench.shapes import pod
+from tests.bench.variety import replica, spread_replica
 from tests.bench.workload import Repeat, Sample, Workload, timed
 
 MOORING = "mooring /s"
@@ -29,15 +30,30 @@ PERCENTAGES = {EVERY_NODE: 100, SAMPLED: 0}
 AS_ON_CLUSTERS = Family("AsOnClusters", pod("pod", namespace="default"))
 """What the schedulers of the other part get: SchedulingBasic without pods that are there before."""
 
-EACH_ITS_OWN = Family("SchedulingBasic", lambda number: pod("own", requests=own_request(number))(number))
-"""Pods that are like no other: nothing that was kept of an earlier one helps."""
+OWN_REQUESTS = Family("SchedulingBasic", lambda number: pod("own", requests=own_request(number))(number))
+"""Pods of which each asks for something else; their labels are alike."""
+
+OWN_LABELS = Family(
+    "OwnLabelsZoneSpread",
+    lambda number: spread_replica(number, 0),
+    (lambda number: replica(number, 0, prefix="running"),),
+    10,
+    zones=("zone-0", "zone-1", "zone-2"),
+)
+"""Pods of StatefulSets among 10 a node of them: each has a label of its own; its set is spread over zones."""
+
+ONE_A_NODE = Family(
+    "OnePodANode", pod("large", requests={"cpu": "3", "memory": "500Mi"}), default_spread=False
+)
+"""What OpportunisticBatching is for: like pods that fill a node each, and no spreading by default."""
 
 
 def workloads(sizes: Sequence[int], pods: int) -> list[Workload]:
     """The clusters of the other part at every size, and the workloads of scheduler_perf at the largest."""
     largest = max(sizes)
     cases = [(f"{AS_ON_CLUSTERS.name}/{nodes}Nodes", AS_ON_CLUSTERS, nodes) for nodes in sizes]
-    cases.append((f"{EACH_ITS_OWN.name}/{largest}Nodes/EachItsOwn", EACH_ITS_OWN, largest))
+    cases.append((f"{OWN_REQUESTS.name}/{largest}Nodes/OwnRequests", OWN_REQUESTS, largest))
+    cases += [(f"{family.name}/{largest}Nodes", family, largest) for family in (OWN_LABELS, ONE_A_NODE)]
     others = (family for family in FAMILIES if not family.preempts)
     cases += [(f"{family.name}/{largest}Nodes", family, largest) for family in others]
     return [
@@ -46,7 +62,7 @@ def workloads(sizes: Sequence[int], pods: int) -> list[Workload]:
 
 
 def _prepare(family: Family, nodes: int, count: int, running: ExitStack) -> Repeat:
-    deciders = {name: Decider(running, percentage) for name, percentage in PERCENTAGES.items()}
+    deciders = {name: Decider(running, percentage, family) for name, percentage in PERCENTAGES.items()}
     mooring = Cluster(family, nodes)
     numbers = itertools.count()
     objects = family.objects(nodes)
@@ -69,8 +85,9 @@ def _prepare(family: Family, nodes: int, count: int, running: ExitStack) -> Repe
 class Decider:
     """kube-scheduler's code in a Go process of its own, which ends with ``running``."""
 
-    def __init__(self, running: ExitStack, percentage: int) -> None:
+    def __init__(self, running: ExitStack, percentage: int, family: Family) -> None:
         command = [str(DECIDE), f"-percentage={percentage}"]
+        command += [] if family.default_spread else ["-no-default-spread"]
         pipe = subprocess.PIPE
         self._process = running.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))
 

@@ -1,7 +1,11 @@
 // Command decide places pods with kube-scheduler's own code: snapshot, SchedulePod, assume; no queue, no API server, no bind.
 //
+// Pods are signed and cycles are counted as its queue does, so OpportunisticBatching reuses results wherever it can. With the
+// default profile it can't: default spread constraints look at other pods, so that no pod has a signature.
+//
 // Each line of stdin is {"objects": [...], "pods": [...]}: what the cluster has from now on, and the pods to place one after
-// the other. Each gets a line on stdout: {"seconds": ..., "placed": ...}. Reading and decoding are not in the seconds.
+// the other. Each gets a line on stdout: {"seconds": ..., "placed": ...}. Reading, decoding and
+// signing are not in the seconds.
 package main
 
 import (
@@ -26,8 +30,12 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 )
@@ -44,10 +52,11 @@ type answer struct {
 
 func main() {
 	percentage := flag.Int("percentage", 0, "percentageOfNodesToScore; 0 = the default sampling")
+	noSpread := flag.Bool("no-default-spread", false, "leave out the default spread constraints, so that pods have signatures")
 	flag.Parse()
 	silenceKlog()
 	metrics.Register()
-	if err := serve(int32(*percentage)); err != nil {
+	if err := serve(int32(*percentage), *noSpread); err != nil {
 		fmt.Fprintln(os.Stderr, "decide:", err)
 		os.Exit(1)
 	}
@@ -60,10 +69,10 @@ func silenceKlog() {
 	klog.SetOutput(io.Discard)
 }
 
-func serve(percentage int32) error {
+func serve(percentage int32, noSpread bool) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	d, err := newDecider(ctx, percentage)
+	d, err := newDecider(ctx, percentage, noSpread)
 	if err != nil {
 		return err
 	}
@@ -85,20 +94,34 @@ func serve(percentage int32) error {
 	}
 }
 
-// decider is a whole kube-scheduler with the default profile whose informers do not run: listers and cache are filled here.
+// cycles is a queue that nothing is taken from: it counts the pods that are placed, as the queue counts those it hands out.
+type cycles struct {
+	internalqueue.SchedulingQueue
+	count int64
+}
+
+func (c *cycles) SchedulingCycle() int64 { return c.count }
+
+// decider is a whole kube-scheduler whose informers do not run: listers and cache are filled here.
 type decider struct {
 	ctx       context.Context
 	factory   informers.SharedInformerFactory
 	sched     *scheduler.Scheduler
+	cycles    *cycles
 	framework framework.Framework
 	snapshot  *internalcache.Snapshot
 }
 
-func newDecider(ctx context.Context, percentage int32) (*decider, error) {
+func newDecider(ctx context.Context, percentage int32, noSpread bool) (*decider, error) {
+	profiles, err := profilesOf(noSpread)
+	if err != nil {
+		return nil, err
+	}
 	client := fake.NewSimpleClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	var recorder profile.RecorderFactory = func(string) events.EventRecorderLogger { return events.NewFakeRecorder(100) }
-	sched, err := scheduler.New(ctx, client, factory, nil, recorder, scheduler.WithPercentageOfNodesToScore(&percentage))
+	options := []scheduler.Option{scheduler.WithPercentageOfNodesToScore(&percentage), scheduler.WithProfiles(profiles...)}
+	sched, err := scheduler.New(ctx, client, factory, nil, recorder, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +130,23 @@ func newDecider(ctx context.Context, percentage int32) (*decider, error) {
 	if !ok {
 		return nil, fmt.Errorf("the plugins' snapshot is a %T", chosen.SnapshotSharedLister())
 	}
-	return &decider{ctx: ctx, factory: factory, sched: sched, framework: chosen, snapshot: snapshot}, nil
+	counted := &cycles{SchedulingQueue: sched.SchedulingQueue}
+	sched.SchedulingQueue = counted
+	return &decider{ctx: ctx, factory: factory, sched: sched, cycles: counted, framework: chosen, snapshot: snapshot}, nil
+}
+
+// profilesOf gives the default profile, or the same without default spread constraints.
+func profilesOf(noSpread bool) ([]config.KubeSchedulerProfile, error) {
+	loaded, err := latest.Default()
+	if err != nil {
+		return nil, err
+	}
+	for _, plugin := range loaded.Profiles[0].PluginConfig {
+		if args, ok := plugin.Args.(*config.PodTopologySpreadArgs); ok && plugin.Name == names.PodTopologySpread && noSpread {
+			args.DefaultingType, args.DefaultConstraints = config.ListDefaulting, nil
+		}
+	}
+	return loaded.Profiles, nil
 }
 
 func (d *decider) answer(asked *question) (*answer, error) {
@@ -130,7 +169,7 @@ func (d *decider) answer(asked *question) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		pods[i] = &framework.QueuedPodInfo{PodInfo: info}
+		pods[i] = &framework.QueuedPodInfo{PodInfo: info, PodSignature: d.framework.SignPod(d.ctx, pod)}
 	}
 	placed := 0
 	began := time.Now()
@@ -147,6 +186,7 @@ func (d *decider) answer(asked *question) (*answer, error) {
 
 func (d *decider) place(pod *framework.QueuedPodInfo) error {
 	logger := klog.FromContext(d.ctx)
+	d.cycles.count++
 	if err := d.sched.Cache.UpdateSnapshot(logger, d.snapshot); err != nil {
 		return err
 	}
