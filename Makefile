@@ -54,7 +54,7 @@ bench: $(VENV)/dev.stamp ## Measure decisions per second, extender latency and m
 
 bench-cluster: $(VENV)/dev.stamp ## Pods bound per second, beside kube-scheduler, on NODES nodes with PODS pods, RUNS times (needs Go)
 	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-scheduler
-	$(BIN)/python -m tests.bench.live --nodes $(NODES) --pods $(PODS) --runs $(RUNS)
+	$(BIN)/python -m tests.bench.live --nodes $(NODES) --pods $(PODS) --runs $(RUNS) $(ARGS)
 
 bench-list: $(VENV)/dev.stamp ## How long it takes to know 5,000 nodes and 150,000 pods of a real API server (needs Go)
 	$(BIN)/python tests/e2e/build.py etcd kube-apiserver

@@ -4,30 +4,40 @@
 
 Needs the programs of tests/e2e. All pods are there before the scheduler starts; the rate is taken between
 the first and the last binding, by the audit log. Scheduler, API server and etcd share the machine.
+
+Unless told otherwise it is a burst of like pods, while nothing else happens. With `--mixed` they are pods of
+StatefulSets, with a label of their own each; of ten sets one is spread over zones, and one keeps its pods on
+nodes of their own. With `--churn 50` so many running pods a second end, and as many others appear.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tests.bench.cluster import POD_NAME
 from tests.bench.report import FOLDER, publish
+from tests.bench.shapes import ZONE
 from tests.bench.steps import steps
 from tests.bench.workload import Sample, figures
 from tests.e2e import objects
+from tests.e2e.api import Api
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.processes import MooringScheduler
 
 LONGEST_SECONDS = 600.0
 
 Start = Callable[[ControlPlane, Path], AbstractContextManager[Any]]
+Make = Callable[[int], dict[str, Any]]
 
 
 def kube_scheduler(plane: ControlPlane, _: Path) -> AbstractContextManager[Any]:
@@ -54,6 +64,10 @@ def main() -> int:
     parser.add_argument("--pods", type=int, default=1000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", choices=SCHEDULERS, help="measure one of the two")
+    parser.add_argument("--mixed", action="store_true", help="pods that differ, instead of like ones")
+    parser.add_argument(
+        "--churn", type=int, default=0, metavar="COUNT", help="running pods replaced a second"
+    )
     arguments = parser.parse_args()
     names = [arguments.only] if arguments.only else list(SCHEDULERS)
     samples: dict[str, list[Sample]] = {name: [] for name in names}
@@ -61,21 +75,35 @@ def main() -> int:
         for _ in range(arguments.runs):
             for name in names:
                 bar.doing(name)
-                rate = measure(SCHEDULERS[name], arguments.nodes, arguments.pods)
+                rate = measure(
+                    SCHEDULERS[name],
+                    arguments.nodes,
+                    arguments.pods,
+                    make=mixed if arguments.mixed else replica,
+                    churn=arguments.churn,
+                )
                 samples[name].append({"pods/s": rate})
                 bar.done()
-    group = f"{arguments.nodes}Nodes{arguments.pods}Pods"
+    group = f"{arguments.nodes}Nodes{arguments.pods}{'Mixed' if arguments.mixed else 'Like'}Pods"
+    group += f"Churn{arguments.churn}" if arguments.churn else ""
     found = [figure for name in names for figure in figures(f"{group}/{name}", samples[name], {}, {})]
-    publish("Pods bound per second by whole schedulers", found, FOLDER / "cluster")
+    publish(
+        "Pods of a burst bound per second by whole schedulers",
+        found,
+        FOLDER / "cluster",
+    )
     return 0
 
 
-def measure(start: Start, nodes: int, pods: int) -> float:
+def measure(start: Start, nodes: int, pods: int, *, make: Make, churn: int) -> float:
     """The rate of one run."""
     with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder)) as plane:
-        plane.api.create_all(objects.node(f"node-{number:05}") for number in range(nodes))
-        plane.api.create_all(map(replica, range(pods)))
-        with start(plane, Path(folder)):
+        plane.api.create_all(
+            objects.node(node_name(number), {ZONE: f"zone-{number % 3}"}) for number in range(nodes)
+        )
+        plane.api.create_all(map(make, range(pods)))
+        with churning(plane.api, nodes, churn) as begin, start(plane, Path(folder)):
+            begin()
             wait_bound(plane, pods)
         times = binding_times(plane)
         return (len(times) - 1) / (times[-1] - times[0])
@@ -86,6 +114,64 @@ def replica(number: int) -> dict[str, Any]:
     pod = objects.pod(f"pod-{number:05}")
     pod["metadata"]["labels"] = {"app": "bench"}
     return pod
+
+
+def mixed(number: int) -> dict[str, Any]:
+    """A pod of a StatefulSet: it has a label of its own, and some have rules about their like."""
+    pod = objects.pod(f"pod-{number:05}")
+    app = f"set-{number // 20}"
+    pod["metadata"]["labels"] = {"app": app, POD_NAME: pod["metadata"]["name"]}
+    selector = {"labelSelector": {"matchLabels": {"app": app}}}
+    rules = {
+        3: {
+            "topologySpreadConstraints": [
+                {"maxSkew": 5, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **selector}
+            ]
+        },
+        7: {
+            "affinity": {
+                "podAntiAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": [
+                        {"topologyKey": objects.HOSTNAME, **selector}
+                    ]
+                }
+            }
+        },
+    }
+    pod["spec"] |= rules.get(number // 20 % 10, {})
+    return pod
+
+
+def node_name(number: int) -> str:
+    return f"node-{number:05}"
+
+
+def bystander(number: int, nodes: int) -> dict[str, Any]:
+    """A pod that runs already."""
+    return objects.pod(f"bystander-{number:05}", nodeName=node_name(number % nodes))
+
+
+@contextmanager
+def churning(api: Api, nodes: int, rate: int) -> Iterator[Callable[[], None]]:
+    """Pods that run, as many as are replaced in ten seconds; from the call on ``rate`` of them a second."""
+    running, end = 10 * rate, threading.Event()
+    api.create_all(bystander(number, nodes) for number in range(running))
+
+    def replace() -> None:
+        for number in itertools.count():
+            if end.wait(1 / rate):
+                return
+            gone = f"/api/v1/namespaces/default/pods/{bystander(number, nodes)['metadata']['name']}"
+            api.call("DELETE", gone, {"gracePeriodSeconds": 0})
+            api.create(bystander(running + number, nodes))
+
+    thread = threading.Thread(target=replace)
+    try:
+        yield thread.start if rate else lambda: None
+    finally:
+        end.set()
+        if thread.is_alive():
+            thread.join()
 
 
 def wait_bound(plane: ControlPlane, pods: int) -> None:
