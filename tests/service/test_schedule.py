@@ -211,17 +211,33 @@ def test_profiles_by_scheduler_name(pods: list[Pod], profiles: str, expected: st
     assert (missing.info.reason, missing.info.metadata["known"]) == ("PROFILE_NOT_FOUND", "one, two")
 
 
-def test_decisions_are_counted() -> None:
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(pb.COMMIT_MODE_DRY_RUN, id="dry run"),
+        pytest.param(pb.COMMIT_MODE_RESERVE, id="reserve"),
+        pytest.param(pb.COMMIT_MODE_BIND, id="bind"),
+    ],
+)
+@pytest.mark.parametrize("pods", [1, 3])
+def test_only_what_commits_counts_as_an_attempt(mode: pb.CommitMode.ValueType, pods: int) -> None:
     with world(*NODES) as w, direct(w.backend) as stubs:
-        stubs.scheduling.Schedule(batch(FULL, pods=columns(3)))
+        stubs.scheduling.Schedule(batch(FULL, pods=columns(pods), commit_mode=mode))
         value = w.backend.metrics.registry.get_sample_value
-        labels = {"profile": "default-scheduler"}
-        counts = {
-            result: value("mooring_schedule_attempts_total", {**labels, "result": result})
-            for result in ("scheduled", "unschedulable")
-        }
-        assert counts == {"scheduled": 2, "unschedulable": 1}
-        assert value("mooring_scheduling_algorithm_duration_seconds_count") == 3
+
+        def counts(name: str) -> dict[str, float]:
+            by_result = {
+                result: value(name, {"profile": "default-scheduler", "result": result})
+                for result in ("scheduled", "unschedulable", "error")
+            }
+            return {result: count for result, count in by_result.items() if count}
+
+        expected = {"scheduled": 1.0} if pods == 1 else {"scheduled": 2.0, "unschedulable": 1.0}
+        commits = mode != pb.COMMIT_MODE_DRY_RUN
+        assert counts("mooring_schedule_attempts_total") == (expected if commits else {})
+        assert counts("mooring_scheduling_attempt_duration_seconds_count") == (expected if commits else {})
+        assert counts("mooring_dry_runs_total") == ({} if commits else expected)
+        assert value("mooring_scheduling_algorithm_duration_seconds_count") == pods
         assert value("mooring_cache_size", {"type": "nodes"}) == 2
 
 

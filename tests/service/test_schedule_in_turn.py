@@ -29,6 +29,7 @@ NODES = [
     for at in range(4)
 ]
 COUNTED = (
+    "mooring_dry_runs_total",
     "mooring_schedule_attempts_total",
     "mooring_scheduling_attempt_duration_seconds_count",
     "mooring_scheduling_algorithm_duration_seconds_count",

@@ -34,12 +34,17 @@ class Metrics:
     def _decisions(self) -> None:
         self.schedule_attempts = self._counters(
             "mooring_schedule_attempts",
-            "Decisions, by result: scheduled, unschedulable or error.",
+            "Attempts to reserve a pod's place or to bind it, by result: scheduled, unschedulable or error.",
+            ("result", "profile"),
+        )
+        self.dry_runs = self._counters(
+            "mooring_dry_runs",
+            "Decisions that reserve and bind nothing, by result: scheduled, unschedulable or error.",
             ("result", "profile"),
         )
         self.attempt_duration = self._histograms(
             "mooring_scheduling_attempt_duration_seconds",
-            "Seconds for one decision, commit included.",
+            "Seconds for one attempt to schedule a pod, commit included.",
             ("result", "profile"),
             exponential(0.001, 2, 15),
         )

@@ -63,7 +63,6 @@ class Schedule:
             return None
         if len(batch) > 1:
             return self._decided(batch, progress, ask=False)
-        began = time.perf_counter()
         pod, profile = next(batch.pods())
         engine, seed = self._backend.engine, self._request.seed
         table = engine.state.snapshot.nodes
@@ -71,7 +70,7 @@ class Schedule:
         choice = engine.from_kept(pod, profile, seed, progress, assume=False, ask=False)
         if choice is None or table.epoch != epoch:
             return None
-        self._count("scheduled", profile, time.perf_counter() - began)
+        self._count_dry_runs("scheduled", profile)
         return chosen_response(self._backend, batch, ChoiceColumns.of(choice, epoch))
 
     def run(self, progress: Progress) -> pb.ScheduleResponse:
@@ -121,16 +120,14 @@ class Schedule:
 
     def _decided(self, batch: Batch, progress: Progress, *, ask: bool) -> pb.ScheduleResponse | None:
         """Decide on top of the live state, without an object per pod; None when that can't be done."""
-        began = time.perf_counter()
         engine, seed = self._backend.engine, self._request.seed
         chosen = engine.decide_in_turn(
             batch.templates, batch.indices, batch.uids, seed=seed, progress=progress, ask=ask
         )
         if chosen is None:
             return None
-        seconds = (time.perf_counter() - began) / len(batch)
         for index, count in Counter(batch.indices).items():
-            self._count("scheduled", batch.templates[index][1], seconds, count)
+            self._count_dry_runs("scheduled", batch.templates[index][1], count)
         return chosen_response(self._backend, batch, chosen)
 
     def _dry_run(self, batch: Batch, progress: Progress) -> None:
@@ -149,20 +146,17 @@ class Schedule:
         samples = any(profile.samples for _, profile in batch.templates)
         if samples or len(batch) == 1 or self._rows(batch.selection) is not all_rows:
             return 0
-        began = time.perf_counter()
         pods = batch.templates, batch.indices[some], batch.names[some], batch.uids[some]
         try:
             choices = engine.decide_and_assume_in_turn(*pods, seed=self._request.seed, progress=progress)
         except DeadlineExceededError:
             return 0
-        seconds = (time.perf_counter() - began) / max(len(choices), 1)
         for index, choice in zip(batch.indices[some], choices, strict=False):
-            self._take(choice, batch.templates[index][1], seconds)
+            self._take(choice, batch.templates[index][1])
         return len(choices)
 
     def _decide(self, engine: Engine, batch: Batch, at: int, progress: Progress) -> None:
         selection, (pod, profile) = batch.selection, batch.pod(at)
-        began = time.perf_counter()
         selection.leave_out(pod)
         if selection.state is not None and engine.state is not selection.state:
             engine = engine.over(selection.state)
@@ -170,16 +164,16 @@ class Schedule:
         try:
             choice = engine.decide(pod, profile, rows, seed=seed, progress=progress)
         except MooringError:
-            self._count("error", profile, time.perf_counter() - began)
+            self._count_dry_runs("error", profile)
             raise
         if choice.node_name is not None and selection.state is not None:
             selection.state.assume(pod, choice.node_name)
-        self._take(choice, profile, time.perf_counter() - began)
+        self._take(choice, profile)
 
-    def _take(self, choice: Choice, profile: Profile, seconds: float) -> None:
+    def _take(self, choice: Choice, profile: Profile) -> None:
         self._version = choice.state_version
         self._add(choice, choice.status, choice.message)
-        self._count(result_of(choice.status), profile, seconds)
+        self._count_dry_runs(result_of(choice.status), profile)
 
     def _commit(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> None:
         began = time.perf_counter()
@@ -277,7 +271,11 @@ class Schedule:
             self._committed = self._committed or status.ok
             self._columns.outcomes[-1] = outcome
 
+    def _count_dry_runs(self, result: str, profile: Profile, count: int = 1) -> None:
+        self._backend.metrics.dry_runs(result, profile.name).inc(count)
+
     def _count(self, result: str, profile: Profile, seconds: float, count: int = 1) -> None:
+        """Attempts to schedule a pod, that is, to reserve its place or to bind it."""
         metrics = self._backend.metrics
         metrics.schedule_attempts(result, profile.name).inc(count)
         metrics.attempt_duration(result, profile.name).observe(seconds, count)
