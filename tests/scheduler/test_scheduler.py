@@ -14,6 +14,7 @@ from mooring.framework import (
     PermitPlugin,
     Pod,
     PreBindPlugin,
+    PreEnqueuePlugin,
     Status,
 )
 from mooring.framework.errors import (
@@ -135,6 +136,28 @@ class TestBinding:
         standby.leads = True
         world.settle()
         assert world.cluster.node_of("pod") == "a"
+
+
+class TestPreEnqueue:
+    def test_it_runs_once_for_a_new_pod_and_once_more_when_it_is_to_be_tried_again(self) -> None:
+        asked: list[str] = []
+
+        class Asked(PreEnqueuePlugin[None]):
+            name = "Asked"
+
+            def pre_enqueue(self, pod: Pod) -> Status:
+                asked.append(pod.metadata.name)
+                return SUCCESS
+
+        world = World(Asked, nodes=[make_node("a", allocatable=SMALL)])
+        world.add(asking("first"))
+        assert asked == ["first"]
+        world.add(asking("second"))
+        assert world.queue.counts()["unschedulable"] == 1
+        assert asked == ["first", "second"]
+        world.add(make_node("b", allocatable=SMALL))
+        assert world.cluster.node_of("second") == "b"
+        assert asked == ["first", "second", "second"]
 
 
 class TestWaitingForRoom:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -86,6 +86,7 @@ def build_scheduler(
     failures = FailureHandler(queue, engine.state, statuses, recorder)
     parts = Parts(
         engine=engine,
+        profiles={name: replace(profile, pre_enqueue=()) for name, profile in engine.profiles.items()},
         committer=around.committer,
         queue=queue,
         changes=changes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -48,6 +49,7 @@ class Parts:
 
     Attributes:
         engine: Decides.
+        profiles: By name, the profiles that it decides with: without PreEnqueue, which the queue has run.
         committer: Commits what was decided.
         queue: The pods that wait.
         changes: What the queue is told of.
@@ -62,6 +64,7 @@ class Parts:
     """
 
     engine: Engine
+    profiles: Mapping[str, Profile]
     committer: Committer
     queue: SchedulingQueue
     changes: Changes
@@ -158,7 +161,7 @@ class Scheduler:
         item = parts.queue.pop()
         if item is None:
             return pause
-        profile = parts.engine.profiles[item.pod.spec.scheduler_name]
+        profile = parts.profiles[item.pod.spec.scheduler_name]
         attempt = _Attempt(item, item.pod, profile, parts.clock.monotonic())
         try:
             if not self._left_alone(item):
