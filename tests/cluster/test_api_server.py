@@ -183,6 +183,22 @@ def test_a_refusal_says_what_was_asked_and_why_not(status: int, error: type[Moor
     assert "because" in refusal.message
 
 
+@pytest.mark.parametrize(
+    ("details", "metadata"),
+    [
+        pytest.param(
+            {"causes": [{"reason": "NamespaceTerminating"}]}, {"cause": "NamespaceTerminating"}, id="one"
+        ),
+        pytest.param({"causes": []}, {}, id="none"),
+        pytest.param({"causes": [7]}, {}, id="nonsense"),
+        pytest.param(None, {}, id="no details"),
+    ],
+)
+def test_a_refusal_has_the_cause_that_the_server_details(details: Any, metadata: dict[str, str]) -> None:
+    body = json.dumps({"kind": "Status", "message": "because", "details": details}).encode()
+    assert failure(Response(403, {}, body), "make an Event").metadata == metadata
+
+
 @pytest.mark.parametrize("body", [b"", b"Too many", b"\xff", b"[]", b"{}", b"[" * 100_000])
 def test_a_refusal_may_say_it_in_any_form(body: bytes) -> None:
     assert Response(500, {}, body).message == body[:200].decode(errors="replace")

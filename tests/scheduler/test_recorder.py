@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from mooring.cluster.state import State
 from mooring.framework import ObjectReference
-from mooring.framework.errors import UnavailableError
+from mooring.framework.errors import NotFoundError, PermissionDeniedError, UnavailableError
 from mooring.scheduler.observer import Unobserved
 from mooring.scheduler.recorder import BACKLOG, SERIES_SECONDS, WRITERS, EventRecorder, Note
 from mooring.testing import make_pod
@@ -37,7 +38,8 @@ class Sink(FakeCluster):
     def patch(
         self, target: ObjectReference, patch: Mapping[str, Any], *, subresource: str = ""
     ) -> dict[str, Any]:
-        assert target.name == self.created[0]["metadata"]["name"]
+        if target.name not in {event["metadata"]["name"] for event in self.created}:
+            raise NotFoundError("no such event", reason="OBJECT_NOT_FOUND")
         self.counts.append(patch["series"]["count"])
         return {}
 
@@ -180,3 +182,21 @@ def test_a_failure_keeps_no_other_event_from_being_written(
     sink.failures.append(failure)
     write(recorder, failed(), failed(name="other"))
     assert sink.created[-1]["regarding"]["name"] == "other"
+
+
+def test_nothing_is_said_of_events_in_a_namespace_that_ends(
+    recorder: EventRecorder, sink: Sink, caplog: pytest.LogCaptureFixture
+) -> None:
+    sink.failures += [PermissionDeniedError("no new content", cause="NamespaceTerminating") for _ in range(3)]
+    with caplog.at_level(logging.INFO, "mooring"):
+        write(recorder, failed(), failed(), failed())
+    assert caplog.messages == []
+    assert sink.created == []
+
+
+def test_a_repetition_of_an_event_that_is_not_there_is_written_as_a_new_one(
+    recorder: EventRecorder, sink: Sink
+) -> None:
+    sink.failures.append(UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE"))
+    write(recorder, failed("first"), failed("second"))
+    assert [event["note"] for event in sink.created] == ["second"]

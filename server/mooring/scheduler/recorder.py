@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mooring.framework import Clock, ClusterApi, ObjectReference, Pod
-from mooring.framework.errors import MooringError
+from mooring.framework.errors import MooringError, NotFoundError
 from mooring.runtime.failure import event_note
 from mooring.scheduler.observer import SchedulerObserver
 
@@ -30,6 +30,10 @@ unsaid because thousands came at once. A waiting one takes about 1 kB."""
 WRITERS = 4
 """So many threads write them at most: a second one helps from a quarter of the backlog on, and so forth.
 Until then one is enough, and bindings, for which pods wait, have processor and API server to themselves."""
+
+NAMESPACE_ENDS = "NamespaceTerminating"
+"""Why the API server refuses a new Event in a namespace that is being deleted: those who would read it are
+gone, so there is nothing to complain of."""
 
 SERIES_SECONDS = 360.0
 """A repetition after this time is an Event of its own."""
@@ -136,7 +140,8 @@ class EventRecorder:
         try:
             self._write(note)
         except MooringError as error:
-            log.warning("the event %s of pod %s was not written: %s", note.reason, note.pod.key, error)
+            level = logging.DEBUG if error.metadata.get("cause") == NAMESPACE_ENDS else logging.WARNING
+            log.log(level, "the event %s of pod %s was not written: %s", note.reason, note.pod.key, error)
         except Exception:  # the thread must outlive whatever a server can send
             log.exception("the event %s of pod %s was not written", note.reason, note.pod.key)
 
@@ -144,12 +149,16 @@ class EventRecorder:
         now = self.clock.now()
         series, repeated = self._series_of(note, now)
         namespace = note.pod.metadata.namespace
-        if not repeated:
-            self.cluster.create("Event", namespace, _body(note, series.name, now))
-        elif series.count & (series.count - 1) == 0:
-            # The first repetition is told, then ever fewer: nobody needs to read them one by one.
+        if repeated:
+            if series.count & (series.count - 1):
+                # The first repetition is told, then ever fewer: nobody needs to read them one by one.
+                return
             body = {"series": {"count": series.count, "lastObservedTime": _timestamp(now)}}
-            self.cluster.patch(ObjectReference("Event", namespace, series.name), body)
+            with suppress(NotFoundError):
+                self.cluster.patch(ObjectReference("Event", namespace, series.name), body)
+                return
+        # It is new, or the one that it repeats is gone or never came to be.
+        self.cluster.create("Event", namespace, _body(note, series.name, now))
 
     def _series_of(self, note: Note, now: float) -> tuple[_Series, bool]:
         with self._lock:

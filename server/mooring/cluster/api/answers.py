@@ -47,12 +47,15 @@ class Response:
     @property
     def message(self) -> str:
         """What the ``Status`` in the body says, or the beginning of whatever else came."""
-        try:
-            answer = msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            answer = None
-        message = answer.get("message") if isinstance(answer, dict) else None
-        return str(message or self.body[:200].decode(errors="replace"))
+        return str(self._said("message") or self.body[:200].decode(errors="replace"))
+
+    @property
+    def cause(self) -> str:
+        """The first cause that the ``Status`` in the body details, in one word; "" without one."""
+        details = self._said("details")
+        causes = details.get("causes") if isinstance(details, dict) else None
+        first = causes[0] if isinstance(causes, list) and causes else None
+        return str(first.get("reason", "")) if isinstance(first, dict) else ""
 
     def decode(self, kind: type[T]) -> T:
         """The body, which is JSON of that type.
@@ -64,6 +67,14 @@ class Response:
             return msgspec.json.decode(self.body, type=kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise unanswered(f"what came can't be read: {error}") from error
+
+    def _said(self, name: str) -> Any:
+        """What the body, which may be anything, has under this name; None without it."""
+        try:
+            answer = msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        return answer.get(name) if isinstance(answer, dict) else None
 
 
 class Stream:
@@ -144,7 +155,8 @@ def failure(response: Response, subject: str) -> MooringError:
     said = f"{subject}: HTTP {response.status}, {response.message}"
     match response.status:
         case 401 | 403:
-            return PermissionDeniedError(f"the API server refused to {said}")
+            details = {"cause": response.cause} if response.cause else {}
+            return PermissionDeniedError(f"the API server refused to {said}", **details)
         case 404:
             return NotFoundError(f"{said}", reason="OBJECT_NOT_FOUND")
         case 409 | 410:
