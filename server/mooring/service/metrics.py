@@ -27,6 +27,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         self._decisions()
+        self._state()
         self._plugins()
         self._calls()
         self._protection()
@@ -60,6 +61,8 @@ class Metrics:
             ("extension_point", "status", "profile"),
             exponential(0.0001, 2, 12),
         )
+
+    def _state(self) -> None:
         self.stale_decisions = Counter(
             "mooring_stale_decisions",
             "Decisions without a commit on a state that may be behind the cluster.",
