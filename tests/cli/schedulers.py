@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from mooring.testing.builders import pod_manifest
+from tests.certificates import Pair
 from tests.cli.commands import BIN, Started, program, write_config
 from tests.fake_api_server import FakeApiServer
 
@@ -64,3 +69,26 @@ def take_lease(fake: FakeApiServer, identity: str) -> None:
     assert taken is not None
     taken["spec"]["holderIdentity"] = identity
     assert fake.client().request("PUT", path, body=taken).ok
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def probe(port: int, path: str, *, pair: Pair | None = None, **headers: str) -> tuple[int, str]:
+    """Status and body; a kubelet doesn't check the certificate either."""
+    unchecked = ssl.create_default_context()
+    unchecked.check_hostname = False
+    unchecked.verify_mode = ssl.CERT_NONE
+    if pair is not None:
+        unchecked.load_cert_chain(pair.certificate, pair.key)
+    request = urllib.request.Request(f"https://127.0.0.1:{port}/{path}", headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=30, context=unchecked) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code, refusal.read().decode()

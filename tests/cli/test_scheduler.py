@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import socket
-import ssl
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,8 +17,20 @@ from mooring.config import load
 from mooring.runtime.registry import new_in_tree_registry
 from mooring.scheduler.queue import BackoffTimes
 from mooring.testing.builders import node_manifest, pod_manifest
-from tests.cli.commands import BIN, call, environment, fetch, write_config
-from tests.cli.schedulers import MINE, QUICK, ended, lease, node_of, pending, scheduler, take_lease, wait_for
+from tests.cli.commands import BIN, call, environment, write_config
+from tests.cli.schedulers import (
+    MINE,
+    QUICK,
+    ended,
+    free_port,
+    lease,
+    node_of,
+    pending,
+    probe,
+    scheduler,
+    take_lease,
+    wait_for,
+)
 from tests.fake_api_server import Answer, FakeApiServer, Hang
 
 
@@ -209,26 +219,11 @@ def test_it_says_at_its_start_what_kube_scheduler_does(fake: FakeApiServer, tmp_
     assert re.search(r"^\d{4}-\d\d-\d\dT[\d:.]+Z INFO mooring.start: Starting mooring ", text, re.MULTILINE)
 
 
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
-
-
-def probe(port: int, path: str) -> tuple[int, str]:
-    """Status and body; a kubelet doesn't check the certificate either."""
-    unchecked = ssl.create_default_context()
-    unchecked.check_hostname = False
-    unchecked.verify_mode = ssl.CERT_NONE
-    status, body = fetch(f"https://127.0.0.1:{port}/{path}", context=unchecked)
-    return status, body.decode()
-
-
 def test_probes_and_metrics(fake: FakeApiServer, tmp_path: Path) -> None:
     """Over HTTPS, as kube-scheduler."""
     port = free_port()
-    with scheduler(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false") as started:
+    flags = ("--leader-elect=false", "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics")
+    with scheduler(fake, tmp_path, f"--secure-port={port}", *flags) as started:
         assert started.address("telemetry") == f"127.0.0.1:{port}"
         answers = {path: probe(port, path)[1] for path in ("healthz", "livez", "readyz", "metrics")}
     metrics = answers.pop("metrics")

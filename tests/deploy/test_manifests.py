@@ -177,6 +177,8 @@ def test_who_binds_may_write_what_a_binding_needs_and_nothing_else() -> None:
         ("", "pods/status"): ["patch"],
         ("", "pods"): ["delete"],
         ("events.k8s.io", "events"): ["create", "patch"],
+        ("authentication.k8s.io", "tokenreviews"): ["create"],
+        ("authorization.k8s.io", "subjectaccessreviews"): ["create"],
     }
 
 

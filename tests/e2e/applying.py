@@ -1,5 +1,6 @@
 """Applies manifests and overlays as kubectl does; starts a pod's container with what its manifest says."""
 
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -106,6 +107,31 @@ def start(
     )
     process.wait_line(ready)
     return process
+
+
+def metrics_token(control_plane: ControlPlane) -> str:
+    """The token of a ServiceAccount that may read /metrics, and nothing else."""
+    rbac, name = "rbac.authorization.k8s.io", "metrics-reader"
+    where = {"name": name, "namespace": "mooring-system"}
+    account = {"kind": "ServiceAccount", **where}
+    rule = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
+    role = {"apiGroup": rbac, "kind": "ClusterRole", "name": name}
+    meta = {"apiVersion": f"{rbac}/v1", "metadata": {"name": name}}
+    apply(
+        control_plane.api,
+        [
+            {
+                "apiVersion": "v1",
+                "kind": "ServiceAccount",
+                "metadata": {"name": name, "namespace": "mooring-system"},
+            },
+            {**meta, "kind": "ClusterRole", "rules": [rule]},
+            {**meta, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": [account]},
+        ],
+    )
+    kubeconfig = identity(control_plane, "mooring-system", name)
+    token: str = json.loads(kubeconfig.read_text())["users"][0]["user"]["token"]
+    return token
 
 
 def scheduling(kubeconfig: Path) -> dict[str, str]:

@@ -113,6 +113,9 @@ class Adapter(_Restartable):
         super().__init__(directory, command)
 
 
+OPEN_METRICS = "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics"
+
+
 class MooringScheduler(_Restartable):
     """`mooring scheduler`, with probes and metrics on a free port of 127.0.0.1."""
 
@@ -132,7 +135,7 @@ class MooringScheduler(_Restartable):
         self.telemetry = f"https://127.0.0.1:{port}"
         command = [str(_SCRIPTS / "mooring"), "scheduler", "--config", str(file), "--v=4"]
         command += ["--source", f"kubernetes:{kubeconfig}"]
-        command += ["--bind-address=127.0.0.1", f"--secure-port={port}", *flags]
+        command += ["--bind-address=127.0.0.1", f"--secure-port={port}", OPEN_METRICS, *flags]
         super().__init__(directory, command)
 
     def kill(self) -> None:

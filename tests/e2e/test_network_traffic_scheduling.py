@@ -1,6 +1,6 @@
 """S1 as it is deployed: the second scheduler places pods by what a real Prometheus measures."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 
 from . import objects
 from .api import Api, Manifest
-from .applying import apply, built, identity, scheduling, start, written
+from .applying import apply, built, identity, metrics_token, scheduling, start, written
 from .guarded import GuardedControlPlane
 from .process import Process, wait_until
 from .prometheus import Exporter, Prometheus
@@ -34,11 +34,11 @@ class Placing(Traffic):
         self,
         api: Api,
         scheduler: Process,
-        metrics: str,
+        metrics: Callable[[], str],
         prometheus: Prometheus,
         exporters: dict[str, Exporter],
     ) -> None:
-        super().__init__(prometheus, exporters, partial(fetch, metrics))
+        super().__init__(prometheus, exporters, metrics)
         self.scheduler = scheduler
         self._api = api
         self._placed = 0
@@ -98,7 +98,8 @@ def placing(tmp_path: Path) -> Iterator[Placing]:
         apply(guarded.api, manifests)
         flags = scheduling(identity(guarded, "mooring-system", "mooring"))
         scheduler = running.enter_context(start("scheduler", manifests, tmp_path, flags))
-        metrics = f"https://127.0.0.1:{flags['--secure-port']}/metrics"
+        page = f"https://127.0.0.1:{flags['--secure-port']}/metrics"
+        metrics = partial(fetch, page, metrics_token(guarded))
         yield Placing(guarded.api, scheduler, metrics, prometheus, exporters)
 
 

@@ -1,19 +1,32 @@
 """The overlays, applied, and their processes started as their manifests say; S5's cluster is theirs, too."""
 
+import json
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 import yaml
 
 from . import objects
 from .api import ApiError
-from .applying import DEPLOY, apply, built, identity, scheduling, seen_by_node_filter, start, written
+from .applying import (
+    DEPLOY,
+    apply,
+    built,
+    identity,
+    metrics_token,
+    scheduling,
+    seen_by_node_filter,
+    start,
+    written,
+)
 from .guarded import GuardedControlPlane
 from .process import free_port
 from .rights import FORBIDDEN, RBAC, client_of, refused
+from .telemetry import fetch
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("four_nodes")]
 
@@ -129,3 +142,24 @@ def test_mooring_in_kube_schedulers_place(guarded: GuardedControlPlane, tmp_path
         assert api.call("GET", path)["spec"]["holderIdentity"]
     assert guarded.bindings()[before:] == [("system:kube-scheduler", name)]
     assert not api.call("GET", path)["spec"]["holderIdentity"], "the lease is let go"
+
+
+def test_metrics_are_for_those_whom_the_api_server_lets_read_them(
+    guarded: GuardedControlPlane, tmp_path: Path
+) -> None:
+    """The overlay second-scheduler: probes are open, metrics ask TokenReview and SubjectAccessReview."""
+    overlay = built("overlays/second-scheduler")
+    apply(guarded.api, overlay)
+    account = identity(guarded, "mooring-system", "mooring")
+    stranger = json.loads(account.read_text())["users"][0]["user"]["token"]
+    flags = scheduling(account)
+    endpoint = f"https://127.0.0.1:{flags['--secure-port']}"
+    with start("scheduler", overlay, tmp_path, flags) as ours:
+        assert fetch(f"{endpoint}/livez") == "ok\n"
+        for token, status in (("", 403), ("not-a-token", 401), (stranger, 403)):
+            with pytest.raises(HTTPError) as refusal:
+                fetch(f"{endpoint}/metrics", token)
+            with refusal.value:
+                assert refusal.value.code == status
+        assert "mooring_pending_pods" in fetch(f"{endpoint}/metrics", metrics_token(guarded))
+        assert "can't be found out" not in ours.output()

@@ -8,16 +8,29 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from . import objects
 from .api import Api, Manifest
-from .applying import DEPLOY, apply, built, identity, path_to, scheduling, seen_by_node_filter, start, written
+from .applying import (
+    DEPLOY,
+    apply,
+    built,
+    identity,
+    metrics_token,
+    path_to,
+    scheduling,
+    seen_by_node_filter,
+    start,
+    written,
+)
 from .guarded import GuardedControlPlane
 from .process import Process, wait_until
-from .rights import FORBIDDEN, KUBE_SCHEDULERS, client_of, refused
+from .rights import FORBIDDEN, KUBE_SCHEDULERS, SCHEDULERS, client_of, refused
 from .telemetry import gauges
 from .witness import Witness
 
@@ -94,14 +107,17 @@ def give_all_ips_with_a_restart_and_a_kill(
         # The ReplicaSet makes a pod in place of the one that went: one of the two gets the IP.
         again = wait_until(lambda: ips_taken_again(api, full, gone), "the IP to be taken again")
         assert again == full[gone]
-        nothing_is_left(guarded, third, f"https://127.0.0.1:{flags['--secure-port']}/metrics")
+        metrics = f"https://127.0.0.1:{flags['--secure-port']}/metrics"
+        nothing_is_left(guarded, third, partial(gauges, metrics, token=metrics_token(guarded)))
     user = "system:serviceaccount:mooring-system:mooring"
     assert {who for who, _ in guarded.bindings()[before:]} == {user}
 
 
-def nothing_is_left(guarded: GuardedControlPlane, scheduler: Process, metrics: str) -> None:
+def nothing_is_left(
+    guarded: GuardedControlPlane, scheduler: Process, shown: Callable[[str], dict[str, float]]
+) -> None:
     """After the last binding a minute passes in which no other is sent; nothing is kept that nobody needs."""
-    wait_until(lambda: not any(gauges(metrics, "mooring_reservations").values()), "the last binding's end")
+    wait_until(lambda: not any(shown("mooring_reservations").values()), "the last binding's end")
     sent, threads, files = audited(guarded, "pods"), held(scheduler, "task"), held(scheduler, "fd")
     renewed = audited(guarded, "leases")
     time.sleep(QUIET_SECONDS)
@@ -109,14 +125,14 @@ def nothing_is_left(guarded: GuardedControlPlane, scheduler: Process, metrics: s
     assert audited(guarded, "leases") > renewed
     assert held(scheduler, "task") <= threads
     assert held(scheduler, "fd") <= files
-    assert gauges(metrics, "mooring_reservations") == {"reserved": 0, "binding": 0, "unknown": 0}
-    assert gauges(metrics, "mooring_pending_pods") == {
+    assert shown("mooring_reservations") == {"reserved": 0, "binding": 0, "unknown": 0}
+    assert shown("mooring_pending_pods") == {
         "active": 0,
         "backoff": 0,
         "unschedulable": 1,
         "gated": 0,
     }
-    assert gauges(metrics, "mooring_cache_size") == {
+    assert shown("mooring_cache_size") == {
         "nodes": NODES + 1,
         "pods": len(guarded.api.items("/api/v1/pods")),
         "assumed_pods": 0,
@@ -181,7 +197,7 @@ def test_the_serviceaccounts_may_do_what_their_roles_say_and_nothing_else(
     apply(guarded.api, built(S5))
     as_kube_scheduler = identity(guarded, "kube-system", "tanjunchen-scheduler")
     for account, kept_from in (
-        (underlay, FORBIDDEN),
+        (underlay, [one for one in FORBIDDEN if one not in SCHEDULERS]),
         (as_kube_scheduler, [one for one in FORBIDDEN if one not in KUBE_SCHEDULERS]),
     ):
         ours = client_of(guarded, account)

@@ -12,6 +12,7 @@ from tests.fake_api_server.errors import RefusedError
 from tests.fake_api_server.faults import Answer, Cut, Hang
 from tests.fake_api_server.history import Call, Entry
 from tests.fake_api_server.kinds import Kind
+from tests.fake_api_server.people import REVIEWS
 from tests.fake_api_server.reading import listed, watched
 
 if TYPE_CHECKING:
@@ -127,6 +128,9 @@ class Handler(BaseHTTPRequestHandler):
         """Status and body of the answer, and the object if it changed."""
         if not target.plural:
             return 200, self._discovery(target.version), None
+        if call.method == "POST" and target.plural in REVIEWS:
+            answer = REVIEWS[target.plural](self.fake.people, call.body)
+            return 201, json.dumps(answer).encode(), None
         kind, objects = self._known(target), self.fake.objects
         changed: dict[str, Any] | None
         if target.subresource == "binding" and call.method == "POST":

@@ -18,6 +18,7 @@ from tests.fake_api_server.handler import Handler
 from tests.fake_api_server.history import History
 from tests.fake_api_server.kinds import DEFAULT_OFF, KINDS, Kind
 from tests.fake_api_server.objects import Objects
+from tests.fake_api_server.people import People
 from tests.fake_api_server.store import Manifest, Store
 
 _KUBECONFIG = """
@@ -73,6 +74,7 @@ class FakeApiServer:
         faults: What goes wrong.
         history: What was asked.
         forbidden: Plurals that nobody may see.
+        people: Who shows which token, and who may read what.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class FakeApiServer:
         self.faults = Faults()
         self.history = History()
         self.forbidden: set[str] = set()
+        self.people = People()
         self.add({"kind": "Namespace", "metadata": {"name": "default"}})
         self._port = 0
         self._listener: _Listener | None = None

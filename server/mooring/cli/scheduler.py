@@ -16,12 +16,12 @@ from mooring.cli.assembly import configuration_of, registry_of
 from mooring.cli.bridge import source_state
 from mooring.cli.election import election_of
 from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, add_logging_format, seconds
-from mooring.cli.https import server_context
 from mooring.cli.kube_scheduler_flags import add_kube_scheduler_flags, flag_values, warn_of_ignored_flags
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
 from mooring.cli.scheduler_flags import Connection, backoff_times, lease_times, with_flags
 from mooring.cli.scheduler_metrics import SchedulerMetrics
+from mooring.cli.secure_serving import endpoint
 from mooring.cli.signals import stop_signal
 from mooring.cli.sources import readers_of
 from mooring.cli.start_log import log_configuration, log_flags, version_of
@@ -124,6 +124,7 @@ class _Parts:
     """The scheduler and what it stands on."""
 
     configuration: config.Configuration
+    connection: Connection
     source: Source
     max_staleness: float
     cycle: BindingCycle
@@ -183,7 +184,7 @@ def _assemble(
         binders=configuration.document.parallelism or 1,
     )
     observer.measure_queue(scheduler.queue)
-    return _Parts(configuration, source, args.max_staleness, cycle, scheduler, election, failed)
+    return _Parts(configuration, connection, source, args.max_staleness, cycle, scheduler, election, failed)
 
 
 class Fresh:
@@ -245,12 +246,12 @@ def _telemetry(args: argparse.Namespace, parts: _Parts, metrics: Metrics) -> Tel
     """
     if args.secure_port == 0:
         return None
-    host = f"[{args.bind_address}]" if ":" in args.bind_address else args.bind_address
     measure_state(metrics, parts.cycle.engine.state)
     measure_reservations(metrics, parts.cycle.reservations)
     metrics.registry.register(SourceCollector(lambda: [*map(source_state, parts.source.describe())]))
     probes = Probes(fault=str, ready=parts.not_ready)
-    return TelemetryListener(f"{host}:{args.secure_port}", probes, metrics.registry, server_context(args))
+    document = plain(parts.configuration.document)
+    return endpoint(args, parts.connection, probes, metrics.registry, document)
 
 
 def _ready_line(telemetry: TelemetryListener | None) -> str:

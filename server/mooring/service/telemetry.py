@@ -1,17 +1,23 @@
-"""/healthz, /livez, /readyz and /metrics over HTTP, on a listener of its own."""
+"""/healthz, /livez, /readyz, /metrics and other pages over HTTP, on a listener of its own."""
 
+import logging
 import socket
 import ssl
+import sys
 import threading
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol
 
-from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
 
 from mooring.service.listen import ListenError, check_free, split
+from mooring.service.pages import PLAIN, Answer, Asked, Gatekeeper, Page
 from mooring.service.probes import Probes
+
+log = logging.getLogger(__name__)
 
 CLIENT_SECONDS = 5.0
 """How long a client may take to send its request."""
@@ -19,7 +25,13 @@ CLIENT_SECONDS = 5.0
 STOP_SECONDS = 0.05
 """How long a stop may go unnoticed."""
 
-PLAIN = "text/plain; charset=utf-8"
+
+class Collected(Protocol):
+    """Metrics, as a registry has them."""
+
+    def collect(self) -> Iterable[Metric]:
+        """All of them, as they are now."""
+        ...
 
 
 class TelemetryListener:
@@ -31,20 +43,33 @@ class TelemetryListener:
     Args:
         address: HOST:PORT; port 0 takes a free one.
         probes: What to answer.
-        registry: The metrics to show.
+        metrics: The metrics to show.
         tls: Serve HTTPS with this; None = plain HTTP.
+        pages: Further pages, by path.
+        gatekeeper: Who may read which page; None = everybody all of them.
+        share_port: Let other processes listen on the same port.
 
     Raises:
         ListenError: The address cannot be listened on.
     """
 
     def __init__(
-        self, address: str, probes: Probes, registry: CollectorRegistry, tls: ssl.SSLContext | None = None
+        self,
+        address: str,
+        probes: Probes,
+        metrics: Collected,
+        tls: ssl.SSLContext | None = None,
+        *,
+        pages: Mapping[str, Page] | None = None,
+        gatekeeper: Gatekeeper | None = None,
+        share_port: bool = False,
     ) -> None:
         host, port = split(address)
-        check_free(address)
+        if not share_port:
+            check_free(address)
+        handler = _handler({**_probing(probes), "/metrics": _metrics(metrics), **(pages or {})}, gatekeeper)
         try:
-            self._server = _server(host)((host, port), _handler(probes, registry))
+            self._server = _server(host, share_port=share_port)((host, port), handler)
         except OSError as error:
             raise ListenError(
                 f"cannot listen on {address}: {error.strerror}; choose another address"
@@ -69,16 +94,51 @@ class TelemetryListener:
         self._server.server_close()
 
 
-def _server(host: str) -> type[ThreadingHTTPServer]:
+def _server(host: str, *, share_port: bool) -> type[ThreadingHTTPServer]:
     class Server(ThreadingHTTPServer):
         daemon_threads = True
         block_on_close = False
+        allow_reuse_port = share_port
         address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """A client that doesn't speak TLS or HTTP, or went away, is no error of ours."""
+            error = sys.exception()
+            if isinstance(error, OSError):
+                log.debug("a request of %s was dropped: %s", client_address[0], error)
+            else:
+                log.error("a request of %s failed", client_address[0], exc_info=error)
 
     return Server
 
 
-def _handler(probes: Probes, registry: CollectorRegistry) -> type[BaseHTTPRequestHandler]:
+def _probing(probes: Probes) -> dict[str, Page]:
+    def page(ask: Callable[[], str]) -> Page:
+        def answer(_accept: str) -> Answer:
+            fault = ask()
+            status = HTTPStatus.SERVICE_UNAVAILABLE if fault else HTTPStatus.OK
+            return Answer(status, PLAIN, f"{fault or 'ok'}\n".encode())
+
+        return answer
+
+    return {
+        "/healthz": page(probes.not_alive),
+        "/livez": page(probes.not_alive),
+        "/readyz": page(probes.not_ready),
+    }
+
+
+def _metrics(metrics: Collected) -> Page:
+    def answer(accept: str) -> Answer:
+        encode, kind = choose_encoder(accept)
+        return Answer(HTTPStatus.OK, kind, encode(metrics))
+
+    return answer
+
+
+def _handler(pages: Mapping[str, Page], gatekeeper: Gatekeeper | None) -> type[BaseHTTPRequestHandler]:
+    paths = sorted(pages)
+
     class Handler(BaseHTTPRequestHandler):
         timeout = CLIENT_SECONDS
         server_version = "mooring"
@@ -86,26 +146,26 @@ def _handler(probes: Probes, registry: CollectorRegistry) -> type[BaseHTTPReques
 
         def do_GET(self) -> None:
             path = self.path.partition("?")[0]
-            if path == "/metrics":
-                encode, kind = choose_encoder(self.headers.get("Accept", ""))
-                self._send(HTTPStatus.OK, kind, encode(registry))
-            elif path in ("/healthz", "/livez"):
-                self._probe(probes.not_alive())
-            elif path == "/readyz":
-                self._probe(probes.not_ready())
-            else:
-                self._send(HTTPStatus.NOT_FOUND, PLAIN, b"try /healthz, /livez, /readyz or /metrics\n")
+            page = pages.get(path)
+            if page is None:
+                self._send(Answer(HTTPStatus.NOT_FOUND, PLAIN, f"try {', '.join(paths)}\n".encode()))
+                return
+            refused = gatekeeper(self._asked(path)) if gatekeeper else None
+            self._send(refused or page(self.headers.get("Accept", "")))
 
-        def _probe(self, fault: str) -> None:
-            status = HTTPStatus.SERVICE_UNAVAILABLE if fault else HTTPStatus.OK
-            self._send(status, PLAIN, f"{fault or 'ok'}\n".encode())
+        def _asked(self, path: str) -> Asked:
+            encrypted = isinstance(self.connection, ssl.SSLSocket)
+            certificate = self.connection.getpeercert() if encrypted else None
+            return Asked("get", path, self.headers.get("Authorization", ""), certificate or {})
 
-        def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
+        def _send(self, answer: Answer) -> None:
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.kind)
+            self.send_header("Content-Length", str(len(answer.body)))
+            self.send_header("Cache-Control", "no-cache, private")
+            self.send_header("X-Content-Type-Options", "nosniff")
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(answer.body)
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
             """Probes and scrapes are too many to log."""

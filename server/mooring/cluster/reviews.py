@@ -1,0 +1,197 @@
+"""Who somebody is and what they may read, as the API server says: TokenReview and SubjectAccessReview.
+
+Mirrors ``DelegatingAuthenticationOptions`` and ``DelegatingAuthorizationOptions`` of ``k8s.io/apiserver``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from mooring.cluster.api import ApiServer, failure
+from mooring.framework.errors import UnavailableError
+
+T = TypeVar("T")
+
+REVIEW_SECONDS: Final = 3.0
+"""How long the API server may take for a review."""
+
+MOST_REVIEWS: Final = 4
+"""Reviews under way at once; whoever asks meanwhile is refused at once, so that no threads pile up."""
+
+MOST_ANSWERS: Final = 1024
+"""Answers of a kind that are remembered."""
+
+TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
+ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+CLIENT_CA: Final = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody, as authorization knows them.
+
+    Attributes:
+        name: ``system:serviceaccount:monitoring:prometheus``, a certificate's common name, ...
+        groups: Their groups.
+        uid: "" = none.
+        extra: What the authenticator says besides.
+    """
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
+
+
+class _UserInfo(msgspec.Struct, frozen=True):
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
+
+
+class _Status(msgspec.Struct, frozen=True):
+    authenticated: bool = False
+    allowed: bool = False
+    user: _UserInfo = _UserInfo()
+
+
+class _Review(msgspec.Struct, frozen=True):
+    status: _Status = _Status()
+
+
+class _ConfigMap(msgspec.Struct, frozen=True):
+    data: dict[str, str] = {}
+
+
+@dataclass
+class Remembered(Generic[T]):
+    """Answers that count for a while, the latest ``MOST_ANSWERS`` of them. Safe from any thread."""
+
+    _answers: OrderedDict[Hashable, tuple[T, float]] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, key: Hashable) -> T | None:
+        """The answer, if it still counts."""
+        with self._lock:
+            found = self._answers.get(key)
+        return None if found is None or time.monotonic() >= found[1] else found[0]
+
+    def keep(self, key: Hashable, answer: T, seconds: float) -> T:
+        """Let an answer count for so long; returns it."""
+        with self._lock:
+            self._answers[key] = (answer, time.monotonic() + seconds)
+            self._answers.move_to_end(key)
+            while len(self._answers) > MOST_ANSWERS:
+                self._answers.popitem(last=False)
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """For how many seconds answers count: who a token is, that somebody may, that they may not."""
+
+    token: float = 10.0
+    allowed: float = 10.0
+    denied: float = 10.0
+
+
+class Reviews:
+    """Asks the API server, and remembers what it said. Safe from any thread; waits for it a few seconds.
+
+    Args:
+        tokens: Where TokenReviews are made.
+        access: Where SubjectAccessReviews are made.
+        lifetimes: How long answers count.
+    """
+
+    def __init__(self, tokens: ApiServer, access: ApiServer, lifetimes: Lifetimes) -> None:
+        self._tokens = tokens
+        self._access = access
+        self._lifetimes = lifetimes
+        self._users: Remembered[User] = Remembered()
+        self._decisions: Remembered[bool] = Remembered()
+        self._open = threading.BoundedSemaphore(MOST_REVIEWS)
+
+    def user_of(self, token: str) -> User | None:
+        """Who shows this bearer token; None when it isn't valid.
+
+        Raises:
+            MooringError: The API server doesn't say.
+        """
+        # The token itself is not kept.
+        key = hashlib.sha256(token.encode()).digest()
+        known = self._users.get(key)
+        if known is None:
+            status = self._ask(self._tokens, TOKEN_REVIEWS, "TokenReview", {"token": token})
+            said = status.user
+            extra = tuple(sorted(said.extra.items()))
+            user = User(said.username, said.groups, said.uid, extra) if status.authenticated else ANONYMOUS
+            known = self._users.keep(key, user, self._lifetimes.token)
+        return None if known is ANONYMOUS else known
+
+    def may(self, user: User, verb: str, path: str) -> bool:
+        """Whether the user may do ``verb`` (``get``) with a path that is no resource, such as ``/metrics``.
+
+        Raises:
+            MooringError: The API server doesn't say.
+        """
+        key = user, verb, path
+        known = self._decisions.get(key)
+        if known is not None:
+            return known
+        spec = {
+            "user": user.name,
+            "groups": list(user.groups),
+            "uid": user.uid,
+            "extra": {name: list(values) for name, values in user.extra},
+            "nonResourceAttributes": {"verb": verb, "path": path},
+        }
+        allowed = self._ask(self._access, ACCESS_REVIEWS, "SubjectAccessReview", spec).allowed
+        times = self._lifetimes
+        return self._decisions.keep(key, allowed, times.allowed if allowed else times.denied)
+
+    def _ask(self, server: ApiServer, path: str, kind: str, spec: Mapping[str, Any]) -> _Status:
+        group = path.split("/")[2]
+        body = {"apiVersion": f"{group}/v1", "kind": kind, "spec": spec}
+        with self._turn():
+            response = server.request("POST", path, body=body, timeout=REVIEW_SECONDS)
+        if not response.ok:
+            raise failure(response, f"create a {kind}")
+        return response.decode(_Review).status
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._open.acquire(blocking=False):
+            raise UnavailableError(
+                f"{MOST_REVIEWS} reviews are under way at the API server; repeat the call",
+                reason="API_SERVER_UNAVAILABLE",
+            )
+        try:
+            yield
+        finally:
+            self._open.release()
+
+
+def client_authorities(server: ApiServer) -> str:
+    """The certificates, PEM, of the authorities whose client certificates the API server takes.
+
+    Raises:
+        MooringError: They can't be read.
+    """
+    response = server.request("GET", CLIENT_CA, timeout=REVIEW_SECONDS)
+    if not response.ok:
+        raise failure(response, "read the ConfigMap kube-system/extension-apiserver-authentication")
+    return response.decode(_ConfigMap).data.get("client-ca-file", "")

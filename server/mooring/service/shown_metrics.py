@@ -1,0 +1,99 @@
+"""Which metrics are shown, and which values of their labels. Mirrors ``k8s.io/component-base/metrics``."""
+
+from __future__ import annotations
+
+import copy
+import csv
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
+from prometheus_client.samples import Sample
+
+UNEXPECTED = "unexpected"
+"""What a label shows in place of a value that isn't allowed."""
+
+Allowed = Mapping[tuple[str, str], Collection[str]]
+"""By metric and label, the values that are shown."""
+
+
+def metric_name(name: str) -> str:
+    """A metric's family here, by its name here or by kube-scheduler's: ``scheduler_x`` is ``mooring_x``."""
+    known = f"mooring_{name.removeprefix('scheduler_')}" if name.startswith("scheduler_") else name
+    return known.removesuffix("_total")
+
+
+def allowed_values(entries: Mapping[str, str]) -> Allowed:
+    """What ``METRIC,LABEL`` to ``VALUE,VALUE`` says.
+
+    Raises:
+        ValueError: A key is no metric and label.
+    """
+    allowed = {}
+    for key, values in entries.items():
+        metric, comma, label = key.partition(",")
+        if not (metric and comma and label) or "," in label:
+            raise ValueError(f"{key!r} is not METRIC,LABEL")
+        allowed[metric_name(metric), label] = {value.strip() for value in values.split(",")}
+    return allowed
+
+
+def entries_of(flag: str) -> dict[str, str]:
+    """One value of ``--allow-metric-labels``: ``M,L=A,B``, or several of them, each in double quotes.
+
+    Raises:
+        ValueError: It is none.
+    """
+    pairs = [flag] if flag.count("=") == 1 else next(csv.reader([flag]), [])
+    entries = {}
+    for pair in pairs:
+        key, equals, values = pair.partition("=")
+        if not equals:
+            raise ValueError(f"{pair!r} is not METRIC,LABEL=VALUE,VALUE")
+        entries[key.strip()] = values.strip("'")
+    return entries
+
+
+class ShownMetrics:
+    """A registry without what isn't to be shown. Any thread.
+
+    Args:
+        registry: All metrics.
+        disabled: Names of families, as ``metric_name`` gives them.
+        allowed: Limits what labels show; samples that become alike are added up.
+    """
+
+    def __init__(self, registry: CollectorRegistry, disabled: Iterable[str], allowed: Allowed) -> None:
+        self._registry = registry
+        self._disabled = frozenset(disabled)
+        self._limits: dict[str, dict[str, Collection[str]]] = {}
+        for (metric, label), values in allowed.items():
+            self._limits.setdefault(metric, {})[label] = values
+
+    def collect(self) -> Iterator[Metric]:
+        """The families to show."""
+        for family in self._registry.collect():
+            if family.name not in self._disabled:
+                limits = self._limits.get(family.name)
+                yield _limited(family, limits) if limits else family
+
+
+def _limited(family: Metric, limits: Mapping[str, Collection[str]]) -> Metric:
+    found: dict[tuple[str, tuple[tuple[str, str], ...]], Sample] = {}
+    for sample in family.samples:
+        labels = {
+            name: value if value in limits.get(name, (value,)) else UNEXPECTED
+            for name, value in sample.labels.items()
+        }
+        key = sample.name, tuple(labels.items())
+        before = found[key].value if key in found else None
+        value = sample.value if before is None else _merged(sample, before)
+        found[key] = sample._replace(labels=labels, value=value)
+    shown = copy.copy(family)
+    shown.samples = [*found.values()]
+    return shown
+
+
+def _merged(sample: Sample, before: float) -> float:
+    """Amounts add up; of times of creation the first counts."""
+    return min(before, sample.value) if sample.name.endswith("_created") else before + sample.value
