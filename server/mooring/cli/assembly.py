@@ -229,6 +229,7 @@ def assemble(
         observer=observer,
         cluster=api,
     )
+    engine.self_check.every = args.self_check_every
     return Assembly(
         registry=registry,
         configuration=configuration,

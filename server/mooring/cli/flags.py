@@ -14,6 +14,7 @@ from mooring.config.durations import format_duration
 from mooring.framework import KubeVersion
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
+from mooring.runtime.kept.self_check import DEFAULT_EVERY
 from mooring_extender.logs import FORMATS
 
 ENVIRONMENT_PREFIX = "MOORING_"
@@ -98,6 +99,12 @@ class Flags:
         )
 
 
+def add_self_check(flags: Flags) -> None:
+    """``--self-check-every``, for the commands that decide."""
+    text = "compare one cached answer in this many with a full evaluation, behind the decisions; 0 = none"
+    flags.add("self-check-every", "COUNT", str(DEFAULT_EVERY), text, count)
+
+
 def _text(action: argparse.Action, value: Any) -> str:
     if action.nargs == 0:
         return "false"
@@ -135,6 +142,13 @@ def positive(text: str) -> int:
     """A whole number above zero."""
     if not (text.isascii() and text.isdecimal() and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A whole number, 0 or more."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 

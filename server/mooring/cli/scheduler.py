@@ -15,7 +15,15 @@ from mooring import config
 from mooring.cli.assembly import configuration_of, registry_of
 from mooring.cli.bridge import source_state
 from mooring.cli.election import election_of
-from mooring.cli.flags import Commands, Flags, above_zero, add_deciding, add_logging_format, seconds
+from mooring.cli.flags import (
+    Commands,
+    Flags,
+    above_zero,
+    add_deciding,
+    add_logging_format,
+    add_self_check,
+    seconds,
+)
 from mooring.cli.kube_scheduler_flags import add_kube_scheduler_flags, flag_values, warn_of_ignored_flags
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
@@ -66,6 +74,7 @@ def add(commands: Commands) -> None:
     add_kube_scheduler_flags(flags)
     flags.switch("replace-default", "allow the lease kube-scheduler: this takes kube-scheduler's place")
     flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
+    add_self_check(flags)
     flags.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
     parser.set_defaults(run=run, parser=parser)
 
@@ -84,6 +93,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     metrics = Metrics()
     stop = stop_signal()
     parts = _assemble(args, options, metrics, stop)
+    parts.cycle.engine.self_check.every = args.self_check_every
     with ExitStack() as running:
         telemetry = _telemetry(args, parts, metrics)
         if telemetry is not None:

@@ -14,6 +14,7 @@ from mooring.cli.flags import (
     above_zero,
     add_deciding,
     add_logging_format,
+    add_self_check,
     certificate_files,
     positive,
     seconds,
@@ -49,6 +50,7 @@ def add(commands: Commands) -> None:
     flags.add("kubeconfig", "FILE", "", "the API server to bind through; without one binds stay local")
     flags.switch("in-cluster", "bind through the API server of the cluster that this runs in")
     flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
+    add_self_check(flags)
     flags.switch("leader-elect", "commit only with the lease, at the pace of the file's leaderElection")
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT or unix:PATH of the service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT or unix:PATH of gRPC health")

@@ -34,6 +34,7 @@ from mooring.runtime.kept.decisions import KeptDecisions
 from mooring.runtime.kept.in_turn import DecisionsInTurn
 from mooring.runtime.kept.keeper import Keeper
 from mooring.runtime.kept.overlay import Overlays
+from mooring.runtime.kept.self_check import Cached, SelfCheck
 from mooring.runtime.kept.standing import ask_nobody
 from mooring.runtime.permit import PermitRoom
 from mooring.runtime.profile import Profile, find_profile
@@ -61,6 +62,7 @@ class Engine:
         exclusive: Changes of the state wait for decisions that count, rather than make them void: for a
             process in which one thread decides, and one decision follows the other.
         start: Where the next search begins that ends before all nodes were looked at.
+        self_check: Compares some of the cached answers with full evaluations.
     """
 
     def __init__(
@@ -83,10 +85,20 @@ class Engine:
         self._kept = KeptDecisions(state, keeper)
         self._answers = KeptAnswers(state, keeper)
         self._overlays = Overlays(state, keeper)
+        self.self_check = SelfCheck(self, keeper, self._observer.self_checked)
 
     def over(self, state: ClusterState) -> Engine:
         """An engine like this one over another state, such as a fork in which several pods are decided."""
         return Engine(state, self.profiles, self._observer, self.waiting)
+
+    def from_cache(self, pod: Pod, profile: Profile, seed: int) -> Cached | None:
+        """A cached answer with a private copy of the state that it is true for; None when there is none."""
+        start = mix64(seed, pod.metadata.uid) if profile.samples else 0
+        return self._kept.with_copy(pod, profile, seed, partial(self.calls, profile), start=start)
+
+    def in_full(self, pod: Pod, profile: Profile, seed: int, state: ClusterState) -> Choice:
+        """``decide`` over ``state``, from a full evaluation."""
+        return self.decide(pod, profile, all_rows, seed=seed, state=state, options=CycleOptions())
 
     def profile(self, name: str = "", pod: Pod | None = None) -> Profile:
         """As ``find_profile``."""
@@ -142,7 +154,10 @@ class Engine:
             None when the pod has to be evaluated in full, or a plugin to be asked.
         """
         calls = partial(self.calls, profile, progress) if ask else ask_nobody
-        return self._answers.totals(pod, profile, rows, calls)
+        found = self._answers.totals(pod, profile, rows, calls)
+        if found is not None:
+            self.self_check.answered(pod, profile, 0)
+        return found
 
     def learn_reasons(
         self, found: Totals, positions: Int32s, codes: Int32s, statuses: Sequence[Status]
@@ -194,6 +209,7 @@ class Engine:
         found = self._overlays.decide(templates, indices, uids, seed, progress, calls)
         if found is not None:
             self._observer.algorithm_duration((time.perf_counter() - began) / len(uids), len(uids))
+            self.self_check.answered(*templates[indices[-1]], seed, len(uids))
         return found
 
     def decide_and_assume(
@@ -233,6 +249,7 @@ class Engine:
         if turn.choices:
             seconds = (time.perf_counter() - began) / len(turn.choices)
             self._observer.algorithm_duration(seconds, len(turn.choices))
+            self.self_check.answered(*templates[indices[len(turn.choices) - 1]], seed, len(turn.choices))
         return turn.choices
 
     def _decide_and_assume(
@@ -327,6 +344,7 @@ class Engine:
             if assume:
                 self.start = (self.start + choice.evaluated) % len(self.state.snapshot.nodes)
             self._observer.algorithm_duration(time.perf_counter() - began)
+            self.self_check.answered(pod, profile, seed)
         return choice
 
     def _measured_look(self, pod: Pod, profile: Profile, rows: Rows, **how: Any) -> tuple[Evaluation, int]:

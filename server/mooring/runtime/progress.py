@@ -41,6 +41,10 @@ class Observer(Protocol):
         """A plugin tells of an event of its own."""
         ...
 
+    def self_checked(self, result: str) -> None:
+        """A cached answer was compared with a full evaluation: ``same``, ``different`` or ``failed``."""
+        ...
+
 
 class NullObserver:
     """Measures nothing."""
@@ -58,6 +62,9 @@ class NullObserver:
         """Drop it."""
 
     def plugin_event(self, plugin: str, event: str) -> None:
+        """Drop it."""
+
+    def self_checked(self, result: str) -> None:
         """Drop it."""
 
 

@@ -68,6 +68,11 @@ class Metrics:
             "Decisions without a commit on a state that may be behind the cluster.",
             registry=self.registry,
         )
+        self.self_checks = self._counters(
+            "mooring_self_checks",
+            "Cached answers compared with full evaluations, by result: same, different or failed.",
+            ("result",),
+        )
         self.cache_size = Gauge(
             "mooring_cache_size", "Objects in the state.", ("type",), registry=self.registry
         )

@@ -30,6 +30,9 @@ class MetricsObserver:
     def plugin_event(self, plugin: str, event: str) -> None:
         self._metrics.plugin_events(plugin, event).inc()
 
+    def self_checked(self, result: str) -> None:
+        self._metrics.self_checks(result).inc()
+
 
 def measure_state(metrics: Metrics, state: ClusterState) -> None:
     """Let every scrape count what the state holds."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from mooring.framework import ClusterState, Pod
 from mooring.framework.errors import PluginFailureError
@@ -11,9 +13,12 @@ from mooring.runtime.choice import Choice
 from mooring.runtime.kept.consistency import answer, held, may_decide
 from mooring.runtime.kept.keeper import Keeper, Template
 from mooring.runtime.kept.lead import Lead
+from mooring.runtime.kept.self_check import Cached
 from mooring.runtime.kept.standing import NotKeptError
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls
+
+Found = TypeVar("Found")
 
 
 class KeptDecisions:
@@ -44,40 +49,54 @@ class KeptDecisions:
             DeadlineExceededError: The caller no longer waits.
             PluginFailureError: A plugin failed to sign the pod.
         """
+
+        def take(template: Template) -> Choice | None:
+            return self._chosen(pod, template, seed, assume=assume)
+
+        return self._answer(pod, profile, calls, start, take)
+
+    def with_copy(
+        self, pod: Pod, profile: Profile, seed: int, calls: Callable[[], PluginCalls], *, start: int
+    ) -> Cached | None:
+        """``decide`` that assumes nothing, with a private copy of the state that the answer is true for."""
+
+        def take(template: Template) -> Cached | None:
+            choice = self._chosen(pod, template, seed, assume=False)
+            return None if choice is None else Cached(choice, self._cluster.fork(), template.kept)
+
+        return self._answer(pod, profile, calls, start, take)
+
+    def _answer(
+        self,
+        pod: Pod,
+        profile: Profile,
+        calls: Callable[[], PluginCalls],
+        start: int,
+        take: Callable[[Template], Found | None],
+    ) -> Found | None:
+        """What ``take`` gives, under the state's lock; None when ``pod`` has to be evaluated in full."""
         if not may_decide(self._cluster, pod, profile):
             return None
         template = self._keeper.find(pod, profile)
         if template is None:
             return None
+        kept = template.kept
         try:
-            with held(template.kept):
-                return self._decided(pod, template, seed, calls, start=start, assume=assume)
+            with held(kept):
+                look = partial(kept.follow, calls, start=start)
+                return answer(self._cluster, kept, pod, look, lambda _: take(template))
         except (NotKeptError, NodesChangedError, PluginFailureError):
             return None
 
-    def _decided(
-        self,
-        pod: Pod,
-        template: Template,
-        seed: int,
-        calls: Callable[[], PluginCalls],
-        *,
-        start: int,
-        assume: bool,
-    ) -> Choice | None:
-        kept, cluster = template.kept, self._cluster
-
-        def choose(_: None) -> Choice | None:
-            version, standing = kept.version, kept.standing
-            lead = self._assumed(pod, template, seed) if assume else kept.lead(seed, pod.metadata.uid)
-            if lead is None:
-                return None
-            name = cluster.snapshot.nodes.names[lead.row]
-            return Choice(
-                name, lead.row, lead.total, lead.ties, lead.evaluated, lead.feasible, version, standing
-            )
-
-        return answer(cluster, kept, pod, lambda: kept.follow(calls, start=start), choose)
+    def _chosen(self, pod: Pod, template: Template, seed: int, *, assume: bool) -> Choice | None:
+        """The choice as things are, for the holder of both locks; None when no node is feasible."""
+        kept = template.kept
+        version, standing = kept.version, kept.standing
+        lead = self._assumed(pod, template, seed) if assume else kept.lead(seed, pod.metadata.uid)
+        if lead is None:
+            return None
+        name = self._cluster.snapshot.nodes.names[lead.row]
+        return Choice(name, lead.row, lead.total, lead.ties, lead.evaluated, lead.feasible, version, standing)
 
     def _assumed(self, pod: Pod, template: Template, seed: int) -> Lead | None:
         """The lead for a pod, which counts there from now on. For the holder of both locks."""

@@ -62,6 +62,7 @@ class Keeper:
 
     def drop(self) -> None:
         """Forget every evaluation, as if nothing had been asked yet."""
+        self.movements.forget()
         self._standing.clear()
         self._kept.clear()
 

@@ -35,6 +35,7 @@ class Kept:
     Attributes:
         lock: Held from ``follow`` to ``lead``.
         version: The version of the state that it is true for; -1 at first.
+        pod: One of the pods, without a name.
         generation: What the numbers of the amounts meant then, as in ``Movements``.
         standing: The half that stands.
         reasons: Why rows refuse, as far as somebody asked; anew with ``standing`` and the amounts' numbers.
@@ -53,7 +54,7 @@ class Kept:
         self.used = 0
         self._cluster = cluster
         self._movements = movements
-        self._pod = pod
+        self.pod = pod
         self._stand = stand
         self._amounts = amounts
         self.generation = self._structure = -1
@@ -233,7 +234,7 @@ class Kept:
             self.generation = moved.generation
             self._amounts.forget()
         self.standing = standing = self._stand(calls, moved.version)
-        self._passing = Passing(self._cluster, self._pod, standing) if standing.passes else None
+        self._passing = Passing(self._cluster, self.pod, standing) if standing.passes else None
         self._add_up(self._amounts.of(standing.open, calls()))
         self.reasons = Reasons(len(standing.base))
         self.version, self._structure = moved.version, moved.structure

@@ -85,6 +85,11 @@ class Movements:
                 changes = self._state.changes_since(version)
             return Moved(self.version, self.generation, self.structure, changes)
 
+    def forget(self) -> None:
+        """Number every row anew the next time."""
+        with self._state.lock:
+            self.version = -1
+
     def followers(self, usage: PodUsage) -> dict[int, int]:
         """What is known of ``after`` for ``usage`` in this generation, by number. As there."""
         if usage is not self._usage:

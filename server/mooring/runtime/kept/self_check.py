@@ -1,0 +1,166 @@
+"""Compares cached answers with full evaluations while the process runs.
+
+One cached answer in N is an occasion: a pod like the one that was answered about is asked about again, at one
+version of the state, from the cache and in full, and both have to say the same. It happens in a thread of its
+own, of whose time it takes a small share at most, so that decisions hardly notice. A difference means wrong
+placements: it is logged with what is needed to play it again, counted, and everything cached is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.framework import ClusterState, Pod
+from mooring.runtime.choice import Choice
+from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.kept.culprits import Asked, liars
+from mooring.runtime.kept.keeper import Keeper
+from mooring.runtime.kept.kept import Kept
+from mooring.runtime.profile import Profile
+
+log = logging.getLogger(__name__)
+
+DEFAULT_EVERY = 1000
+"""Cached answers for each one that is checked."""
+
+DEFAULT_SHARE = 0.02
+"""The largest part of one thread's time that checks may take."""
+
+_REMEMBERED = 8
+"""Evaluations of earlier checks that are kept to find out which plugin's answers changed."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Cached(msgspec.Struct, frozen=True):
+    """A cached answer with a private copy of the state that it is true for.
+
+    Attributes:
+        choice: The answer.
+        state: The copy.
+        kept: Where the answer comes from.
+    """
+
+    choice: Choice
+    state: ClusterState
+    kept: Kept
+
+
+class Asking(Protocol):
+    """Asks the same question in both ways."""
+
+    def from_cache(self, pod: Pod, profile: Profile, seed: int) -> Cached | None:
+        """The cached answer; None when there is none now."""
+        ...
+
+    def in_full(self, pod: Pod, profile: Profile, seed: int, state: ClusterState) -> Choice:
+        """The answer of all plugins."""
+        ...
+
+
+class SelfCheck:
+    """Safe from any thread; ``answered`` takes well under a microsecond unless a check begins.
+
+    Args:
+        asking: Asks the engine.
+        keeper: Whose evaluations are dropped when one was wrong.
+        checked: Told the outcome of each check: ``same``, ``different`` or ``failed``.
+
+    Attributes:
+        every: One answer in this many is checked, if the share of time allows; 0 = none.
+        share: The largest part of one thread's time that is spent; above 0, up to 1.
+        different: How many checks found a wrong answer.
+    """
+
+    def __init__(self, asking: Asking, keeper: Keeper, checked: Callable[[str], object]) -> None:
+        self.every = DEFAULT_EVERY
+        self.share = DEFAULT_SHARE
+        self._asking = asking
+        self.different = 0
+        self._keeper = keeper
+        self._checked = checked
+        self._answers = 0
+        self._not_before = 0.0
+        self._count = 0
+        self._busy = threading.Lock()
+        self._earlier: deque[Asked] = deque(maxlen=_REMEMBERED)
+
+    def answered(self, pod: Pod, profile: Profile, seed: int, count: int = 1) -> None:
+        """So many pods like ``pod`` got a cached answer."""
+        self._answers += count
+        if self._answers < self.every or not self.every:
+            return
+        self._answers = 0
+        if time.monotonic() >= self._not_before and self._busy.acquire(blocking=False):
+            threading.Thread(
+                target=self._run, args=(pod, profile, seed), name="self-check", daemon=True
+            ).start()
+
+    def _run(self, pod: Pod, profile: Profile, seed: int) -> None:
+        began = time.monotonic()
+        try:
+            self.check(pod, profile, seed)
+        except Exception:
+            self._checked("failed")
+            log.exception("checking a cached answer about pods like %s failed", pod.key)
+        finally:
+            now = time.monotonic()
+            self._not_before = now + (now - began) * (1 / self.share - 1)
+            self._busy.release()
+
+    def check(self, pod: Pod, profile: Profile, seed: int) -> bool | None:
+        """Ask about a pod like ``pod`` in both ways, in this thread.
+
+        Returns:
+            Whether both say the same; None when the cache has no answer now.
+        """
+        # Neither where the pod itself has got to by now nor its nomination is of interest.
+        self._count += 1
+        name = f"self-check-{self._count}"
+        asked = replace(pod, metadata=replace(pod.metadata, name=name, uid=name))
+        cached = self._asking.from_cache(asked, profile, seed)
+        if cached is None:
+            return None
+        full = self._asking.in_full(asked, profile, seed, cached.state)
+        same = summary(cached.choice) == summary(full)
+        self._checked("same" if same else "different")
+        now = Asked(cached.kept, asked, full.evaluation, full.state_version)
+        if not same:
+            self.different += 1
+            self._tell(cached, full, now, profile, seed)
+            self._keeper.drop()
+            self._earlier.clear()
+        self._earlier.append(now)
+        return same
+
+    def _tell(self, cached: Cached, full: Choice, now: Asked, profile: Profile, seed: int) -> None:
+        def again(pod: Pod) -> Evaluation:
+            return self._asking.in_full(pod, profile, seed, cached.state).evaluation
+
+        found = liars(now, tuple(self._earlier), self._keeper.movements, again)
+        log.error(
+            "a cached answer was wrong, so all are dropped: profile %s, state version %d, seed %d: "
+            "cached %s, in full %s; %s; cached at version %d for %s; the pod: %s",
+            profile.name,
+            full.state_version,
+            seed,
+            summary(cached.choice),
+            summary(full),
+            "; ".join(found) or "every plugin keeps to what it declares",
+            cached.kept.standing.version,
+            _encode(cached.kept.pod).decode(),
+            _encode(now.pod).decode(),
+        )
+
+
+def summary(choice: Choice) -> tuple[str | None, int, int, int, int]:
+    """Node, total, ties, feasible and evaluated: what an answer consists of."""
+    return choice.node_name, choice.total, choice.tie_count, choice.feasible, choice.evaluated

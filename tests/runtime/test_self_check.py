@@ -1,0 +1,216 @@
+"""Cached answers are compared with full evaluations while the engine runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooring.cluster.kinds import Put
+from mooring.cluster.state import State
+from mooring.config import from_document
+from mooring.framework import CycleState, Int64s, NodeView, Part, Pod, Scope, ScorePlugin
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.engine import Engine
+from mooring.runtime.kept.kept import Kept
+from mooring.runtime.progress import NullObserver
+from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.rows import all_rows
+from mooring.testing import make_node, make_pod
+from mooring.testing.question import NoBinder
+
+NODES = ("a", "b", "c")
+
+
+class Favourite(ScorePlugin[None]):
+    """Scores one node 100; which one is for the subclass to say, and what that depends on."""
+
+    name = "Favourite"
+    scope = Scope.NODE
+    parts = Part.NONE
+
+    def sign(self, pod: Pod) -> Hashable | None:
+        return ()
+
+    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        return self.parts
+
+    def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
+        wanted = self.favourite(pod, nodes)
+        return np.array([100 * (name == wanted) for name in nodes.names], np.int64)
+
+    def favourite(self, pod: Pod, nodes: NodeView) -> str:
+        """The name of the node."""
+        return "a"
+
+
+class ByPod(Favourite):
+    """Signs all pods alike, and looks at their annotations."""
+
+    name = "ByPod"
+
+    def favourite(self, pod: Pod, nodes: NodeView) -> str:
+        return pod.metadata.annotations.get("wants", "a")
+
+
+class ByGuests(Favourite):
+    """Says that nothing changes its answers, and looks at the pods that are there."""
+
+    name = "ByGuests"
+
+    def favourite(self, pod: Pod, nodes: NodeView) -> str:
+        return next((info.name for info in nodes.infos() if info.records), "a")
+
+
+class ByMood(Favourite):
+    """Says another node each time that it is asked."""
+
+    name = "ByMood"
+
+    def __init__(self, _: object = None, __: object = None) -> None:
+        self._asked = 0
+
+    def favourite(self, pod: Pod, nodes: NodeView) -> str:
+        self._asked += 1
+        return NODES[self._asked % len(NODES)]
+
+
+class Counted(NullObserver):
+    """Notes what checks came to, and when the first one did."""
+
+    def __init__(self) -> None:
+        self.results: list[str] = []
+        self.told = threading.Event()
+
+    def self_checked(self, result: str) -> None:
+        self.results.append(result)
+        self.told.set()
+
+
+def engine_of(
+    *plugins: type[Favourite], observer: NullObserver | None = None, every: int = 0
+) -> tuple[Engine, State]:
+    registry, state = new_in_tree_registry(), State()
+    for plugin in plugins:
+        registry.register(plugin.name, plugin)
+    enabled = [{"name": plugin.name, "weight": 50} for plugin in plugins]
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"multiPoint": {"enabled": enabled}}}],
+    }
+    configuration = from_document(document, registry.catalog())
+    engine = build_engine(configuration, registry, state, NoBinder(), observer=observer)
+    engine.self_check.every = every
+    state.replace("test", [make_node(name) for name in NODES])
+    return engine, state
+
+
+def asked(engine: Engine, times: int = 3, **fields: Any) -> Pod:
+    """Decide a few times about pods like the one that is returned."""
+    for number in range(times):
+        pod = make_pod(f"p{number}", **fields)
+        engine.decide(pod, engine.profile(), all_rows)
+    return pod
+
+
+def test_an_honest_cache_passes() -> None:
+    engine, state = engine_of(Favourite)
+    pod, check = asked(engine), engine.self_check
+    assert check.check(pod, engine.profile(), 1)
+    state.apply("test", [Put(make_pod("other", node="a", requests={"cpu": "1"}))])
+    assert check.check(pod, engine.profile(), 1)
+    assert not check.different
+
+
+def test_a_placed_pod_is_asked_about_as_one_like_it_that_is_not_placed() -> None:
+    engine, _ = engine_of()
+    pod, check = asked(engine, requests={"cpu": "1"}), engine.self_check
+    engine.decide_and_assume(pod, engine.profile(), all_rows)
+    assert check.check(pod, engine.profile(), 1)
+
+
+def test_nothing_is_compared_where_nothing_is_cached() -> None:
+    engine, _ = engine_of()
+    pod = make_pod("gated", spec={"schedulingGates": [{"name": "example.com/wait"}]})
+    assert engine.self_check.check(pod, engine.profile(), 0) is None
+
+
+def signed_alike(engine: Engine, _: State) -> Pod:
+    asked(engine)
+    return asked(engine, times=1, metadata={"annotations": {"wants": "b"}})
+
+
+def changed_later(engine: Engine, state: State) -> Pod:
+    pod = asked(engine)
+    assert engine.self_check.check(pod, engine.profile(), 0)
+    state.apply("test", [Put(make_pod("guest", node="c"))])
+    return pod
+
+
+def asked_at_once(engine: Engine, _: State) -> Pod:
+    return asked(engine)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "history", "said"),
+    [
+        pytest.param(ByPod, signed_alike, "plugin ByPod signs pods alike", id="sign"),
+        pytest.param(
+            ByGuests, changed_later, "plugin ByGuests changed its answer though none", id="depends_on"
+        ),
+        pytest.param(ByMood, asked_at_once, "plugin ByMood said one thing and then another", id="random"),
+    ],
+)
+def test_a_plugin_that_declares_what_is_not_true_is_named(
+    plugin: type[Favourite],
+    history: Callable[[Engine, State], Pod],
+    said: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    counted = Counted()
+    engine, state = engine_of(plugin, observer=counted)
+    check = engine.self_check
+    pod = history(engine, state)
+    with caplog.at_level(logging.ERROR):
+        for _ in range(len(NODES)):
+            check.check(pod, engine.profile(), 0)
+    assert said in caplog.text
+    assert '"metadata":' in caplog.text
+    assert check.different
+    assert "different" in counted.results
+
+
+def test_a_wrong_answer_drops_what_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a change had been missed: the answer is wrong until it is checked, and right from then on."""
+    engine, state = engine_of()
+    wants: dict[str, Any] = {"requests": {"cpu": "1"}}
+    pod, check = asked(engine, **wants), engine.self_check
+    with monkeypatch.context() as patch:
+        patch.setattr(Kept, "_put", lambda *_: [])
+        state.apply("test", [Put(make_pod("big", node="a", requests={"cpu": "30"}))])
+        asked(engine, **wants)
+    assert check.check(pod, engine.profile(), 0) is False
+    asked(engine, **wants)
+    assert check.check(pod, engine.profile(), 0)
+
+
+def test_one_answer_in_so_many_is_checked_behind_the_decisions() -> None:
+    counted = Counted()
+    engine, _ = engine_of(observer=counted, every=5)
+    asked(engine, times=20)
+    assert counted.told.wait(20)
+    assert set(counted.results) == {"same"}
+
+
+def test_checks_take_no_more_than_their_share_of_time() -> None:
+    counted = Counted()
+    engine, _ = engine_of(observer=counted, every=1)
+    engine.self_check.share = 1e-9
+    asked(engine, times=100)
+    assert counted.told.wait(20)
+    assert len(counted.results) == 1
