@@ -34,10 +34,16 @@ def pending(name: str, **spec: Any) -> dict[str, Any]:
     return pod_manifest(name, spec={"schedulerName": "mine", **spec})
 
 
-def scheduler(fake: FakeApiServer, folder: Path, *flags: str, **connection: Any) -> Any:
+def scheduler(
+    fake: FakeApiServer,
+    folder: Path,
+    *flags: str,
+    extenders: Any = (),
+    **connection: Any,
+) -> Any:
     """``connection`` is added to the file's clientConnection."""
     pace = {"qps": 5000, "burst": 5000, **connection}
-    config = write_config(folder / "config.yaml", MINE, clientConnection=pace)
+    config = write_config(folder / "config.yaml", MINE, clientConnection=pace, extenders=list(extenders))
     source = f"kubernetes:{fake.kubeconfig(folder / 'kubeconfig')}"
     command = [BIN / "mooring", "scheduler", "--config", config, "--source", source]
     command += ["--bind-address=127.0.0.1", "--secure-port=0", *flags]

@@ -95,5 +95,6 @@ def test_reserving_plugins_behind_kube_scheduler_need_the_bind_verb(
     assert (result.code, fault in result.err) == (1 if fault else 0, True)
     assert call(capsys, "config", "check", ours).code == 0
     if extenders:
+        # In one file they are those of mooring scheduler, which reserves by itself.
         together = write_config(tmp_path / "both.yaml", profile, extenders=extenders)
-        assert call(capsys, "config", "check", together).code == result.code
+        assert call(capsys, "config", "check", together).code == 0

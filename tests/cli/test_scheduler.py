@@ -32,6 +32,7 @@ from tests.cli.schedulers import (
     wait_for,
 )
 from tests.fake_api_server import Answer, FakeApiServer, Hang
+from tests.scheduler.extenders import http_extender
 
 
 @pytest.fixture
@@ -141,15 +142,35 @@ def test_second_scheduler_race(fake: FakeApiServer, tmp_path: Path) -> None:
     assert own.count("small") <= 40
 
 
+def test_extenders_are_called(fake: FakeApiServer, tmp_path: Path) -> None:
+    fake.add(pending("refused"), pending("fits"))
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        if request["Pod"]["metadata"]["name"] == "refused":
+            return {"FailedNodes": {"a": "no", "b": "no"}}
+        return {
+            "Nodes": {
+                "items": [node for node in request["Nodes"]["items"] if node["metadata"]["name"] == "b"]
+            }
+        }
+
+    with http_extender({"filter": answer}) as running:
+        extender = {"urlPrefix": running.url, "filterVerb": "filter"}
+        with scheduler(fake, tmp_path, "--leader-elect=false", extenders=[extender]):
+            wait_for(lambda: node_of(fake, "fits"), "the pod that the extender lets pass")
+            wait_for(lambda: told(fake).keys() == {"fits", "refused"}, "an event for each pod")
+    assert node_of(fake, "fits") == "b"
+    assert told(fake)["refused"].startswith("0/2 nodes are available: 2 no. ")
+
+
+def told(fake: FakeApiServer) -> dict[str, str]:
+    """By pod, the note of an Event about it."""
+    return {event["regarding"]["name"]: event["note"] for event in fake.all("Event")}
+
+
 @pytest.mark.parametrize(
     ("fields", "flags", "said"),
     [
-        pytest.param(
-            {"extenders": [{"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter"}]},
-            [],
-            "extenders: mooring scheduler calls no extenders (http://127.0.0.1:1)",
-            id="extenders",
-        ),
         pytest.param(
             {"leaderElection": {"resourceName": "kube-scheduler"}},
             [],

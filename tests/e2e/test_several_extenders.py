@@ -15,7 +15,7 @@ from .api import Manifest
 from .build import ROOT
 from .control_plane import ControlPlane
 from .process import wait_until
-from .processes import Adapter, MooringServer, mooring
+from .processes import Adapter, MooringScheduler, MooringServer, mooring
 
 pytestmark = pytest.mark.e2e
 
@@ -60,11 +60,16 @@ def calls(adapter: Adapter) -> float:
 ANSWERED = "mooring_extender_request_duration_seconds_count"
 
 
-def test_each_extender_decides_about_its_resource(control_plane: ControlPlane, adapter: Adapter) -> None:
+@pytest.mark.parametrize("mine", [pytest.param(False, id="kube-scheduler"), pytest.param(True, id="mooring")])
+def test_each_extender_decides_about_its_resource(
+    control_plane: ControlPlane, adapter: Adapter, tmp_path: Path, mine: bool
+) -> None:
+    """By an unmodified kube-scheduler, and with the same file by mooring scheduler."""
     api = control_plane.api
     config = scheduler_config(yaml.safe_load((EXAMPLE / "scheduler.yaml").read_text()), adapter)
     pods = {pod["metadata"]["name"]: pod for pod in yaml.safe_load_all((EXAMPLE / "pods.yaml").read_text())}
-    with control_plane.scheduler(config):
+    own = MooringScheduler(tmp_path, control_plane.kubeconfig("kube-scheduler"), config)
+    with own if mine else control_plane.scheduler(config):
         api.create(pods["both"])
         assert api.wait_bound("both") == "free"
         assert control_plane.bindings()[-1] == ("mooring", "both")

@@ -18,6 +18,7 @@ from mooring.framework.objects import Condition, PodGroup
 from mooring.framework.releases import NEWEST, Gates
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.extender import Extender
 from mooring.runtime.placing import Committer
 from mooring.runtime.registry import new_in_tree_registry
 from mooring.scheduler.assembly import Surroundings, build_scheduler
@@ -166,6 +167,7 @@ class World:
         schedulers: The names of the profiles.
         leadership: Whether anything may be committed.
         gates: Feature gates that differ from the release's.
+        extenders: They take part in the decisions.
     """
 
     def __init__(
@@ -175,6 +177,7 @@ class World:
         schedulers: Sequence[str] = ("default-scheduler",),
         leadership: Leadership | None = None,
         gates: Mapping[str, bool] | None = None,
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self.clock = FakeClock()
         self.state = State()
@@ -186,6 +189,7 @@ class World:
         engine = build_engine(
             config, registry, self.state, self.cluster, cluster=self.cluster, feature_gates=gates
         )
+        engine.extend(extenders)
         leads = leadership or Unchallenged()
         self.cycle = BindingCycle(engine, leadership=leads, api=self.cluster, clock=self.clock)
         around = Surroundings(

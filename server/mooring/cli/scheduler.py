@@ -15,6 +15,7 @@ from mooring import config
 from mooring.cli.assembly import configuration_of, registry_of
 from mooring.cli.bridge import source_state
 from mooring.cli.election import election_of
+from mooring.cli.extenders import extenders_of
 from mooring.cli.flags import (
     Commands,
     Flags,
@@ -173,28 +174,37 @@ def _assemble(
         observer=MetricsObserver(metrics),
         cluster=cluster,
     )
-    source = KubernetesSource(state, server, readers_of(engine.profiles.values()))
+    extenders, originals = extenders_of(configuration.document.extenders, engine.profiles)
+    engine.extend(extenders)
+    source = KubernetesSource(state, server, readers_of(engine.profiles.values()), originals=originals)
     leadership = Fresh(election or Unchallenged(), source, args.max_staleness)
     cycle = BindingCycle(engine, leadership=leadership, api=cluster)
     observer = SchedulerMetrics(metrics)
-    scheduler = build_scheduler(
-        Surroundings(
-            engine=engine,
-            committer=Committer(cycle),
-            cluster=cluster,
-            # With requests per second of its own, as kube-scheduler's Events have.
-            events=KubernetesApi(connection.server()),
-            leadership=leadership,
-            gates=gates,
-            observer=observer,
-            clock=SystemClock(),
-        ),
+    around = Surroundings(
+        engine=engine,
+        committer=Committer(cycle),
+        cluster=cluster,
+        # With requests per second of its own, as kube-scheduler's Events have.
+        events=KubernetesApi(connection.server()),
+        leadership=leadership,
+        gates=gates,
+        observer=observer,
+        clock=SystemClock(),
+    )
+    scheduler = _scheduler(around, args, configuration)
+    observer.measure_queue(scheduler.queue)
+    return _Parts(configuration, connection, source, args.max_staleness, cycle, scheduler, election, failed)
+
+
+def _scheduler(
+    around: Surroundings, args: argparse.Namespace, configuration: config.Configuration
+) -> Scheduler:
+    return build_scheduler(
+        around,
         backoff_times(configuration),
         longest_wait=args.pod_max_in_unschedulable_pods_duration,
         binders=configuration.document.parallelism or 1,
     )
-    observer.measure_queue(scheduler.queue)
-    return _Parts(configuration, connection, source, args.max_staleness, cycle, scheduler, election, failed)
 
 
 class Fresh:

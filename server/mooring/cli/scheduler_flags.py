@@ -26,11 +26,6 @@ def with_flags(args: argparse.Namespace, configuration: Configuration) -> Config
         InvalidArgumentError: It can't be used here.
     """
     document = configuration.document
-    if document.extenders:
-        names = ", ".join(extender.url_prefix for extender in document.extenders)
-        raise InvalidArgumentError.at(
-            "extenders", f"mooring scheduler calls no extenders ({names}); enable plugins in their place"
-        )
     connection = document.client_connection
     if not args.config:
         connection = replace(

@@ -15,7 +15,6 @@ from mooring.framework import Gates
 INERT_FIELDS = (
     "clientConnection.acceptContentTypes",
     "clientConnection.contentType",
-    "extenders",
     "enableProfiling",
     "enableContentionProfiling",
     "delayCacheUntilActive",
@@ -27,8 +26,11 @@ SCHEDULER_FIELDS = (
     "podInitialBackoffSeconds",
     "podMaxBackoffSeconds",
     "clientConnection",
+    "extenders",
 )
-"""The fields outside the profiles that matter where mooring takes pods from a queue and binds them."""
+"""The fields outside the profiles that matter where mooring takes pods from a queue and binds them.
+
+Elsewhere it runs plugins in process, and calls no extenders."""
 
 INERT_SECTIONS = ("placementGenerate", "placementScore")
 """The sections of a profile's plugins that nothing in mooring runs."""

@@ -15,7 +15,6 @@ from mooring.config.catalog import MULTI_POINT, Catalog
 from mooring.config.expand import EnabledPlugin, enabled_names
 from mooring.config.fields import join
 from mooring.config.in_tree import IN_TREE_POINTS, REMOVED, implements
-from mooring.config.reserving import check_reserving
 from mooring.config.types import (
     Extender,
     KubeSchedulerConfiguration,
@@ -94,7 +93,6 @@ def check_profiles(
             yield FieldError(path, f"an extender has ignoredByScheduler resources, so {FIT} must be enabled")
         if index:
             yield from _check_queue_sort(document.profiles, points, index)
-    yield from check_reserving(points, document.extenders)
 
 
 def _check_expanded(points: Mapping[str, Sequence[EnabledPlugin]], path: str) -> Iterator[FieldError]:

@@ -63,6 +63,14 @@ class RefusedNodes(Protocol):
         """
         ...
 
+    def after_extenders(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        """What the scheduler's extenders make of the candidates that were found, at least one.
+
+        Raises:
+            PluginFailureError: An extender failed; the attempt fails with it.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -87,8 +95,8 @@ class Preemption:
         status: Success when there is a candidate, else why not.
         candidates: In row order, or in the order of the given ones.
         best: The nodes of the best candidates, equally good, in the same order.
-        eligible: The pod may make room; else nothing was looked for, and a node that is being cleared for it
-            stays its own.
+        eligible: The pod may make room; else nothing was looked for, or extenders were against it, and a
+            node that is being cleared for the pod stays its own.
     """
 
     status: Status

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, Pod, PreBindPlugin, Status
+from mooring.runtime.extending import bind_by_extender
 from mooring.runtime.profile import Enabled, Profile
 from mooring.runtime.progress import PluginCalls, plugin_failure
 
@@ -112,7 +113,10 @@ class Commit:
         return SUCCESS
 
     def bind(self, calls: PluginCalls) -> Committed:
-        """The answer of the first Bind plugin that doesn't skip."""
+        """The answer of the extender that binds it, else of the first Bind plugin that doesn't skip."""
+        status = bind_by_extender(self.profile, self.pod, self.node_name)
+        if status is not None:
+            return Committed(status, BindOutcome.BOUND if status.ok else None)
         for enabled in self.profile.bind:
             answer = calls.call(enabled.name, "Bind", enabled.plugin.bind, *self._arguments)
             status = _said(enabled.name, "Bind", answer)

@@ -22,6 +22,7 @@ from mooring.framework import (
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.preemption import Candidate
 from mooring.runtime.evaluation import NO_NODES, NOT_LOOKED_AT, Evaluation, begin
+from mooring.runtime.extending import run_extender_filters
 from mooring.runtime.filtering import run_filters
 from mooring.runtime.nominated import refuse_for_nominated
 from mooring.runtime.pre_filtering import refuse_left_out, run_pre_filter
@@ -63,7 +64,7 @@ def evaluate(
     ``rows`` (int32[N]) are the candidates.
 
     Raises:
-        PluginFailureError: A plugin raised or broke its contract; the decision fails.
+        PluginFailureError: A plugin raised or broke its contract, or an extender failed; the decision fails.
         NodesChangedError: A candidate was deleted meanwhile.
     """
     evaluation = begin(profile, cluster, pod, rows)
@@ -74,6 +75,8 @@ def evaluate(
         return evaluation
     allowed = run_pre_filter(evaluation, calls)
     nominated = allowed is not None and _find_feasible(evaluation, allowed, calls, options)
+    if allowed is not None and not nominated:
+        run_extender_filters(evaluation, np.arange(len(rows), dtype=np.int32))
     feasible = evaluation.feasible
     if not len(feasible):
         evaluation.post_filter = run_post_filter(evaluation, calls, options.start)
@@ -178,19 +181,27 @@ def _nominated(evaluation: Evaluation, options: CycleOptions) -> Int32s:
 
 
 def _fits(evaluation: Evaluation, nominated: Int32s, allowed: Bools, calls: PluginCalls) -> bool | None:
-    """Whether the nominated node does; then no other one is looked at. None when a plugin failed on it."""
+    """Whether the nominated node does; then no other one is looked at.
+
+    None when it is looked at once more among the others: a plugin or an extender failed on it, or an extender
+    refused it.
+    """
     before = evaluation.codes[nominated]
     # As there, what PreFilter said of this node does not count, and neither does a failure; a refusal stays.
     evaluation.codes[nominated] = 0
     try:
         _filter(evaluation, nominated, calls)
+        if evaluation.codes[nominated[0]] != 0:
+            _blame(evaluation, nominated[0], allowed)
+            return False
+        run_extender_filters(evaluation, nominated)
     except PluginFailureError as failure:
         log.warning("nominated node of pod %s: %s", evaluation.pod.key, failure)
         evaluation.codes[nominated] = before
         return None
     if evaluation.codes[nominated[0]] != 0:
-        _blame(evaluation, nominated[0], allowed)
-        return False
+        evaluation.codes[nominated] = before
+        return None
     _leave_out(evaluation, np.setdiff1d(np.arange(len(evaluation.rows), dtype=np.int32), nominated))
     evaluation.evaluated = 1
     return True
@@ -210,7 +221,7 @@ def _search(
 ) -> None:
     """Look for enough feasible nodes; ``refused`` (int32[0 or 1]) has been looked at before."""
     profile = evaluation.profile
-    wanted = nodes_to_find(profile.percentage_of_nodes_to_score, len(positions), profile.has_scoring)
+    wanted = nodes_to_find(profile.percentage_of_nodes_to_score, len(positions), profile.compares_nodes)
     _filter(evaluation, positions, calls, all_rejections=options.all_rejections)
     looked_at = _and(positions, refused)
     if wanted < len(positions):

@@ -1,7 +1,8 @@
 """Decisions over the live state: evaluate, choose, assume.
 
 An evaluation takes no lock, unless the engine is exclusive. It reads the tables, and its answer counts only
-if nothing changed meanwhile; otherwise it is done again, at last on a private copy. A choice is assumed under
+if nothing changed meanwhile; otherwise it is done again, at last on a private copy. Extenders are asked once,
+over a private copy from the start: they take longer than the state stands still. A choice is assumed under
 the state's lock, in one step with the check that nothing changed since the filters passed. When something
 did, the chosen node alone is filtered again. The order of locks is written down in ``kept.consistency``.
 """
@@ -29,6 +30,7 @@ from mooring.framework.view import NodesChangedError
 from mooring.runtime.choice import Choice, ChoiceColumns, chosen
 from mooring.runtime.cycle import CycleOptions, evaluate, evaluate_filters
 from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.extender import Extender
 from mooring.runtime.kept.answers import KeptAnswers, Totals
 from mooring.runtime.kept.decisions import KeptDecisions
 from mooring.runtime.kept.in_turn import DecisionsInTurn
@@ -60,7 +62,8 @@ class Engine:
         profiles: The profiles by name.
         waiting: Where pods wait for the profiles' Permit plugins.
         exclusive: Changes of the state wait for decisions that count, rather than make them void: for a
-            process in which one thread decides, and one decision follows the other.
+            process in which one thread decides, and one decision follows the other. They don't wait for
+            extenders.
         start: Where the next search begins that ends before all nodes were looked at.
         self_check: Compares some of the cached answers with full evaluations.
     """
@@ -86,6 +89,12 @@ class Engine:
         self._answers = KeptAnswers(state, keeper)
         self._overlays = Overlays(state, keeper)
         self.self_check = SelfCheck(self, keeper, self._observer.self_checked)
+
+    def extend(self, extenders: Sequence[Extender]) -> None:
+        """Let extenders take part in every profile's decisions, in this order. Before the first decision."""
+        self.profiles = {
+            name: replace(profile, extenders=tuple(extenders)) for name, profile in self.profiles.items()
+        }
 
     def over(self, state: ClusterState) -> Engine:
         """An engine like this one over another state, such as a fork in which several pods are decided."""
@@ -220,7 +229,8 @@ class Engine:
         Raises:
             UnavailableError: The state changes faster than the decision can follow.
         """
-        with self.state.lock if self.exclusive else nullcontext():
+        held = self.exclusive and not profile.extenders_for(pod)
+        with self.state.lock if held else nullcontext():
             return self._decide_and_assume(pod, profile, rows, seed, progress)
 
     def decide_and_assume_in_turn(
@@ -349,6 +359,8 @@ class Engine:
 
     def _measured_look(self, pod: Pod, profile: Profile, rows: Rows, **how: Any) -> tuple[Evaluation, int]:
         began = time.perf_counter()
+        if how.get("state") is None and profile.extenders_for(pod):
+            how["state"] = self.state.fork()
         found = self.look(pod, profile, rows, **how)
         self._observer.algorithm_duration(time.perf_counter() - began)
         return found

@@ -79,6 +79,7 @@ class Evaluation:
         rejections: With all rejections asked for: per candidate, what every rejecting plugin said.
         evaluated: How many candidates the Filter plugins looked at.
         advance: By how many nodes the next search begins later; none when the nominated node did.
+        extenders_refuse: An extender refused nodes that every Filter plugin passed.
         rejection: Why the pod as a whole was refused before Filter, else Success.
         post_filter: What PostFilter said of a pod that no node takes; Success when it wasn't asked.
         scores: None when scoring was not needed or not possible.
@@ -99,6 +100,7 @@ class Evaluation:
     rejections: list[list[Status]] | None = None
     evaluated: int = 0
     advance: int = 0
+    extenders_refuse: bool = False
     rejection: Status = SUCCESS
     post_filter: Status = SUCCESS
     scores: Scores | None = None
@@ -156,7 +158,7 @@ class Evaluation:
         said = self.rejection.message
         if self.rejection.ok:
             said = ", ".join(sorted(f"{count} {reason}" for reason, count in self._reason_counts().items()))
-        sentence = f"0/{len(self.rows)} nodes are available: {said}."
+        sentence = f"0/{len(self.rows)} nodes are available:{f' {said}.' if said else ''}"
         return sentence if self.post_filter.ok else f"{sentence} {self.post_filter.message}"
 
     def number_of(self, status: Status) -> int:

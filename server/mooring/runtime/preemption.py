@@ -17,6 +17,7 @@ from mooring.framework.errors import NotFoundError
 from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.preemption import Candidate, Preemption
 from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.extending import process_preemption
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import PluginCalls, plugin_failure
 from mooring.runtime.what_if import NodesWhatIf, independent, what_if
@@ -54,12 +55,17 @@ class Refusals:
             self._fork = self._evaluation.cluster.fork()
         return what_if(self._evaluation, self._fork, self._calls)
 
+    def after_extenders(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        asked = self._evaluation
+        return process_preemption(asked.profile, asked.pod, candidates, self.snapshot)
+
 
 def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> Status:
     """What the PostFilter plugins say: the first that neither refuses nor leaves it to the next decides.
 
     Returns:
-        Success when the pod will fit soon, or when there is no such plugin; else what is said of it.
+        Success when the pod will fit soon, with what the plugins before that one said, or when there is no
+        such plugin; else what is said of it.
     """
     plugins = evaluation.profile.post_filter
     nodes = Refusals(evaluation, calls, start)
@@ -80,7 +86,8 @@ def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> S
                 )
             if status.code not in (Code.UNSCHEDULABLE, Code.PENDING):
                 point.status = status.code
-                return status.by(enabled.name)
+                said = (*reasons, *status.reasons) if status.ok else status.reasons
+                return replace(status.by(enabled.name), reasons=said)
             reasons.extend(status.reasons)
         point.status = Code.UNSCHEDULABLE if plugins else Code.SUCCESS
     return Status(Code.UNSCHEDULABLE, tuple(reasons)) if plugins else Status()

@@ -35,6 +35,7 @@ from mooring.framework import (
 )
 from mooring.framework.errors import NotFoundError
 from mooring.plugins.unsupported import UNSUPPORTED
+from mooring.runtime.extender import Extender
 from mooring.runtime.registry import Registry, RegistryError
 
 P = TypeVar("P", bound=Plugin[Any])
@@ -72,6 +73,7 @@ class Profile:
         weight_sum: The sum of the weights of all score plugins, so 100 times this is the highest total.
         unsupported: In-tree plugins of the profile that are not built.
         percentage_of_nodes_to_score: None = look at every node; 0 = kube-scheduler's adaptive rule.
+        extenders: Those that take part, in the order in which they are asked; none outside the scheduler.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Profile:
     weight_sum: int
     unsupported: tuple[str, ...]
     percentage_of_nodes_to_score: int | None
+    extenders: tuple[Extender, ...] = ()
 
     @property
     def plugins(self) -> dict[str, Plugin[Any]]:
@@ -113,6 +116,15 @@ class Profile:
     def has_scoring(self) -> bool:
         """Whether any Score plugin is enabled, those that are not built included."""
         return self.weight_sum > 0
+
+    @property
+    def compares_nodes(self) -> bool:
+        """Whether more than one feasible node is wanted: to be scored, or for extenders to choose from."""
+        return self.has_scoring or any(one.filters or one.prioritizes for one in self.extenders)
+
+    def extenders_for(self, pod: Pod) -> tuple[Extender, ...]:
+        """The extenders that are interested in ``pod``."""
+        return tuple(extender for extender in self.extenders if extender.is_interested(pod))
 
     @property
     def warnings(self) -> tuple[str, ...]:

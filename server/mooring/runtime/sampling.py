@@ -24,18 +24,18 @@ _ZONE_LABELS = (
 )
 
 
-def nodes_to_find(percentage: int | None, count: int, has_scoring: bool) -> int:
+def nodes_to_find(percentage: int | None, count: int, compares: bool) -> int:
     """After how many feasible nodes the search ends.
 
     Args:
         percentage: ``percentageOfNodesToScore``: None = every node; 0 = 50 % less one per 125 nodes,
             at least 5; else 1..100.
         count: How many nodes there are to look at.
-        has_scoring: Whether the profile scores; without it the first feasible node will do.
+        compares: Whether feasible nodes are compared; else the first one will do.
     """
     if percentage is None:
         return count
-    if not has_scoring:
+    if not compares:
         return 1
     if count < MIN_FEASIBLE_NODES:
         return count

@@ -22,6 +22,7 @@ from mooring.framework import (
     Status,
 )
 from mooring.runtime.evaluation import Evaluation, PluginScores, Scores
+from mooring.runtime.extending import add_extender_scores
 from mooring.runtime.progress import PluginCalls, plugin_failure
 
 _LABEL = "ScoreExtensionNormalize"
@@ -33,13 +34,13 @@ log = logging.getLogger(__name__)
 
 
 def score(evaluation: Evaluation, rows: Int32s, calls: PluginCalls) -> Scores:
-    """Score ``rows`` (int32[F]), all taken as feasible.
+    """Score ``rows`` (int32[F]), all taken as feasible, by the profile's plugins and then by extenders.
 
     Raises:
         PluginFailureError: A plugin raised, or a score is no int64, or outside 0..100 after normalising.
     """
     raw = raw_scores(evaluation, rows, calls)
-    scores = weigh(evaluation, raw, len(rows), calls)
+    scores = add_extender_scores(evaluation, rows, weigh(evaluation, raw, len(rows), calls))
     if log.isEnabledFor(EVERY_SCORE):
         _log_scores(evaluation, rows, scores)
     return scores
@@ -67,9 +68,9 @@ def run_score(
 
 
 def run_pre_score(evaluation: Evaluation, view: NodeView, calls: PluginCalls) -> set[str]:
-    """Run the PreScore plugins; the names of those that skip. Without Score plugins none runs."""
+    """Run the PreScore plugins; the names of those that skip. Where nothing is scored none runs."""
     skipped: set[str] = set()
-    if not evaluation.profile.has_scoring:
+    if not (evaluation.profile.has_scoring or evaluation.profile.extenders):
         return skipped
     with calls.point("PreScore"):
         for enabled in evaluation.profile.pre_score:
@@ -89,7 +90,7 @@ def weigh(evaluation: Evaluation, raw: Mapping[str, Int64s], count: int, calls: 
     """Normalise the raw scores (int64[F] by plugin), check their range, weigh and add them."""
     plugins = []
     totals: Int64s = np.zeros(count, np.int64)
-    if not evaluation.profile.has_scoring:
+    if not (evaluation.profile.has_scoring or evaluation.profile.extenders):
         totals = np.ones(count, np.int64)
     with calls.point(_LABEL):
         for enabled in evaluation.profile.score:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mooring.framework import ClusterState, Code, Status
 from mooring.framework.errors import MooringError
 from mooring.runtime.evaluation import Evaluation
+from mooring.runtime.extender import EXTENDER
 from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodStatusWriter
 from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
 from mooring.scheduler.recorder import EventRecorder, Note
@@ -55,11 +56,14 @@ def refused_by_nodes(evaluation: Evaluation, nominated: str | None = "") -> Fail
     """No node takes the pod, or it may not be tried."""
     plugins: set[str] = set()
     pending: set[str] = set()
+    extenders = {extender.name for extender in evaluation.profile.extenders}
     statuses = evaluation.statuses if evaluation.rejection.ok else [evaluation.rejection]
     for status in statuses:
-        if status.plugin:
+        if status.plugin and status.plugin not in extenders:
             (pending if status.code is Code.PENDING else plugins).add(status.plugin)
     plugins.update(name for name, outcome in evaluation.prefilter.items() if outcome.nodes is not None)
+    if evaluation.extenders_refuse:
+        plugins.add(EXTENDER)
     return Failure(evaluation.message, Rejection(frozenset(plugins), frozenset(pending)), nominated=nominated)
 
 

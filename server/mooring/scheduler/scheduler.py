@@ -6,9 +6,10 @@ import logging
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
-from mooring.framework import Clock, ClusterApi, Leadership, Pod, PodsToActivate
+from mooring.framework import Clock, ClusterApi, Code, Leadership, Pod, PodsToActivate, Status
 from mooring.framework.interface import PreemptingPlugin
 from mooring.runtime.binding_cycle import Expect
 from mooring.runtime.choice import Choice
@@ -271,9 +272,11 @@ class Scheduler:
             return refused_by_nodes(evaluation)
         engine = self._parts.engine
         calls = engine.calls(attempt.profile)
-        with engine.state.lock:
+        # Extenders take part only where a private copy was evaluated, and nothing waits for them.
+        with engine.state.lock if evaluation.cluster is engine.state else nullcontext():
             found = preempt(evaluation, calls, None, mix64(attempt.item.attempts, pod.metadata.uid))
         if not found.best:
+            evaluation.post_filter = _in_the_end(evaluation.post_filter, found.status)
             return refused_by_nodes(evaluation, "" if found.eligible else None)
         node_name = found.best[choose(0, pod.metadata.uid, len(found.best))]
         candidate = next(entry for entry in found.candidates if entry.node_name == node_name)
@@ -286,6 +289,14 @@ class Scheduler:
             failure.result, attempt.profile.name, parts.clock.monotonic() - attempt.began
         )
         parts.failures.handle(attempt.item, failure)
+
+
+def _in_the_end(verdict: Status, preemption: Status) -> Status:
+    """What PostFilter says once the extenders were asked, too; an error is said alone."""
+    if not verdict.ok or preemption.ok:
+        return verdict
+    before = () if preemption.code is Code.ERROR else verdict.reasons
+    return replace(preemption, reasons=(*before, *preemption.reasons))
 
 
 def _preempting(profile: Profile) -> str:

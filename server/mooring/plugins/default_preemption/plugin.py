@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from mooring.framework import SUCCESS, Code, CycleState, HintedEvent, Part, Pod, Status
+from mooring.framework.errors import PluginFailureError
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
@@ -28,6 +29,9 @@ from mooring.plugins.default_preemption.victims import (
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 """What is said of nodes on which no pod's going would help."""
+
+NO_CANDIDATE = "no candidate node for preemption"
+"""What is said when extenders leave none."""
 
 MOST_AT_ONCE = 256
 """So many nodes are tried at once at most; what is tried beyond the last one wanted is for nothing."""
@@ -63,11 +67,24 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
     def preempt(
         self, state: CycleState, pod: Pod, nodes: RefusedNodes, given: Sequence[Candidate] | None = None
     ) -> Preemption:
-        return self._answer(pod, nodes, given)
+        found = self._answer(pod, nodes, given)
+        return self._extended(nodes, found) if found.candidates else found
 
     def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
-        """The verdict alone: one candidate is enough for it."""
+        """The verdict alone: one candidate is enough for it, and extenders are not asked yet."""
         return self._answer(pod, nodes, None, enough=1).status
+
+    def _extended(self, nodes: RefusedNodes, found: Preemption) -> Preemption:
+        """What the extenders leave of what was found."""
+        try:
+            left = tuple(nodes.after_extenders(found.candidates))
+        except PluginFailureError as failure:
+            return Preemption(Status.error(f"preemption: {failure.message}"), eligible=False)
+        if not left:
+            return replace(_none(NO_CANDIDATE), eligible=False)
+        if left == found.candidates:
+            return found
+        return Preemption(SUCCESS, left, cheapest(left, self.handle.clock.now()))
 
     def _answer(
         self, pod: Pod, nodes: RefusedNodes, given: Sequence[Candidate] | None, enough: int = MANY

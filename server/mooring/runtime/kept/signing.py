@@ -97,11 +97,15 @@ class Signer:
         self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[AmountPlugins, Profile]] = {}
 
     def sign(self, pod: Pod, profile: Profile) -> Signature | None:
-        """The signature of ``pod``, which has no name; None when a plugin says that nothing is used again.
+        """The signature of ``pod``, which has no name; None when nothing is used again.
+
+        A plugin says so, or an extender is interested in the pod: what that answers, mooring can't foresee.
 
         Raises:
             PluginFailureError: A plugin raised, or signed with what can't be hashed.
         """
+        if profile.extenders_for(pod):
+            return None
         plugins = self._plugins.get(profile.name)
         if plugins is None:
             plugins = self._plugins[profile.name] = _plugins(profile)

@@ -171,7 +171,7 @@ def stand(profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls
     raw = run_score(evaluation, view, skipped, calls)
     base, scaled = _combined(evaluation, view, raw, calls)
     evaluated = int(np.count_nonzero(allowed))
-    wanted = nodes_to_find(profile.percentage_of_nodes_to_score, evaluated, profile.has_scoring)
+    wanted = nodes_to_find(profile.percentage_of_nodes_to_score, evaluated, profile.compares_nodes)
     return Standing(
         version=version,
         parts=roles.parts,

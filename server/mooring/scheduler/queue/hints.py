@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Any
 
 from mooring.framework import (
+    EVERY_EVENT,
     ActionType,
     ClusterEvent,
     EventResource,
@@ -22,6 +23,7 @@ from mooring.framework import (
     QueueingHint,
 )
 from mooring.runtime.cluster_events import concerns
+from mooring.runtime.extender import EXTENDER
 from mooring.runtime.profile import Enabled, Profile
 from mooring.scheduler.queue.pre_enqueue import Gate
 from mooring.scheduler.queue.queued_pod import QueuedPod
@@ -119,7 +121,8 @@ def rules_of(profile: Profile, gates: Sequence[Gate]) -> QueueingRules:
     )
     for point in points:
         plugins.update({enabled.name: enabled.plugin for enabled in point})
-    return QueueingRules(gates, {name: _registered(plugin) for name, plugin in plugins.items()})
+    events = {name: _registered(plugin) for name, plugin in plugins.items()}
+    return QueueingRules(gates, {**events, EXTENDER: (EVERY_EVENT,)} if profile.extenders else events)
 
 
 def _registered(plugin: Plugin[Any]) -> Sequence[HintedEvent]:

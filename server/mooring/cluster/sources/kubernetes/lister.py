@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from mooring.cluster.api import ApiServer, Resource, Response, failure, served_version
 from mooring.cluster.decoding import decode_kind
 from mooring.cluster.kinds import KINDS, ClusterObject
+from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.kubernetes.wire import (
     UNREADABLE,
@@ -40,15 +41,28 @@ class Listing:
 class Lister:
     """Reads lists of one kind. One thread lists; the rest is safe from any thread.
 
+    Args:
+        api: The API server.
+        resource: The kind.
+        timers: How long everything takes.
+        originals: Gets the objects that are read.
+
     Attributes:
         path: Where the server has the kind; "" before that is known.
     """
 
-    def __init__(self, api: ApiServer, resource: Resource, timers: Timers) -> None:
+    def __init__(
+        self,
+        api: ApiServer,
+        resource: Resource,
+        timers: Timers,
+        originals: OriginalsOfKind = UNWANTED,
+    ) -> None:
         self.path = ""
         self._api = api
         self._resource = resource
         self._timers = timers
+        self._originals = originals
         self._unreadable: set[str] = set()
 
     def find(self) -> None:
@@ -119,6 +133,7 @@ class Lister:
                 self._unreadable.add(key)
                 log.warning("%s %s can't be read and does not count: %s", self._resource.kind, key, error)
             return None
+        self._originals.put(item, data)
         return item
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from mooring.cluster.api import ApiServer, Resource, Stream
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
+from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.sources.kubernetes.known import Known
 from mooring.cluster.sources.kubernetes.lister import Lister, Listing, refusal
 from mooring.cluster.sources.kubernetes.timers import Timers
@@ -47,6 +48,7 @@ class Reflector:
         source: Under which name.
         readers: The plugins that read the kind; none = nothing works without it.
         timers: How long everything takes.
+        originals: Gets the objects as the server sends them.
 
     Attributes:
         resource: The kind.
@@ -68,9 +70,10 @@ class Reflector:
         source: str,
         readers: Sequence[str],
         timers: Timers,
+        originals: OriginalsOfKind = UNWANTED,
     ) -> None:
         self.resource = resource
-        self.lister = Lister(api, resource, timers)
+        self.lister = Lister(api, resource, timers, originals)
         self.known = Known()
         self.synced = False
         self.unavailable = ""
@@ -83,6 +86,7 @@ class Reflector:
         self._source = source
         self._readers = ", ".join(readers)
         self._timers = timers
+        self._originals = originals
         self._list_needed = "nothing is known yet"
         self._failures = 0
         self._forgotten = False
@@ -177,6 +181,7 @@ class Reflector:
         except BaseException:
             self._list_needed = self._list_needed or why
             raise
+        self._originals.retain(listing.versions)
         self.known.load(listing.versions, listing.position)
         self.lists += 1
         self.last_event_at = time.monotonic()
@@ -278,6 +283,7 @@ class Reflector:
                 changes.insert(0, gone)
         self._state.apply(self._source, changes)
         if type_ == "DELETED":
+            self._originals.drop(identity.key)
             self.known.remove(identity.key, identity.version)
         else:
             self.known.put(identity.key, identity.version)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from mooring.cluster.api import RESOURCES, ApiServer
+from mooring.cluster.originals import Originals
 from mooring.cluster.sources.kubernetes.auditor import Auditor
 from mooring.cluster.sources.kubernetes.reflector import Reflector
 from mooring.cluster.sources.kubernetes.timers import Timers
@@ -32,6 +33,7 @@ class KubernetesSource:
         api: The API server.
         readers: The kinds to follow beside nodes and pods, each with the plugins that read it.
         timers: How long everything takes.
+        originals: Gets the objects as the server sends them; None = nobody wants them.
     """
 
     def __init__(
@@ -40,8 +42,10 @@ class KubernetesSource:
         api: ApiServer,
         readers: Mapping[str, Sequence[str]],
         timers: Timers | None = None,
+        originals: Originals | None = None,
     ) -> None:
         timers = timers or Timers()
+        self._originals = originals or Originals({})
         self._state = state
         self._api = api
         self._readers = dict(readers)
@@ -53,7 +57,10 @@ class KubernetesSource:
         self._auditor = Auditor(self._reflectors, timers)
 
     def _reflector(self, kind: str, timers: Timers) -> Reflector:
-        return Reflector(self._api, RESOURCES[kind], self._state, NAME, self._readers.get(kind, ()), timers)
+        readers = self._readers.get(kind, ())
+        return Reflector(
+            self._api, RESOURCES[kind], self._state, NAME, readers, timers, self._originals.of(kind)
+        )
 
     def start(self) -> None:
         for reflector in self._reflectors:

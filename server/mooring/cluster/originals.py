@@ -1,0 +1,122 @@
+"""Objects as the API server sent them, for those who hand them on whole.
+
+The state holds what scheduling reads of an object; an extender is sent all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from typing import Any
+
+import msgspec
+
+from mooring.cluster.kinds import ClusterObject
+from mooring.framework.errors import NotFoundError
+from mooring.framework.objects import Pod
+
+Wanted = Callable[[Any], bool]
+"""Whether an object of a kind, as the state has it, will be asked for."""
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class OriginalsOfKind:
+    """The objects of one kind, by namespace and name. One thread writes; any may read.
+
+    Args:
+        wanted: Which are kept.
+    """
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._kept: dict[str, tuple[ClusterObject, bytes]] = {}
+
+    def put(self, item: ClusterObject, data: bytes) -> None:
+        """The object is like this from now on; ``data`` is JSON."""
+        meta = item.metadata
+        key = _key(meta.namespace, meta.name)
+        if self._wanted(item):
+            self._kept[key] = item, _bare(item, data)
+        else:
+            self.drop(key)
+
+    def drop(self, key: str) -> None:
+        """The object is gone."""
+        self._kept.pop(key, None)
+
+    def retain(self, keys: Container[str]) -> None:
+        """All objects are gone but these."""
+        for key in [key for key in self._kept if key not in keys]:
+            self.drop(key)
+
+    def find(self, namespace: str, name: str) -> tuple[Any, bytes] | None:
+        """The object as the state has it, and as JSON; None when it is gone, or not kept."""
+        return self._kept.get(_key(namespace, name))
+
+
+UNWANTED = OriginalsOfKind(lambda _: False)
+"""Keeps nothing."""
+
+
+class Originals:
+    """Nodes and pods as kube-scheduler would encode them. Safe from any thread.
+
+    That is without kind and API version, and without the managed fields of pods.
+
+    Args:
+        wanted: By kind, which objects will be asked for; nothing is kept of the other ones.
+    """
+
+    def __init__(self, wanted: Mapping[str, Wanted]) -> None:
+        self._kinds = {kind: OriginalsOfKind(which) for kind, which in wanted.items()}
+
+    def of(self, kind: str) -> OriginalsOfKind:
+        """Where the objects of ``kind`` go."""
+        return self._kinds.get(kind, UNWANTED)
+
+    def pod(self, pod: Pod) -> bytes:
+        """The pod of that UID, on the node that it has or is assumed on.
+
+        Raises:
+            NotFoundError: It is gone (POD_NOT_FOUND).
+        """
+        meta, node_name = pod.metadata, pod.spec.node_name
+        found = self._kinds["Pod"].find(meta.namespace, meta.name)
+        if found is None or found[0].metadata.uid != meta.uid:
+            raise NotFoundError(f"pod {pod.key} is gone; forget it", reason="POD_NOT_FOUND", pod=pod.key)
+        known, data = found
+        return data if known.spec.node_name == node_name else _placed(data, node_name)
+
+    def node(self, name: str) -> bytes:
+        """The node of that name.
+
+        Raises:
+            NotFoundError: It is gone (NODE_NOT_FOUND).
+        """
+        found = self._kinds["Node"].find("", name)
+        if found is None:
+            raise NotFoundError(f"node {name} is gone; schedule again", reason="NODE_NOT_FOUND", node=name)
+        return found[1]
+
+
+def _key(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name
+
+
+def _bare(item: ClusterObject, data: bytes) -> bytes:
+    """``data`` as kube-scheduler's informers hold it."""
+    members = _members(data)
+    for name in ("kind", "apiVersion"):
+        members.pop(name, None)
+    if isinstance(item, Pod):
+        metadata = _members(members["metadata"])
+        metadata.pop("managedFields", None)
+        members["metadata"] = msgspec.Raw(_encode(metadata))
+    return _encode(members)
+
+
+def _placed(data: bytes, node_name: str) -> bytes:
+    document = msgspec.json.decode(data)
+    document["spec"]["nodeName"] = node_name
+    return _encode(document)

@@ -1,0 +1,225 @@
+"""HTTP to one extender. Mirrors ``makeTransport`` and ``send`` in ``pkg/scheduler/extender.go``.
+
+``enableHTTPS`` does not choose the scheme, the URL does: it says that without a CA nothing is verified.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+import logging
+import os
+import ssl
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from mooring import __version__
+from mooring.config.types import Extender, ExtenderTLS
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+
+log = logging.getLogger(__name__)
+
+CONNECTIONS = 16
+"""Connections that are kept for further calls; bindings overlap."""
+
+HEADERS = {
+    "Content-Type": "application/json",
+    "Accept-Encoding": "gzip",
+    "User-Agent": f"mooring/{__version__}",
+}
+
+_CHUNK = 1 << 16
+
+
+class TransportError(Exception):
+    """There was no answer; what was asked for may have been done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer: its HTTP status and its body."""
+
+    status: int
+    body: bytes
+
+
+class Transport(Protocol):
+    """The way to an extender. Safe from any thread."""
+
+    def post(self, url: str, body: bytes, seconds: float) -> Answer:
+        """POST JSON and read all of the answer, which has so long.
+
+        Raises:
+            TransportError: There was none.
+        """
+        ...
+
+
+class _HttpTransport:
+    """Implements ``Transport``: connections are reused, and nothing is sent twice."""
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+
+    def post(self, url: str, body: bytes, seconds: float) -> Answer:
+        from urllib3 import Timeout
+        from urllib3.exceptions import HTTPError
+
+        end = time.monotonic() + seconds
+        try:
+            response = self._manager.request(
+                "POST",
+                url,
+                body=body,
+                headers=HEADERS,
+                timeout=Timeout(total=seconds),
+                retries=False,
+                redirect=False,
+                preload_content=False,
+            )
+            try:
+                return Answer(response.status, _read(response, end))
+            except BaseException:
+                response.close()
+                raise
+            finally:
+                response.release_conn()
+        except (HTTPError, OSError) as error:
+            raise TransportError(f'Post "{url}": {error}') from error
+
+
+def _read(response: Any, end: float) -> bytes:
+    """The whole body, which may come in pieces, each of them in time.
+
+    Raises:
+        TimeoutError: It isn't there at ``end``, by ``time.monotonic``.
+    """
+    chunks: list[bytes] = []
+    while chunk := response.read1(_CHUNK):
+        chunks.append(chunk)
+        left = end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the answer was not complete in time")
+        if response.connection is not None and response.connection.sock is not None:
+            response.connection.sock.settimeout(left)
+    return b"".join(chunks)
+
+
+def build_transport(extender: Extender, path: str, environment: Mapping[str, str] | None = None) -> Transport:
+    """The way to ``extender``, whose stanza is at ``path`` of the configuration.
+
+    Args:
+        extender: Its stanza.
+        path: For errors.
+        environment: Where proxies are named; None = the process's own.
+
+    Raises:
+        InvalidArgumentError: Its TLS can't be used.
+    """
+    from urllib3 import PoolManager, ProxyManager, disable_warnings
+
+    context = _context(extender, f"{path}.tlsConfig")
+    options: dict[str, Any] = {"maxsize": CONNECTIONS, "ssl_context": context}
+    if extender.tls_config and extender.tls_config.server_name:
+        options["server_hostname"] = extender.tls_config.server_name
+    if extender.url_prefix.startswith("https:") and context.verify_mode is ssl.CERT_NONE:
+        log.warning(
+            "%s: the certificate of %s is not verified; give a CA in tlsConfig", path, extender.url_prefix
+        )
+        # Once is enough; urllib3 would say it at each call.
+        disable_warnings()
+    proxy = _proxy(extender.url_prefix, os.environ if environment is None else environment)
+    return _HttpTransport(ProxyManager(proxy, **options) if proxy else PoolManager(**options))
+
+
+def _context(extender: Extender, path: str) -> ssl.SSLContext:
+    """What is verified, and what this side proves itself with.
+
+    Raises:
+        InvalidArgumentError: A certificate can't be used, or the settings contradict each other.
+    """
+    tls = extender.tls_config or ExtenderTLS()
+    has_authority = bool(tls.ca_data or tls.ca_file)
+    if has_authority and tls.insecure:
+        raise InvalidArgumentError.at(
+            f"{path}.insecure", "is true although a CA is given; leave out one of the two"
+        )
+    try:
+        context = ssl.create_default_context(
+            cafile=tls.ca_file or None if not tls.ca_data else None,
+            cadata=_inline(tls.ca_data).decode() if tls.ca_data else None,
+        )
+        if tls.insecure or (extender.enable_https and not has_authority):
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        _prove(context, tls)
+    except (OSError, ValueError) as error:
+        raise InvalidArgumentError([FieldError(path, f"can't be used: {error}")]) from error
+    return context
+
+
+def _prove(context: ssl.SSLContext, tls: ExtenderTLS) -> None:
+    """Load the client's certificate, if there are both halves of one; inline data is needed as files."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        certificate = _file(folder / "certificate", tls.cert_data, tls.cert_file)
+        key = _file(folder / "key", tls.key_data, tls.key_file)
+        if certificate and key:
+            context.load_cert_chain(certificate, key)
+
+
+def _file(place: Path, data: str, file: str) -> str | Path:
+    """The file to read, which is ``place`` when there is inline data."""
+    if not data:
+        return file
+    place.write_bytes(_inline(data))
+    return place
+
+
+def _inline(data: str) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"inline data is not base64: {error}") from None
+
+
+def _proxy(url: str, environment: Mapping[str, str]) -> str | None:
+    """The proxy that the environment names for ``url``, by Go's rules: none for this host or by NO_PROXY.
+
+    Mirrors ``NewProxierWithNoProxyCIDR`` in ``k8s.io/apimachinery/pkg/util/net/http.go``.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    named = {name.lower(): value for name, value in environment.items() if name.lower().endswith("_proxy")}
+    proxy = named.get(f"{parts.scheme}_proxy", "")
+    if not proxy or host == "localhost" or _bypassed(host, named.get("no_proxy", "")):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _bypassed(host: str, rules: str) -> bool:
+    """Whether NO_PROXY names the host: as it is, by the end of its name, or by its network."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        address = None
+    if address is not None and address.is_loopback:
+        return True
+    for rule in (rule.strip().lower() for rule in rules.split(",")):
+        if not rule:
+            continue
+        if rule in ("*", host) or host.endswith(f".{rule.lstrip('.')}"):
+            return True
+        try:
+            if address is not None and address in ipaddress.ip_network(rule, strict=False):
+                return True
+        except ValueError:
+            continue
+    return False

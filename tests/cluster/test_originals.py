@@ -1,0 +1,165 @@
+"""What extenders are sent: objects as the API server has them, and no more of them than is needed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from mooring.cli.extenders import originals_for
+from mooring.cluster.decoding import from_manifest
+from mooring.cluster.originals import Originals
+from mooring.cluster.sources import KubernetesSource
+from mooring.cluster.state import State
+from mooring.config.types import Extender
+from mooring.framework import Pod
+from mooring.framework.errors import NotFoundError
+from mooring.testing.builders import make_pod, node_manifest, pod_manifest
+from tests.fake_api_server import FakeApiServer
+
+BY_NAME = Extender(filter_verb="filter", preempt_verb="preempt", node_cache_capable=True)
+BY_NODE = Extender(filter_verb="filter")
+BY_POD = Extender(preempt_verb="preempt")
+
+
+@contextmanager
+def following(fake: FakeApiServer, *extenders: Extender) -> Iterator[Originals]:
+    originals = originals_for(extenders, ["default-scheduler"])
+    source = KubernetesSource(State(), fake.client(), {}, originals=originals)
+    source.start()
+    try:
+        wait_for(lambda: source.synced)
+        yield originals
+    finally:
+        source.stop()
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def pod_of(fake: FakeApiServer, name: str, **spec: Any) -> Pod:
+    uid = (fake.get("Pod", name) or {"metadata": {"uid": "gone"}})["metadata"]["uid"]
+    pod = make_pod(name, spec=spec)
+    return replace(pod, metadata=replace(pod.metadata, uid=uid))
+
+
+def known(ask: Callable[[], bytes]) -> Any:
+    """What ``ask`` finds, None when that is gone."""
+    try:
+        return json.loads(ask())
+    except NotFoundError:
+        return None
+
+
+def stored(fake: FakeApiServer, kind: str, name: str) -> dict[str, Any]:
+    """The object without its type."""
+    found = fake.get(kind, name)
+    assert found is not None
+    return {key: value for key, value in found.items() if key not in ("kind", "apiVersion")}
+
+
+MANAGED = [{"manager": "m", "operation": "Update"}]
+UNKNOWN = {"runtimeClassName": "x", "containers": [{"name": "c", "env": [{"name": "A"}]}]}
+
+
+def managed(manifest: dict[str, Any]) -> dict[str, Any]:
+    manifest["metadata"]["managedFields"] = MANAGED
+    return manifest
+
+
+def test_objects_are_whole_but_for_their_type_and_the_managed_fields_of_pods() -> None:
+    with FakeApiServer() as fake:
+        fake.add(managed(pod_manifest("listed", spec=UNKNOWN)), managed(node_manifest("a")))
+        with following(fake, BY_NODE) as originals:
+            fake.add(managed(pod_manifest("watched", spec=UNKNOWN)), managed(node_manifest("b")))
+            for name in ("listed", "watched"):
+                pod, wanted = pod_of(fake, name), stored(fake, "Pod", name)
+                wait_for(partial(known, partial(originals.pod, pod)))
+                assert wanted["metadata"].pop("managedFields") == MANAGED
+                assert json.loads(originals.pod(pod)) == wanted
+            for name in "ab":
+                wait_for(partial(known, partial(originals.node, name)))
+                assert json.loads(originals.node(name)) == stored(fake, "Node", name)
+
+
+@pytest.mark.parametrize(
+    ("extender", "kept"),
+    [
+        pytest.param(BY_NAME, {"waits"}, id="by name"),
+        pytest.param(BY_NODE, {"waits", "node"}, id="by node"),
+        pytest.param(BY_POD, {"waits", "runs"}, id="victims"),
+    ],
+)
+def test_only_what_will_be_sent_is_kept(extender: Extender, kept: set[str]) -> None:
+    with FakeApiServer() as fake:
+        others = pod_manifest("others", spec={"schedulerName": "other"})
+        ended = pod_manifest("ended", spec={"nodeName": "node"}, status={"phase": "Succeeded"})
+        runs = pod_manifest("runs", spec={"nodeName": "node"})
+        fake.add(node_manifest("node"), pod_manifest("waits"), runs, others, ended)
+        with following(fake, extender) as originals:
+            found = {kind: originals.of(kind) for kind in ("Pod", "Node")}
+            names = {"Pod": ("waits", "runs", "others", "ended"), "Node": ("node",)}
+            assert kept == {
+                name
+                for kind, some in names.items()
+                for name in some
+                if found[kind].find("default" if kind == "Pod" else "", name)
+            }
+
+
+@pytest.mark.parametrize("extender", [pytest.param(BY_NAME, id="bound"), pytest.param(BY_POD, id="deleted")])
+def test_what_is_not_needed_any_more_is_let_go(extender: Extender) -> None:
+    with FakeApiServer() as fake:
+        fake.add(node_manifest("a"), pod_manifest("pod"))
+        pod = pod_of(fake, "pod")
+        with following(fake, extender) as originals:
+            assert known(lambda: originals.pod(pod))
+            if extender is BY_NAME:
+                body = {"metadata": {"name": "pod"}, "target": {"kind": "Node", "name": "a"}}
+                path = "/api/v1/namespaces/default/pods/pod/binding"
+                assert fake.client().request("POST", path, body=body).ok
+            else:
+                fake.remove("Pod", "pod")
+            wait_for(lambda: known(lambda: originals.pod(pod)) is None)
+
+
+def kept_pod(name: str = "pod", uid: str = "u", **spec: Any) -> tuple[Pod, bytes]:
+    manifest = {"metadata": {"name": name, "namespace": "default", "uid": uid}, "spec": spec}
+    return from_manifest(manifest, "Pod"), json.dumps(manifest).encode()  # type: ignore[return-value] # its kind
+
+
+def test_a_pod_of_the_same_name_is_another_one() -> None:
+    originals = Originals({"Pod": lambda _: True})
+    old, data = kept_pod(uid="old")
+    new, _ = kept_pod(uid="new")
+    originals.of("Pod").put(old, data)
+    with pytest.raises(NotFoundError, match="pod default/pod is gone"):
+        originals.pod(new)
+
+
+def test_an_assumed_pod_has_its_node() -> None:
+    originals = Originals({"Pod": lambda _: True})
+    pod, data = kept_pod(priority=1)
+    originals.of("Pod").put(pod, data)
+    assumed = replace(pod, spec=replace(pod.spec, node_name="a"))
+    assert json.loads(originals.pod(assumed))["spec"] == {"priority": 1, "nodeName": "a"}
+    assert json.loads(originals.pod(pod))["spec"] == {"priority": 1}
+
+
+def test_after_a_list_only_what_it_has_is_left() -> None:
+    kind = Originals({"Pod": lambda _: True}).of("Pod")
+    for name in ("first", "second"):
+        kind.put(*kept_pod(name))
+    kind.retain({"default/second"})
+    assert kind.find("default", "first") is None
+    assert kind.find("default", "second") is not None
