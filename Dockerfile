@@ -13,7 +13,7 @@ COPY protos protos
 COPY server server
 COPY adapters adapters
 RUN /opt/build/bin/python -m build --wheel --no-isolation --outdir dist && \
-    /opt/mooring/bin/pip install --no-deps --no-index --find-links dist mooring
+    /opt/mooring/bin/pip install --no-deps --no-index --find-links dist mooring-scheduler
 
 FROM python:3.11-slim
 COPY --from=build /opt/mooring /opt/mooring

@@ -46,6 +46,14 @@ def node_client() -> list[str]:
     return [node, str(CLIENTS / "node" / "client.js")]
 
 
+def test_buf_generate_needs_nothing_but_go_and_node() -> None:
+    shutil.rmtree(ROOT / "build", ignore_errors=True)
+    run(["buf", "generate"], ROOT)
+    made = {file.suffix for file in (ROOT / "build").rglob("*scheduling_service*")}
+    shutil.rmtree(ROOT / "build")
+    assert made == {".go", ".ts"}
+
+
 @pytest.fixture
 def command(request: pytest.FixtureRequest) -> list[str]:
     """The client that the test's parameter names."""

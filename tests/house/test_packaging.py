@@ -138,7 +138,7 @@ def test_the_wheel_holds_types_and_contract(image: Image) -> None:
 
 def test_the_wheel_holds_nothing_else(image: Image) -> None:
     tops = {PurePosixPath(name).parts[0] for name in names_in_wheel(image.wheel)}
-    assert tops == {"mooring", "mooring_extender", f"mooring-{mooring.__version__}.dist-info"}
+    assert tops == {"mooring", "mooring_extender", f"mooring_scheduler-{mooring.__version__}.dist-info"}
     assert not [name for name in names_in_wheel(image.wheel) if name.endswith(JUNK[:3])]
 
 

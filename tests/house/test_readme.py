@@ -12,6 +12,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -76,10 +77,12 @@ def free_addresses(count: int) -> list[str]:
         return [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]
 
 
-def test_a_program_brings_its_plugin_along(tmp_path: Path) -> None:
+@pytest.mark.parametrize("installed", [False, True], ids=["not installed", "installed"])
+def test_a_program_brings_its_plugin_along(installed: bool, tutorial: Path, tmp_path: Path) -> None:
     for name in ("my_mooring.py", "rack_affinity.py"):
         (tmp_path / name).write_text(FILES[name])
-    done = run(sys.executable, "my_mooring.py", "plugins", cwd=tmp_path)
+    path = tutorial / "installed" if installed else None
+    done = run(sys.executable, "my_mooring.py", "plugins", cwd=tmp_path, path=path)
     assert done.returncode == 0, done.stderr
     line = next(line for line in done.stdout.splitlines() if "RackAffinity" in line)
     assert line.split() == ["RackAffinity", "score", "in", "code", "available"]
@@ -89,6 +92,59 @@ def test_the_decision_shown_is_the_real_one() -> None:
     shown = README[README.index("pod default/web-3") : README.index("\n...\nmooring ready:")]
     done = run(MOORING, "explain", "web-3", "--manifests", SAMPLE, cwd=ROOT)
     assert [line.rstrip() for line in done.stdout.splitlines()][: shown.count("\n") + 1] == shown.split("\n")
+
+
+def shell_lines(heading: str) -> list[str]:
+    """The commands of a section's console blocks, without their comments."""
+    section = README[README.index(f"\n## {heading}\n") :].split("\n## ")[1]
+    blocks = re.findall(r"^```console\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    return re.findall(r"^\$ (.*?)(?: +#.*)?$", "".join(blocks), re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What mooring needs, without mooring, pytest and its plugins."""
+    folder = tmp_path_factory.mktemp("dependencies")
+    for entry in Path(pytest.__file__).parents[1].iterdir():
+        if not any(name in entry.name for name in ("hypothesis", "mooring", "pytest")):
+            (folder / entry.name).symlink_to(entry)
+    return folder
+
+
+def test_the_commands_work_in_an_environment_of_ones_own(dependencies: Path, tmp_path: Path) -> None:
+    for name in TUTORIAL:
+        (tmp_path / name).write_text(FILES[name])
+    set_up = [line for line in shell_lines("Two commands") if not line.startswith(("make ", ". .venv"))]
+    tutorial = [line for line in shell_lines("Writing a plugin") if not line.startswith("mooring serve")]
+    assert set_up
+    assert tutorial
+    script = ["set -e", f"cd {ROOT}", *set_up, f"cd {tmp_path}", *tutorial]
+    own = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(script)],
+        env={**os.environ, **own, "PYTHONPATH": str(dependencies), "PIP_QUIET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    assert re.search(r"^RackAffinity +score +rack-affinity 0\.1\.0 ", done.stdout, re.MULTILINE)
+
+
+def test_the_generators_are_pinned_or_told() -> None:
+    """Each is fetched in the Go client's version, or stands in the README's table."""
+    go = yaml.safe_load((ROOT / "buf.gen.yaml").read_text())["plugins"]
+    java = yaml.safe_load((ROOT / "buf.gen.java.yaml").read_text())["plugins"]
+    pinned = (ROOT / "deploy/examples/clients/go/go.mod").read_text()
+    fetched = [plugin["local"] for plugin in go]
+    assert [command[0] for command in fetched] == ["go", "go", "npx"]
+    for command in fetched[:2]:
+        module, _, version = command[2].partition("@")
+        assert any(f"{name} {version}" in pinned for name in (module, module.partition("/cmd/")[0]))
+    assert re.search(r"@\d+\.\d+\.\d+$", fetched[2][2])
+    assert [plugin.get("local", "protoc") for plugin in java] == ["protoc", "protoc-gen-grpc-java"]
+    assert "| protoc 35.1, protoc-gen-grpc-java 1.80 |" in README
 
 
 def commands() -> Iterator[str]:

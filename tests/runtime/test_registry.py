@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -37,6 +40,42 @@ class Good(FilterPlugin[None]):
 def test_a_name_is_registered_once() -> None:
     registry = Registry()
     registry.register("Good", Good)
+    with pytest.raises(RegistryError, match="a plugin named Good already exists"):
+        registry.register("Good", Good)
+
+
+def announce(monkeypatch: pytest.MonkeyPatch, reference: str) -> None:
+    """Let an installed package announce the plugin Good."""
+    point = EntryPoint("Good", reference, "mooring.plugins")
+    monkeypatch.setattr("mooring.runtime.registry.entry_points", lambda **_: [point])
+
+
+def test_what_a_package_announces_may_be_named_in_code_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = ModuleType("good_package")
+    vars(package)["Good"] = Good
+    monkeypatch.setitem(sys.modules, package.__name__, package)
+    announce(monkeypatch, "good_package:Good")
+    registry = Registry()
+    registry.register_entry_points()
+    registry.register("Good", Good)
+    assert [(entry.name, entry.source) for entry in registry] == [("Good", "in code")]
+    with pytest.raises(RegistryError, match="a plugin named Good already exists"):
+        registry.register("Good", Good)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        pytest.param("mooring.plugins.node_name.plugin:NodeName", id="another class"),
+        pytest.param("no_such_module:Good", id="cannot be loaded"),
+    ],
+)
+def test_what_a_package_announces_otherwise_keeps_its_name(
+    reference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    announce(monkeypatch, reference)
+    registry = Registry()
+    registry.register_entry_points()
     with pytest.raises(RegistryError, match="a plugin named Good already exists"):
         registry.register("Good", Good)
 

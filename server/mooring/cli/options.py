@@ -16,6 +16,7 @@ Option = Callable[["Registry"], None]
 def with_plugin(name: str, factory: PluginFactory) -> Option:
     """An option for ``mooring.cli.main`` that registers a plugin, as kube-scheduler's ``app.WithPlugin``.
 
-    The command fails when a plugin of that name exists, or the factory doesn't fit.
+    The command fails when another plugin of that name exists, or the factory doesn't fit. An installed
+    package may announce the same factory.
     """
     return lambda registry: registry.register(name, factory)

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     registry = registry_of(args, options)
     if args.verb == "new":
         folder = write_package(args.name, Path(args.directory), registry)
-        print(f"wrote {folder}; next: pip install --editable {folder} && pytest {folder}")
+        print(f"wrote {folder}; next: pip install --editable {folder} pytest && pytest {folder}")
         return EXIT_OK
     entries = sorted(plugin_entries(registry), key=lambda entry: entry.name.lower())
     if args.output == "json":

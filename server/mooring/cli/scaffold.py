@@ -24,7 +24,7 @@ name = "$distribution"
 version = "0.1.0"
 description = "The scheduler plugin $name for mooring"
 requires-python = ">=3.11"
-dependencies = ["mooring"]
+dependencies = ["mooring-scheduler"]
 
 [project.entry-points."mooring.plugins"]
 $name = "$module:$name"
@@ -37,7 +37,7 @@ packages = ["$module"]
 
 A scheduler plugin for mooring. Install it beside mooring, name it in a profile, and it is active:
 
-    pip install --editable .
+    pip install --editable . pytest
     pytest
     mooring serve --config config.yaml
 """,

@@ -34,11 +34,13 @@ class Registration:
         name: The plugin's name.
         source: Where it comes from, for people: ``in-tree``, ``in code``, a reference or a distribution.
         load: Gives the factory; imports the plugin's package when it is called for the first time.
+        announced: Whether an installed package announces it; else it was named here, in code or by reference.
     """
 
     name: str
     source: str
     load: Callable[[], PluginFactory]
+    announced: bool = False
 
     def plugin_class(self) -> type[Plugin[Any]]:
         """The class that the factory makes, checked against its extension points.
@@ -50,6 +52,15 @@ class Registration:
         kind = _made_class(self.name, self.factory())
         check_plugin_class(self.name, kind)
         return kind
+
+    def repeats(self, other: Registration) -> bool:
+        """Whether one names what an installed package announces as the other: one plugin, said twice."""
+        if self.announced == other.announced:
+            return False
+        try:
+            return self.factory() is other.factory()
+        except RegistryError:
+            return False
 
     def factory(self) -> PluginFactory:
         """The factory.
@@ -72,7 +83,7 @@ class Registry:
         self._entries: dict[str, Registration] = {}
 
     def register(self, name: str, factory: PluginFactory, *, source: str = "in code") -> None:
-        """Add a plugin.
+        """Add a plugin; the factory that an installed package announces by this name takes its place.
 
         Raises:
             RegistryError: The name is taken.
@@ -108,7 +119,7 @@ class Registry:
             RegistryError: A name is taken; the message names both sources.
         """
         for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
-            self._add(Registration(point.name, _source_of(point), point.load))
+            self._add(Registration(point.name, _source_of(point), point.load, announced=True))
 
     def unregister(self, name: str) -> None:
         """Remove a plugin.
@@ -151,7 +162,7 @@ class Registry:
 
     def _refuse_taken(self, entry: Registration) -> None:
         taken = self._entries.get(entry.name)
-        if taken is not None:
+        if taken is not None and not entry.repeats(taken):
             raise RegistryError(
                 f"a plugin named {entry.name} already exists: one is {taken.source}, the other {entry.source}"
             )
