@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import itertools
 import logging
 import os
 import re
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
@@ -20,13 +21,41 @@ from mooring_extender.logs import FORMATS, formatter
 from mooring_extender.server import ExtenderServer, ListenError
 from mooring_extender.tls import TlsFiles, channel_credentials, server_context
 
-ENVIRONMENT_PREFIX: Final = "MOORING_EXTENDER_"
+ENVIRONMENT_PREFIX: Final = "MOORING_ADAPTER_"
+"""Not MOORING_EXTENDER_, with which the twins of ``mooring serve --extender-...`` begin."""
+
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 
 _Converter = Callable[[str], object]
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PIECE: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_SWITCH: Final = "[=BOOL]"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Takes a bare ``--switch`` as ``--switch=true`` and never takes the next word for its value.
+
+    This is the grammar of mooring's own commands, of which the adapter imports nothing.
+    """
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        switches = {
+            name for action in self._actions if action.type is _boolean for name in action.option_strings
+        }
+        for word, following in itertools.pairwise(args):
+            if word in switches and following in {"true", "false"}:
+                self.error(f"{word} {following}: a switch has its value behind =, {word}={following}")
+        given = [f"{word}=true" if word in switches else word for word in args]
+        return super().parse_known_args(given, namespace)
+
+    def format_usage(self) -> str:
+        return super().format_usage().replace(f" {_SWITCH}", _SWITCH)
+
+    def format_help(self) -> str:
+        # argparse puts a blank between a flag and its value; the texts behind stay in their column.
+        text = super().format_help().replace(f" {_SWITCH}  ", f"{_SWITCH}   ")
+        return text.replace(f" {_SWITCH}", _SWITCH)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,13 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns 0 then, 1 if it cannot start; wrong usage exits with 2.
     """
     parser = _parser(os.environ)
-    args = parser.parse_args(argv)
+    args = parser.parse_args(sys.argv[1:] if argv is None else argv)
     _configure_logging(args.v, args.logging_format)
     host, port = args.listen
     if not (args.insecure_listen or args.tls_cert_file or _is_loopback(host)):
         parser.error(
             f"--listen {host}:{port} is not a loopback address: give --tls-cert-file and"
-            " --tls-private-key-file, or say --insecure-listen true"
+            " --tls-private-key-file, or say --insecure-listen"
         )
     if not args.tls_cert_file and (args.tls_private_key_file or args.client_ca_file):
         parser.error(
@@ -81,9 +110,7 @@ def _server(args: argparse.Namespace, host: str, port: int) -> ExtenderServer:
 def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     about = "Answers kube-scheduler's extender calls with the decisions of a mooring server."
     twins = f"Each flag has a twin in the environment: --http-timeout is {ENVIRONMENT_PREFIX}HTTP_TIMEOUT."
-    parser = argparse.ArgumentParser(
-        prog="mooring-extender", description=about, epilog=twins, allow_abbrev=False
-    )
+    parser = _Parser(prog="mooring-extender", description=about, epilog=twins, allow_abbrev=False)
 
     def flag(name: str, metavar: str, default: str, text: str, kind: _Converter = str) -> None:
         # argparse converts string defaults, so a bad value in the environment is a usage error too.
@@ -113,7 +140,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     flag("server-ca-file", "PATH", "", "speak TLS to mooring, and trust these authorities, PEM")
     flag("server-cert-file", "PATH", "", "the certificate to show to mooring, PEM")
     flag("server-key-file", "PATH", "", "that certificate's private key, PEM")
-    flag("insecure-listen", "BOOL", "false", "allow plain HTTP on an address that is not loopback", _boolean)
+    flag("insecure-listen", _SWITCH, "false", "allow plain HTTP on an address that is not loopback", _boolean)
     flag("v", "LEVEL", "0", "log verbosity, 0 to 10", _verbosity)
     flag("logging-format", "FORMAT", "text", f"of the log: {' or '.join(FORMATS)}", _logging_format)
     return parser

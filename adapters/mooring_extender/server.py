@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 import signal
 import socket
@@ -24,6 +25,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from mooring_extender.app import ExtenderApp
 from mooring_extender.failures import error_body
 from mooring_extender.tls import client_names
+
+log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS: Final = 120
 RECEIVE_SECONDS: Final = 10.0
@@ -220,11 +223,15 @@ class _Server(uvicorn.Server):
             return
         numbers = (signal.SIGTERM, signal.SIGINT)
         before = {number: signal.signal(number, self._on_signal) for number in numbers}
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._on_hangup)
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def _on_hangup(self, _number: int, _frame: FrameType | None) -> None:
+        log.warning("SIGHUP changes nothing: flags are read at the start, so restart to change them")
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         if self._end == math.inf:

@@ -126,9 +126,10 @@ def program(folder: Path, *command: object, twins: Mapping[str, str] | None = No
 
 @contextmanager
 def serving(folder: Path, *flags: object, twins: Mapping[str, str] | None = None) -> Iterator[Started]:
-    """`mooring serve` on free ports, without a pause between the end of readiness and the end."""
+    """`mooring serve` on free ports, without a pause before its end; on the sample by default."""
+    source = () if "--source" in flags else ("--source", "sample")
     listeners = [word for name in LISTENERS for word in (f"--{name}", ANY_PORT)]
-    command = (BIN / "mooring", "serve", "--drain-delay", "0", *listeners, *flags)
+    command = (BIN / "mooring", "serve", "--drain-delay", "0", *listeners, *source, *flags)
     with program(folder, *command, twins=twins) as started:
         yield started
 

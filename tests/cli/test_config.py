@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from tests.cli.commands import call, scoring, write_config
+from mooring.testing.builders import node_manifest, pod_manifest
+from tests.cli.commands import call, scoring, write_config, write_manifests
 
 POLICY = {"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "HostName"}], "priorities": []}
 
@@ -56,6 +58,74 @@ def test_convert_needs_no_plugin(tmp_path: Path, capsys: pytest.CaptureFixture[s
     converted = call(capsys, "config", "convert", old(tmp_path))
     assert (converted.code, converted.err) == (0, "")
     assert yaml.safe_load(converted.out)["apiVersion"] == "kubescheduler.config.k8s.io/v1"
+
+
+def config_map(name: str, *texts: str) -> dict[str, Any]:
+    data = {f"file-{number}": text for number, text in enumerate(texts)}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+FILE = (
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    "profiles: [{schedulerName: mine}]\n"
+)
+OTHER: dict[str, Any] = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "other"}}
+CARRIED = [
+    pytest.param([config_map("one", FILE)], id="a ConfigMap"),
+    pytest.param([OTHER, config_map("one", "a: 1", FILE), OTHER], id="among other objects"),
+    pytest.param([OTHER, yaml.safe_load(FILE)], id="by itself among other objects"),
+    pytest.param(
+        [{"apiVersion": "v1", "kind": "List", "items": [OTHER, config_map("one", FILE)]}], id="a List"
+    ),
+]
+
+
+@pytest.mark.parametrize("objects", CARRIED)
+def test_a_configuration_is_found_in_the_manifests_that_carry_it(
+    objects: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_manifests(tmp_path / "c.yaml", *objects)
+    assert call(capsys, "config", "check", file).out == "ok\n"
+    for verb in ("show", "convert"):
+        shown = yaml.safe_load(call(capsys, "config", verb, file).out)
+        assert [profile["schedulerName"] for profile in shown["profiles"]] == ["mine"]
+    pods = write_manifests(tmp_path / "m.yaml", node_manifest("n"), pod_manifest("p"))
+    placed = call(capsys, "schedule", "--config", file, "--profile", "mine", "--manifests", pods)
+    assert placed.code == 0, placed.err
+
+
+@pytest.mark.parametrize(
+    ("objects", "said"),
+    [
+        pytest.param([OTHER, OTHER], "by itself or in a ConfigMap, found none", id="none"),
+        pytest.param(
+            [config_map("one", "a: 1")], "by itself or in a ConfigMap, found none", id="an empty one"
+        ),
+        pytest.param(
+            [config_map("one", FILE), config_map("two", FILE)],
+            "found 2: document 1.data[file-0], document 2.data[file-0]",
+            id="two",
+        ),
+        pytest.param(
+            [config_map("one", f"{FILE}kind: Policy\n")],
+            "document 1.data[file-0]: kind: line 4: given twice, first on line 2",
+            id="a broken one",
+        ),
+        pytest.param(
+            [{"apiVersion": "v1", "kind": "Config", "clusters": []}],
+            "give it as --kubeconfig",
+            id="kubeconfig",
+        ),
+    ],
+)
+def test_what_carries_no_configuration(
+    objects: list[dict[str, Any]], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_manifests(tmp_path / "c.yaml", *objects)
+    for argv in (["config", "check", file], ["scheduler", "--config", file], ["config", "convert", file]):
+        result = call(capsys, *argv)
+        assert (result.code, result.out) == (1, "")
+        assert said in result.err
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

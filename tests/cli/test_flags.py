@@ -10,6 +10,8 @@ import pytest
 
 from mooring.cli import flags
 from mooring.cli.main import COMMANDS, _parser
+from mooring_extender.cli import ENVIRONMENT_PREFIX
+from mooring_extender.cli import _parser as adapter_parser
 from tests.cli.commands import call
 
 WITHOUT_TWIN = {"-h", "--help"}
@@ -93,6 +95,25 @@ def test_a_switch_never_takes_the_next_word(words: list[str], value: bool, after
     assert (args.strict, args.file) == (value, "file.yaml")
 
 
+@pytest.mark.parametrize(("parser", "action", "name"), every_flag())
+def test_every_switch_shows_its_grammar(
+    parser: argparse.ArgumentParser, action: argparse.Action, name: str
+) -> None:
+    shown = parser.format_usage() + parser.format_help()
+    assert (f"{name}[=BOOL]" in shown) is (action.type is flags.boolean)
+    assert " [=BOOL]" not in shown
+
+
+def test_a_twin_has_one_meaning() -> None:
+    """No variable of the environment is read by mooring as one flag and by mooring-extender as another."""
+    ours = {"MOORING_" + str(case.values[2])[2:].replace("-", "_").upper() for case in every_flag()}
+    options = (option for action in adapter_parser({})._actions for option in action.option_strings)
+    names = {option[2:] for option in options if option.startswith("--")} - {"help"}
+    theirs = {ENVIRONMENT_PREFIX + name.replace("-", "_").upper() for name in names}
+    assert "MOORING_ADAPTER_LISTEN" in theirs
+    assert ours & theirs == set()
+
+
 def test_a_flag_wins_over_its_twin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOORING_STRICT", "true")
     monkeypatch.setenv("MOORING_V", "3")
@@ -139,6 +160,9 @@ def test_what_is_no_time(text: str) -> None:
         pytest.param(["serve", "--plugin-slots", "0"], "not a whole number above zero", id="no slots"),
         pytest.param(["serve", "--body-timeout", "0"], "'0' is no time above zero", id="no time"),
         pytest.param(["serve", "--reflection=1"], "'1' is neither true nor false", id="switch"),
+        pytest.param(
+            ["serve", "--reflection", "true"], "has its value behind =, --reflection=true", id="switch, word"
+        ),
         pytest.param(["serve", "--feature-gates", "A"], "'A' is not NAME=true or NAME=false", id="gate"),
         pytest.param(["serve", "--kube-version", "new"], "'new'", id="version"),
     ],

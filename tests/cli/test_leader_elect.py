@@ -112,5 +112,5 @@ def bind_verb(extender: str, name: str) -> str:
 
 
 def test_an_election_needs_an_api_server(capsys: pytest.CaptureFixture[str]) -> None:
-    ended = call(capsys, "serve", "--leader-elect")
+    ended = call(capsys, "serve", "--source", "sample", "--leader-elect")
     assert (ended.code, "--leader-elect: needs an API server" in ended.err) == (1, True)

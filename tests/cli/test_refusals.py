@@ -24,6 +24,9 @@ def web(folder: Path) -> Path:
     return write_manifests(folder / "web.yaml", node_manifest("n1"), pod_manifest("web"))
 
 
+SAMPLE = ("--source", "sample")
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
@@ -32,6 +35,11 @@ def web(folder: Path) -> Path:
         ),
         pytest.param(["config", "show", "."], ".: can't be read: Is a directory", id="a directory"),
         pytest.param(["config", "check", "bytes"], "bytes: is no text in UTF-8", id="no text"),
+        pytest.param(
+            ["explain", "web", "--manifests", "web.yaml", "--feature-gates", "GangScheduling=true"],
+            "mooring: feature-gates.GangScheduling: can't be true",
+            id="gates without a file",
+        ),
         pytest.param(["config", "convert", "web.yaml"], "web.yaml: ", id="no configuration"),
         pytest.param(["schedule", "--manifests", "none.yaml"], "none.yaml: can't be read", id="no manifest"),
         pytest.param(
@@ -58,29 +66,40 @@ def web(folder: Path) -> Path:
         ),
         pytest.param(["plugins", "new", "Json"], "Python has a json already", id="name of a module"),
         pytest.param(["plugins", "new", "Class"], "Python has a class already", id="a keyword"),
+        pytest.param(["serve"], "--source: say where the cluster comes from: kubernetes:", id="no source"),
         pytest.param(["serve", "--source", "etcd"], "--source: 'etcd' is none of sample,", id="source"),
-        pytest.param(["serve", "--listen", "here"], "'here' is no address", id="address"),
-        pytest.param(["serve", "--listen", "0.0.0.0:0"], "can be reached from other machines", id="exposed"),
+        pytest.param(["serve", *SAMPLE, "--listen", "here"], "'here' is no address", id="address"),
         pytest.param(
-            ["serve", "--tls-cert-file", "c"], "--tls-cert-file: is given together with", id="half of TLS"
+            ["serve", *SAMPLE, "--listen", "0.0.0.0:0"], "can be reached from other machines", id="exposed"
         ),
         pytest.param(
-            ["serve", "--tls-client-ca-file", "a"], "as --tls-client-ca-file needs", id="authority alone"
+            ["serve", *SAMPLE, "--tls-cert-file", "c"],
+            "--tls-cert-file: is given together with",
+            id="half of TLS",
         ),
         pytest.param(
-            ["serve", "--extender-listen", "127.0.0.1:0", "--extender-tls-private-key-file", "k"],
+            ["serve", *SAMPLE, "--tls-client-ca-file", "a"],
+            "as --tls-client-ca-file needs",
+            id="authority alone",
+        ),
+        pytest.param(
+            ["serve", *SAMPLE, "--extender-listen", "127.0.0.1:0", "--extender-tls-private-key-file", "k"],
             "--extender-tls-cert-file: is given together with",
             id="half of the extender's TLS",
         ),
         pytest.param(
-            ["serve", "--extender-listen", "127.0.0.1:0", "--extender-client-ca-file", "a"],
+            ["serve", *SAMPLE, "--extender-listen", "127.0.0.1:0", "--extender-client-ca-file", "a"],
             "as --extender-client-ca-file needs",
             id="authority of the extender alone",
         ),
-        pytest.param(["serve", "--kubeconfig", "none"], "kubeconfig: none can't be used", id="kubeconfig"),
-        pytest.param(["serve", "--in-cluster"], "in-cluster: ", id="outside a cluster"),
         pytest.param(
-            ["serve", "--in-cluster", "--kubeconfig", "x"], "together with --in-cluster", id="two API servers"
+            ["serve", *SAMPLE, "--kubeconfig", "none"], "kubeconfig: none can't be used", id="kubeconfig"
+        ),
+        pytest.param(["serve", *SAMPLE, "--in-cluster"], "in-cluster: ", id="outside a cluster"),
+        pytest.param(
+            ["serve", *SAMPLE, "--in-cluster", "--kubeconfig", "x"],
+            "together with --in-cluster",
+            id="two API servers",
         ),
         pytest.param(
             ["explain", "web", "--server", "unix:none.sock"],
@@ -101,7 +120,8 @@ def test_a_refusal(
     monkeypatch.chdir(tmp_path)
     result = call(capsys, *argv)
     assert (result.code, result.out) == (1, "")
-    assert [line for line in result.complaints if not line.startswith("mooring: ")] == []
+    said_of_itself = [line for line in result.complaints if " INFO mooring.start: " in line]
+    assert [line for line in result.complaints if not line.startswith("mooring: ")] == said_of_itself
     assert said in result.err
 
 

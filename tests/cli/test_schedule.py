@@ -171,6 +171,20 @@ def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[3] == "2 of 2 pending pods placed"
 
 
+def test_a_row_of_the_table_is_one_line_for_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = {f"example.com/device-{number}": "1" for number in range(8)}
+    pods = [pod_manifest("web", requests=wanted), pod_manifest("db")]
+    file = write_manifests(tmp_path / "m.yaml", node_manifest("n1"), *pods)
+    result = call(capsys, "schedule", "--manifests", file)
+    lines = result.out.splitlines()
+    assert [line.split()[0] for line in lines] == ["POD", "default/web", "default/db", "1"]
+    assert [name for name in wanted if f"Insufficient {name}" not in lines[1]] == []
+    assert len(lines[1]) > 160
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
 def test_what_nobody_reads_is_said_on_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -244,10 +245,18 @@ def test_probes_and_metrics(fake: FakeApiServer, tmp_path: Path) -> None:
     """Over HTTPS, as kube-scheduler."""
     port = free_port()
     flags = ("--leader-elect=false", "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics")
-    with scheduler(fake, tmp_path, f"--secure-port={port}", *flags) as started:
+    with scheduler(fake, tmp_path, f"--secure-port={port}", "--v=10", *flags) as started:
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as plain:
+            plain.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+            plain.recv(1024)
+        wait_for(lambda: "a request of 127.0.0.1 was dropped: " in started.log.read_text(), "its line")
         assert started.address("telemetry") == f"127.0.0.1:{port}"
         answers = {path: probe(port, path)[1] for path in ("healthz", "livez", "readyz", "metrics")}
     metrics = answers.pop("metrics")
+    log = started.log.read_text()
+    assert "Traceback" not in log
+    assert "acted on by mooring scheduler alone" not in log
+    assert "mooring_telemetry_broken_connections_total 1.0" in metrics
     assert answers == dict.fromkeys(("healthz", "livez", "readyz"), "ok\n")
     for queue in ("active", "backoff", "unschedulable", "gated"):
         assert f'mooring_pending_pods{{queue="{queue}"}} 0.0' in metrics

@@ -13,7 +13,7 @@ import pytest
 from mooring.testing.builders import node_manifest
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from tests.cli.commands import BIN, fetch, program, scoring, serving, write_config, write_manifests
+from tests.cli.commands import BIN, call, fetch, program, scoring, serving, write_config, write_manifests
 
 pytestmark = pytest.mark.xdist_group("cli-serve")
 
@@ -54,11 +54,21 @@ def test_not_ready_before_the_first_snapshot_is_complete(tmp_path: Path) -> None
     [
         pytest.param(
             ["-v=2"],
-            ['"parallelism":16', "profile default-scheduler: score: ", "NodeAffinity=2"],
-            [],
+            [
+                '"percentageOfNodesToScore":100',
+                '"leaderElection":{"leaderElect":false}',
+                "profile default-scheduler: score: ",
+                "NodeAffinity=2",
+            ],
+            ['"parallelism":', '"clientConnection":', '"enableProfiling":'],
             id="level 2",
         ),
-        pytest.param(["--config", "c.yaml"], ['"parallelism":3'], ["profile x: score: "], id="own file"),
+        pytest.param(
+            ["--config", "c.yaml"],
+            ["acted on by mooring scheduler alone: parallelism", '"leaderElection":{"leaderElect":false}'],
+            ["profile x: score: ", '"parallelism":'],
+            id="own file",
+        ),
     ],
 )
 def test_what_it_says_of_itself(
@@ -74,6 +84,24 @@ def test_what_it_says_of_itself(
     )
     assert [part for part in said if part not in text] == []
     assert [part for part in unsaid if part in text] == []
+
+
+def test_a_hangup_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        server.process.send_signal(signal.SIGHUP)
+        while "SIGHUP changes nothing" not in server.log.read_text():
+            assert server.process.poll() is None
+        assert fetch(f"http://{server.address('metrics')}/readyz")[0] == 200
+        server.process.terminate()
+        assert server.process.wait(30) == 0
+
+
+def test_in_a_pod_the_source_is_its_cluster(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    result = call(capsys, "serve")
+    assert (result.code, "in-cluster: no service account" in result.err) == (1, True)
 
 
 @pytest.mark.parametrize("name", ["listen", "health-listen", "metrics-listen", "extender-listen"])
@@ -92,7 +120,12 @@ def test_ports_by_environment(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     twins = {f"MOORING_{name}_LISTEN": "127.0.0.1:0" for name in ("HEALTH", "METRICS", "EXTENDER")}
-    with program(tmp_path, BIN / "mooring", "serve", twins={"MOORING_LISTEN": address, **twins}) as server:
+    with program(
+        tmp_path,
+        BIN / "mooring",
+        "serve",
+        twins={"MOORING_LISTEN": address, "MOORING_SOURCE": "sample", **twins},
+    ) as server:
         assert server.address("grpc") == address
         assert server.address("extender").startswith("http://127.0.0.1:")
         server.process.kill()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mooring.config import ConfigError, EffectiveProfile, convert, from_document, load
+from mooring.config.documents import read_configuration
 from mooring.config.policy import _NO_COUNTERPART, _PREDICATES, _PRIORITIES
-from mooring.config.yaml_loader import read_yaml
 from tests.config.catalogs import in_tree, seeds
 from tests.config.documents import Document, document, enabled, profile
 
@@ -18,7 +18,7 @@ SEEDS = Path(__file__).parent / "testdata" / "seeds"
 
 
 def converted(source: object) -> Document:
-    result: Document = read_yaml(convert(json.dumps(source)))
+    result: Document = read_configuration(convert(json.dumps(source)))
     return result
 
 
@@ -146,7 +146,7 @@ def test_what_is_left_out_is_told() -> None:
     for name in ("NodePreferAvoidPods", "EBSLimits", "healthzBindAddress", "endpointsleases"):
         assert any(name in line for line in head)
     assert (
-        from_document(read_yaml(text), in_tree(), strict=True).document.leader_election.resource_lock
+        from_document(read_configuration(text), in_tree(), strict=True).document.leader_election.resource_lock
         == "leases"
     )
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.config import ConfigError, convert, from_document
+from mooring.config.documents import read_configuration
 from mooring.config.in_tree import IN_TREE_POINTS
-from mooring.config.yaml_loader import read_yaml
 from mooring.runtime.registry import new_in_tree_registry
 from tests.config.catalogs import in_tree
 from tests.config.random_configs import random_configuration
@@ -96,12 +96,12 @@ def test_spoilt_policies(seed: int) -> None:
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_any_text_is_yaml_or_a_fault(text: str) -> None:
-    answers(lambda: read_yaml(text))
+    answers(lambda: read_configuration(text))
 
 
 @given(st.text(alphabet="ab:-[]{}&*!<>|'\"#,\n ?%@`~0", max_size=60))
 def test_any_yaml_syntax_is_yaml_or_a_fault(text: str) -> None:
-    answers(lambda: read_yaml(text))
+    answers(lambda: read_configuration(text))
 
 
 @pytest.mark.parametrize("name", sorted(IN_TREE_POINTS))

@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mooring.config import from_document, load, show
+from mooring.config.documents import read_configuration
 from mooring.config.show import plain
-from mooring.config.yaml_loader import read_yaml
 from tests.config.catalogs import HelloWorldPluginArgs, in_tree, plugin, with_plugins
 from tests.config.documents import document, enabled, profile
 from tests.config.random_configs import random_configuration
@@ -48,7 +48,7 @@ def test_the_head_names_hash_unsupported_plugins_and_warnings() -> None:
 def test_out_of_tree_arguments_are_shown_with_their_defaults() -> None:
     catalog = with_plugins(plugin("Hello", "score", args=HelloWorldPluginArgs))
     config = document(profile(args={"Hello": {"zzz": 3}}, score=enabled("Hello")))
-    entries = read_yaml(show(from_document(config, catalog)))["profiles"][0]["pluginConfig"]
+    entries = read_configuration(show(from_document(config, catalog)))["profiles"][0]["pluginConfig"]
     hello = next(entry["args"] for entry in entries if entry["name"] == "Hello")
     assert hello["zzz"] == 3
     assert hello["kind"] == "HelloArgs"

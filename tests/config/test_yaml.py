@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring.config import ConfigError
-from mooring.config.yaml_loader import read_yaml
+from mooring.config.documents import read_configuration
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ from mooring.config.yaml_loader import read_yaml
     ],
 )
 def test_values(text: str, expected: Any) -> None:
-    read = read_yaml(text)
+    read = read_configuration(text)
     assert read == expected
     assert type(read) is type(expected)
 
@@ -53,8 +53,10 @@ def test_values(text: str, expected: Any) -> None:
         ),
         pytest.param("a: [", "", "line 1: not YAML", id="unfinished"),
         pytest.param("a: *b", "", "line 1: not YAML", id="unknown alias"),
-        pytest.param("", "", "one YAML document is expected, found 0", id="empty"),
-        pytest.param("a: 1\n---\nb: 1", "", "one YAML document is expected, found 2", id="two documents"),
+        pytest.param(
+            "", "", "one KubeSchedulerConfiguration is expected, by itself or in a ConfigMap", id="empty"
+        ),
+        pytest.param("a: 1\n---\nb: 1", "", "one KubeSchedulerConfiguration is expected", id="two documents"),
         pytest.param("? [a]\n: 1", "", "line 1: a key must be a plain word", id="list as key"),
         pytest.param(
             "a: !!timestamp 2024-01-02", "a", "line 1: '2024-01-02' cannot be read", id="foreign tag"
@@ -68,7 +70,7 @@ def test_values(text: str, expected: Any) -> None:
 )
 def test_faults(text: str, path: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        read_yaml(text)
+        read_configuration(text)
     error = caught.value.errors[0]
     assert error.path == path
     assert message in error.message
@@ -78,10 +80,10 @@ def test_aliases_cannot_multiply_without_end() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 9)]
     with pytest.raises(ConfigError, match="more than"):
-        read_yaml("\n".join(lines))
+        read_configuration("\n".join(lines))
 
 
 def test_all_duplicates_are_reported() -> None:
     with pytest.raises(ConfigError) as caught:
-        read_yaml("a: 1\na: 2\nb: {c: 1, c: 2}")
+        read_configuration("a: 1\na: 2\nb: {c: 1, c: 2}")
     assert [error.path for error in caught.value.errors] == ["a", "b.c"]

@@ -48,7 +48,7 @@ def status_of(path: str, connection: http.client.HTTPConnection) -> int:
 def test_serves_until_a_signal_and_exits_with_0(number: signal.Signals) -> None:
     with (
         grpc_server(Rules()) as address,
-        running("--path-prefix", "/p", "--drain-delay", "0", MOORING_EXTENDER_SERVER=address) as (
+        running("--path-prefix", "/p", "--drain-delay", "0", MOORING_ADAPTER_SERVER=address) as (
             process,
             url,
         ),
@@ -102,7 +102,10 @@ def test_unusable_certificate_exits_with_1(tmp_path: Path, capsys: pytest.Captur
         pytest.param(["--http-timeout", "0s"], "'0s' is not a duration", id="duration-zero"),
         pytest.param(["--max-body-bytes", "0"], "'0' is not a whole number", id="no-body"),
         pytest.param(["--v", "11"], "'11' is not a number from 0 to 10", id="verbosity"),
-        pytest.param(["--insecure-listen", "maybe"], "neither true nor false", id="boolean"),
+        pytest.param(["--insecure-listen=maybe"], "neither true nor false", id="boolean"),
+        pytest.param(
+            ["--insecure-listen", "true"], "has its value behind =, --insecure-listen=true", id="switch"
+        ),
         pytest.param(["--listen", "0.0.0.0:0"], "is not a loopback address", id="not-loopback"),
         pytest.param(["--listen", "node.example:0"], "is not a loopback address", id="name-not-loopback"),
         pytest.param(["--tls-private-key-file", "k"], "need --tls-cert-file", id="key-alone"),
@@ -116,6 +119,40 @@ def test_wrong_usage_exits_with_2(flags: list[str], text: str, capsys: pytest.Ca
         main(flags)
     assert caught.value.code == 2
     assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "value"),
+    [
+        pytest.param([], False, id="absent"),
+        pytest.param(["--insecure-listen"], True, id="bare"),
+        pytest.param(["--insecure-listen=true"], True, id="true"),
+        pytest.param(["--insecure-listen=false"], False, id="false"),
+    ],
+)
+def test_a_switch(flags: list[str], value: bool) -> None:
+    parser = _parser({})
+    assert parser.parse_args(flags).insecure_listen is value
+    assert "--insecure-listen[=BOOL]" in parser.format_usage()
+    assert "--insecure-listen[=BOOL]" in parser.format_help()
+
+
+def test_a_hangup_is_told_and_changes_nothing() -> None:
+    with (
+        subprocess.Popen(
+            [*COMMAND, "--listen", "127.0.0.1:0", "--drain-delay", "0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        assert "SIGHUP changes nothing" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
 
 
 FLAGS = {
@@ -143,12 +180,12 @@ FLAGS = {
 def test_each_flag_has_a_twin_that_yields_to_it(flag: str) -> None:
     text, value = FLAGS[flag]
     name = flag.replace("-", "_")
-    twin = {f"MOORING_EXTENDER_{name.upper()}": text}
+    twin = {f"MOORING_ADAPTER_{name.upper()}": text}
     assert getattr(_parser(twin).parse_args([]), name) == value
-    assert getattr(_parser({}).parse_args([f"--{flag}", text]), name) == value
+    assert getattr(_parser({}).parse_args([f"--{flag}={text}"]), name) == value
     assert getattr(_parser({}).parse_args([]), name) != value
-    wrong = {f"MOORING_EXTENDER_{name.upper()}": "other:1"} if flag in {"listen", "server"} else {}
-    assert getattr(_parser(wrong).parse_args([f"--{flag}", text]), name) == value
+    wrong = {f"MOORING_ADAPTER_{name.upper()}": "other:1"} if flag in {"listen", "server"} else {}
+    assert getattr(_parser(wrong).parse_args([f"--{flag}={text}"]), name) == value
 
 
 def test_no_flag_is_left_out_here() -> None:

@@ -42,7 +42,7 @@ def test_everything_says_the_same_name(pattern: str) -> None:
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with our wheel, as long as no registry has it."""
     folder = tmp_path_factory.mktemp("wheels")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT]
+    command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder

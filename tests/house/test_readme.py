@@ -181,7 +181,9 @@ def server(tmp_path: Path) -> Iterator[str]:
     address, health, metrics = free_addresses(3)
     listeners = ("--listen", address, "--health-listen", health, "--metrics-listen", metrics)
     with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen([MOORING, "serve", *listeners], stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            [MOORING, "serve", "--source", "sample", *listeners], stdout=log, stderr=subprocess.STDOUT
+        )
         try:
             with grpc.insecure_channel(address) as channel:
                 ready = grpc.channel_ready_future(channel)

@@ -114,18 +114,22 @@ def test_without_a_source_all_score_alike_and_the_log_says_so(caplog: pytest.Log
     assert "neither prometheusAddress nor bandwidthFile is given" in caplog.text
 
 
-def test_log_lines(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, LOGGER.name)
+@pytest.mark.parametrize("level", [3, 4])
+def test_log_lines_of_nodes_come_at_level_4(
+    level: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO - level, LOGGER.name)
     file = tmp_path / "bandwidth.yaml"
     file.write_text("k8s-0001: 1200\nk8s-0002: 2400\n")
     plugin = make(NetworkTraffic, NetworkTrafficArgs(bandwidth_file=str(file)))
     final_scores(plugin, make_pod(), cluster(*NODES))
-    assert caplog.messages == [
+    lines = [
         "[NetworkTraffic] node 'k8s-0003' has no bandwidth measure, taken as the busiest: 2400",
         "[NetworkTraffic] node 'k8s-0002' bandwidth: 2400",
         "[NetworkTraffic] node 'k8s-0001' bandwidth: 1200",
         "[NetworkTraffic] Nodes final score: [{k8s-0003 0} {k8s-0002 0} {k8s-0001 50}]",
     ]
+    assert caplog.messages == (lines if level == 4 else [])
 
 
 SECOND = timedelta(seconds=1)

@@ -84,10 +84,11 @@ def test_default_binder_leaves_the_outcome(outcome: BindOutcome) -> None:
     assert state.read(BindOutcome, BindOutcome) is outcome
 
 
-def test_node_filter_logs_and_passes(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "mooring.plugins.nodeFilter")
+@pytest.mark.parametrize("level", [3, 4])
+def test_node_filter_logs_at_level_4_and_passes(level: int, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO - level, "mooring.plugins.nodeFilter")
     node = make_node("k8s-0001", allocatable={"cpu": "1900m", "memory": 8020508672})
     said = verdicts(make(NodeFilter), make_pod("nginx"), cluster(node, make_node("k8s-0002")))
     assert all(status.ok for status in said.values())
-    assert len(caplog.messages) == 2
-    assert "nodeFilter filter pod=default/nginx node=k8s-0001 cpu=1900 memory=8020508672" in caplog.messages
+    line = "nodeFilter filter pod=default/nginx node=k8s-0001 cpu=1900 memory=8020508672"
+    assert (len(caplog.messages), line in caplog.messages) == ((2, True) if level == 4 else (0, False))

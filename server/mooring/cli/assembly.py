@@ -8,7 +8,7 @@ import logging
 import secrets
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,15 +71,19 @@ def read_text(file: str) -> str:
         raise InvalidArgumentError.at(file, "is no text in UTF-8") from None
 
 
-def configuration_of(args: argparse.Namespace, registry: Registry) -> config.Configuration:
+def configuration_of(
+    args: argparse.Namespace, registry: Registry, *, scheduling: bool = False
+) -> config.Configuration:
     """The file that ``--config`` names, or the defaults; warnings go to the log.
+
+    ``mooring scheduler`` acts on fields that nothing else acts on (``scheduling``).
 
     Raises:
         ConfigError: It has faults; all of them are named.
     """
     chosen: dict[str, Any] = {"kube_version": args.kube_version, "feature_gates": args.feature_gates}
     if args.config:
-        loaded = config.load(read_text(args.config), registry.catalog(), **chosen)
+        loaded = config.load(read_text(args.config), registry.catalog(), scheduling=scheduling, **chosen)
     else:
         loaded = config.default(registry.catalog(), **chosen)
     for warning in loaded.warnings:
@@ -180,25 +184,32 @@ def profile_documents(configuration: config.Configuration) -> dict[str, str]:
     return {profile["schedulerName"]: json.dumps(profile) for profile in profiles}
 
 
+def _with_election(args: argparse.Namespace, configuration: config.Configuration) -> config.Configuration:
+    """The configuration with the election that ``--leader-elect`` asks for in the place of the file's."""
+    document = configuration.document
+    election = replace(
+        document.leader_election,
+        leader_elect=args.leader_elect,
+        resource_name=configuration.lease_name or SERVE_LEASE,
+    )
+    return replace(configuration, document=replace(document, leader_election=election))
+
+
 def _election(
-    args: argparse.Namespace,
-    configuration: config.Configuration,
-    server: ApiServer | None,
-    lost: Callable[[], None],
+    asked: config.LeaderElection, server: ApiServer | None, lost: Callable[[], None]
 ) -> LeaderElection | None:
-    """The election that ``--leader-elect`` asks for; None without it.
+    """The election that is asked for; None without one.
 
     Raises:
         InvalidArgumentError: There is no API server to hold it at.
     """
-    if not args.leader_elect:
+    if not asked.leader_elect:
         return None
     if server is None:
         raise InvalidArgumentError.at(
             "--leader-elect", "needs an API server: give --kubeconfig or --in-cluster"
         )
-    name = configuration.lease_name or SERVE_LEASE
-    return election_of(configuration.document.leader_election, name, server, lost)
+    return election_of(asked, asked.resource_name, server, lost)
 
 
 def assemble(
@@ -213,11 +224,11 @@ def assemble(
         ConfigError, RegistryError, InvalidArgumentError: One of them can't be had.
     """
     registry = registry_of(args, options)
-    configuration = configuration_of(args, registry)
+    configuration = _with_election(args, configuration_of(args, registry))
     rules = ResourceRules.of(Gates(KubeVersion.parse(args.kube_version), args.feature_gates))
     state = State(first_epoch=_first_epoch(), rules=rules)
     server = api_server_of(args)
-    election = _election(args, configuration, server, lost)
+    election = _election(configuration.document.leader_election, server, lost)
     api = KubernetesApi(server, election) if server else None
     engine = build_engine(
         configuration,

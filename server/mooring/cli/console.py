@@ -1,4 +1,4 @@
-"""Lines and tables that fit the terminal."""
+"""Lines and tables: folded to fit a terminal, and for programs a whole line for each row."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from mooring_extender.logs import printable
 
-PLAIN_WIDTH = 160
-"""Columns when the output is no terminal and COLUMNS is not set."""
+PLAIN_WIDTH = 2**20
+"""Columns when the output is no terminal and COLUMNS is not set: more than any line has."""
 
 NAME_WIDTH = 32
 """Names up to this long stay in one piece."""
@@ -28,9 +28,21 @@ def console() -> Console:
     return Console(width=None if known else PLAIN_WIDTH, highlight=False)
 
 
+def put(shown: RenderableType) -> None:
+    """Print it."""
+    out = console()
+    if out.is_terminal:
+        out.print(shown)
+        return
+    with out.capture() as captured:
+        out.print(shown)
+    for line in captured.get().splitlines():
+        print(line.rstrip())
+
+
 def print_line(text: str, style: str = "") -> None:
     """One line, wrapped at the terminal's width."""
-    console().print(Text(printable(text), style=style))
+    put(Text(printable(text), style=style))
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
@@ -61,4 +73,4 @@ def _is_word(cell: Text, most: int) -> bool:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
     """Print ``table_of`` the same arguments."""
-    console().print(table_of(columns, rows))
+    put(table_of(columns, rows))

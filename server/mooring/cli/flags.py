@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 from collections.abc import Callable
@@ -24,6 +25,9 @@ Kind = Callable[[str], Any]
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
+_SWITCH = "[=BOOL]"
+"""What a switch may be followed by, as help shows it."""
+
 
 class Parser(argparse.ArgumentParser):
     """Takes a bare ``--switch`` as ``--switch=true`` and never takes the next word for its value."""
@@ -32,7 +36,12 @@ class Parser(argparse.ArgumentParser):
         switches = {
             name for action in self._actions if action.type is boolean for name in action.option_strings
         }
-        given = [f"{word}=true" if word in switches else word for word in args]
+        words = list(args)
+        if all(action.option_strings for action in self._actions):
+            for word, following in itertools.pairwise(words):
+                if word in switches and following in ("true", "false"):
+                    self.error(f"{word} {following}: a switch has its value behind =, {word}={following}")
+        given = [f"{word}=true" if word in switches else word for word in words]
         return super().parse_known_args(given, namespace)
 
     def values(self, args: argparse.Namespace) -> dict[str, str]:
@@ -43,6 +52,14 @@ class Parser(argparse.ArgumentParser):
             if action.option_strings
         }
         return dict(sorted(found.items()))
+
+    def format_usage(self) -> str:
+        return super().format_usage().replace(f" {_SWITCH}", _SWITCH)
+
+    def format_help(self) -> str:
+        # argparse puts a blank between a flag and its value; the texts behind stay in their column.
+        text = super().format_help().replace(f" {_SWITCH}  ", f"{_SWITCH}   ")
+        return text.replace(f" {_SWITCH}", _SWITCH)
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - it has no public name
@@ -66,7 +83,7 @@ class Flags:
             f"--{name}",
             type=kind,
             default=twin(name) or default,
-            metavar=metavar,
+            metavar=_SWITCH if kind is boolean else metavar,
             help=text + shown,
         )
 
@@ -78,7 +95,7 @@ class Flags:
             default=twin(name) or None,
             nargs="?" if bare else None,
             const=bare or None,
-            metavar=metavar,
+            metavar=_SWITCH if kind is boolean else metavar,
             help=text,
         )
 
@@ -95,7 +112,7 @@ class Flags:
     def switch(self, name: str, text: str) -> None:
         """A flag that is on or off: ``--name``, ``--name=true``, ``--name=false``."""
         self.parser.add_argument(
-            f"--{name}", type=boolean, default=twin(name) or "false", metavar="BOOL", help=text
+            f"--{name}", type=boolean, default=twin(name) or "false", metavar=_SWITCH, help=text
         )
 
 

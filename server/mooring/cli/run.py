@@ -45,6 +45,7 @@ def add(commands: Commands) -> None:
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT of gRPC health")
     flags.add("metrics-listen", "ADDRESS", "127.0.0.1:50053", "HOST:PORT of /healthz, /readyz, /metrics")
     flags.add("extender-listen", "ADDRESS", "127.0.0.1:8888", "HOST:PORT of the extender adapter")
+    flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
     add_verbosity(flags)
     parser.set_defaults(run=run)
 
@@ -79,7 +80,8 @@ class Child:
 def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
     """Carry it out."""
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # SIGHUP: the terminal is gone. The children have sessions of their own, so nothing else would end them.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())
     with ExitStack() as running:
         try:
@@ -98,7 +100,8 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
 
 
 def _server_command(args: argparse.Namespace) -> list[str]:
-    command = [sys.executable, "-m", "mooring", "serve", "--drain-delay", "0", "--v", str(args.v)]
+    command = [sys.executable, "-m", "mooring", "serve", "--source", "sample", "--drain-delay", "0"]
+    command += ["--v", str(args.v), f"--insecure-listen={_word(args.insecure_listen)}"]
     for name in ("listen", "health-listen", "metrics-listen"):
         command += [f"--{name}", getattr(args, name.replace("-", "_"))]
     return command
@@ -106,7 +109,12 @@ def _server_command(args: argparse.Namespace) -> list[str]:
 
 def _adapter_command(args: argparse.Namespace, server: str) -> list[str]:
     listen = ["--listen", args.extender_listen, "--drain-delay", "0"]
+    listen.append(f"--insecure-listen={_word(args.insecure_listen)}")
     return [sys.executable, "-m", "mooring_extender", *listen, "--server", server, "--v", str(args.v)]
+
+
+def _word(switch: bool) -> str:
+    return str(switch).lower()
 
 
 def _start(running: ExitStack, name: str, command: list[str], stop: threading.Event) -> Child:

@@ -39,7 +39,7 @@ A scheduler plugin for mooring. Install it beside mooring, name it in a profile,
 
     pip install --editable . pytest
     pytest
-    mooring serve --config config.yaml
+    mooring serve --config config.yaml --source sample
 """,
     "config.yaml": """\
 apiVersion: kubescheduler.config.k8s.io/v1

@@ -103,7 +103,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
             log.info("Serving securely on %s", telemetry.address)
         parts.source.start()
         running.callback(parts.source.stop)
-        log_configuration(parts.configuration, configured=bool(args.config))
+        log_configuration(parts.configuration, configured=bool(args.config), scheduling=True)
         if not _came_true(lambda: parts.source.synced, stop):
             return EXIT_OK
         if parts.election is not None:
@@ -125,7 +125,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 def _write_configuration(args: argparse.Namespace, options: tuple[Option, ...]) -> None:
     """What ``--write-config-to`` asks for."""
     registry = registry_of(args, options)
-    document = with_flags(args, configuration_of(args, registry)).document
+    document = with_flags(args, configuration_of(args, registry, scheduling=True)).document
     Path(args.write_config_to).write_text(dump(plain(document)), encoding="utf-8")
     log.info("Wrote the configuration to %s", args.write_config_to)
 
@@ -157,7 +157,7 @@ def _assemble(
     args: argparse.Namespace, options: tuple[Option, ...], metrics: Metrics, stop: threading.Event
 ) -> _Parts:
     registry = registry_of(args, options)
-    configuration = with_flags(args, configuration_of(args, registry))
+    configuration = with_flags(args, configuration_of(args, registry, scheduling=True))
     connection = Connection.of(args, configuration)
     server = connection.server()
     gates = Gates(KubeVersion.parse(args.kube_version), args.feature_gates)
@@ -271,7 +271,7 @@ def _telemetry(args: argparse.Namespace, parts: _Parts, metrics: Metrics) -> Tel
     metrics.registry.register(SourceCollector(lambda: [*map(source_state, parts.source.describe())]))
     probes = Probes(fault=str, ready=parts.not_ready)
     document = plain(parts.configuration.document)
-    return endpoint(args, parts.connection, probes, metrics.registry, document)
+    return endpoint(args, parts.connection, probes, metrics, document)
 
 
 def _ready_line(telemetry: TelemetryListener | None) -> str:

@@ -22,6 +22,7 @@ from mooring.cli.scheduler_flags import Connection
 from mooring.cluster.api import ApiServer, ClientOptions
 from mooring.cluster.reviews import ANONYMOUS, REVIEW_SECONDS, Lifetimes, Reviews, User, client_authorities
 from mooring.framework.errors import InvalidArgumentError, MooringError
+from mooring.service.metrics import Metrics
 from mooring.service.pages import Answer, Asked, Page, configz, flagz, refusal, statusz
 from mooring.service.probes import Probes
 from mooring.service.shown_metrics import ShownMetrics, allowed_values, entries_of, metric_name
@@ -39,7 +40,7 @@ def endpoint(
     args: argparse.Namespace,
     connection: Connection,
     probes: Probes,
-    registry: CollectorRegistry,
+    metrics: Metrics,
     document: Mapping[str, Any],
 ) -> TelemetryListener:
     """The endpoint, listening.
@@ -48,7 +49,7 @@ def endpoint(
         args: The flags.
         connection: The scheduler's API server, which is asked who may read what unless flags name another.
         probes: What /healthz, /livez and /readyz say.
-        registry: The metrics.
+        metrics: The metrics.
         document: The configuration in force.
 
     Raises:
@@ -69,8 +70,9 @@ def endpoint(
     return TelemetryListener(
         f"{host}:{args.secure_port}",
         probes,
-        _shown(args, registry),
+        _shown(args, metrics.registry),
         server_context(args, _authorities(args, tokens)),
+        broken=metrics.broken_connections.inc,
         pages=_pages(args, document),
         gatekeeper=Delegated(
             Reviews(tokens, access, lifetimes), args.authorization_always_allow_paths or ALWAYS_ALLOWED

@@ -22,7 +22,7 @@ from mooring.cli.flags import (
 from mooring.cli.options import Option
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
 from mooring.cli.signals import stop_signal
-from mooring.cli.sources import KINDS
+from mooring.cli.sources import KINDS, source_of_the_pod
 from mooring.cli.start_log import log_flags, log_start
 from mooring.framework.errors import InvalidArgumentError
 from mooring.service.metrics import Metrics
@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     add_deciding(flags)
     add_logging_format(flags)
-    flags.add("source", "SOURCE", "sample", f"where the cluster comes from: {KINDS}")
+    flags.add("source", "SOURCE", "", f"where the cluster comes from: {KINDS}; in a pod: kubernetes")
     flags.add("kubeconfig", "FILE", "", "the API server to bind through; without one binds stay local")
     flags.switch("in-cluster", "bind through the API server of the cluster that this runs in")
     flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
@@ -73,6 +73,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Serve until SIGTERM or SIGINT, or until the lease is lost."""
+    args.source = args.source or source_of_the_pod()
     log_flags(args.parser.values(args), args.kube_version)
     metrics = Metrics()
     slots = Slots(args.plugin_slots, args.max_abandoned_workers, metrics.abandoned_workers)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 
+log = logging.getLogger(__name__)
+
 
 def stop_signal() -> threading.Event:
-    """Set by SIGTERM or SIGINT."""
+    """Set by SIGTERM or SIGINT.
+
+    SIGHUP, which many send for a reload, only says that there is none: the files that are read again are read
+    when they change.
+    """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    signal.signal(signal.SIGHUP, lambda *_: _say_that_nothing_is_reloaded())
     return stop
+
+
+def _say_that_nothing_is_reloaded() -> None:
+    log.warning(
+        "SIGHUP changes nothing: flags and configuration are read at the start, so restart to change them"
+    )

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 
 from mooring.cluster.api import ApiServer
+from mooring.cluster.api.configuration import in_pod
 from mooring.cluster.sources import FilesSource, KubernetesSource, PushSource, SampleSource, Source
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
@@ -13,6 +14,21 @@ from mooring.runtime.profile import Profile
 
 KINDS = "sample, files:PATH,..., push and kubernetes[:KUBECONFIG]"
 """What ``--source`` can name."""
+
+
+def source_of_the_pod() -> str:
+    """The source when none is named: the cluster of the pod that this process runs in.
+
+    Raises:
+        InvalidArgumentError: It runs in none.
+    """
+    if in_pod():
+        return "kubernetes"
+    raise InvalidArgumentError.at(
+        "--source",
+        "say where the cluster comes from: kubernetes:KUBECONFIG (a live cluster), files:PATH,... "
+        "(manifests), push (over gRPC), or sample (six made-up nodes to try it out with)",
+    )
 
 
 def api_server_of(args: argparse.Namespace) -> ApiServer | None:

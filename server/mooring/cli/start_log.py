@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from mooring import __version__, config
 from mooring.cli.assembly import Assembly
-from mooring.config.show import plain
 
 log = logging.getLogger("mooring.start")
 
@@ -35,16 +34,16 @@ def log_flags(values: Mapping[str, str], kube_version: str) -> None:
 def log_start(assembly: Assembly, *, configured: bool) -> None:
     """Write to the log what is in force: the state of the source, and the configuration."""
     log.info("%s", assembly.describe())
-    log_configuration(assembly.configuration, configured=configured)
+    log_configuration(assembly.configuration, configured=configured, scheduling=False)
 
 
-def log_configuration(configuration: config.Configuration, *, configured: bool) -> None:
-    """Write to the log what was configured: the document with every default, in one record, as JSON.
+def log_configuration(configuration: config.Configuration, *, configured: bool, scheduling: bool) -> None:
+    """Write the configuration in force to the log: what is acted on, with every default, as one JSON record.
 
     It is written always when a file was given (``configured``), else at level 2, as the plugins by profile
-    and point are.
+    and point are. ``mooring scheduler`` acts on more than other commands (``scheduling``).
     """
-    document = json.dumps(plain(configuration.document), separators=(",", ":"))
+    document = json.dumps(config.in_force(configuration, scheduling=scheduling), separators=(",", ":"))
     log.log(logging.INFO if configured else EFFECTIVE, "Using component config: %s", document)
     for profile in configuration.profiles:
         for point, plugins in profile.plugins.items():

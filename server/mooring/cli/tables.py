@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.console import console, print_line, print_table, table_of
+from mooring.cli.console import console, print_line, print_table, put, table_of
 from mooring_extender.logs import printable
 
 SHOWN_NODES = 20
@@ -53,9 +53,9 @@ def _print_feasible(nodes: Sequence[Node], selected: str | None) -> None:
     out = console()
     full = _feasible(nodes, selected, short=False)
     if Measurement.get(out, out.options.update(max_width=10_000), full).maximum <= out.width:
-        out.print(full)
+        put(full)
         return
-    out.print(_feasible(nodes, selected, short=True))
+    put(_feasible(nodes, selected, short=True))
     print_line("weighted scores; a wider terminal or -o json shows raw and normalised ones")
 
 

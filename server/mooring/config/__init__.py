@@ -7,7 +7,8 @@ from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
 from mooring.config.load import check, default, from_document, load
 from mooring.config.reserving import check_reserving
-from mooring.config.show import show
+from mooring.config.show import in_force, show
+from mooring.config.types import LeaderElection
 
 __all__ = [
     "MULTI_POINT",
@@ -17,12 +18,14 @@ __all__ = [
     "Configuration",
     "EffectiveProfile",
     "EnabledPlugin",
+    "LeaderElection",
     "PluginDescription",
     "check",
     "check_reserving",
     "convert",
     "default",
     "from_document",
+    "in_force",
     "load",
     "show",
 ]

@@ -48,7 +48,7 @@ def advise_on_gates(gates: Gates) -> Iterator[str]:
 
 
 def advise(
-    document: Mapping[str, Any], written: KubeSchedulerConfiguration, catalog: Catalog
+    document: Mapping[str, Any], written: KubeSchedulerConfiguration, catalog: Catalog, *, scheduling: bool
 ) -> Iterator[str]:
     """One sentence for each thing to know.
 
@@ -56,14 +56,15 @@ def advise(
         document: The plain v1 document.
         written: The same document, typed, without defaults.
         catalog: The known plugins.
+        scheduling: Whether ``mooring scheduler`` asks, which acts on fields that nothing else acts on.
     """
     sections = {section for profile in written.profiles for section in profile.plugins}
     inert = [path for path in INERT_FIELDS if _has(document, path)]
     inert += [f"plugins.{name}" for name in INERT_SECTIONS if name in sections]
     if inert:
         yield f"accepted and without effect in mooring: {', '.join(inert)}"
-    if scheduling := [path for path in SCHEDULER_FIELDS if _has(document, path)]:
-        yield f"acted on by mooring scheduler alone: {', '.join(scheduling)}"
+    if not scheduling and (unused := [path for path in SCHEDULER_FIELDS if _has(document, path)]):
+        yield f"acted on by mooring scheduler alone: {', '.join(unused)}"
     yield from _absent(written)
     for index, profile in enumerate(written.profiles):
         path = join("profiles", index)

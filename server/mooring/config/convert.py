@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mooring.config.documents import read_configuration
 from mooring.config.errors import ConfigError
 from mooring.config.fields import decode
 from mooring.config.policy import is_policy, policy_to_v1
@@ -9,14 +10,14 @@ from mooring.config.removed import removed_plugins, without_removed_names
 from mooring.config.show import dump
 from mooring.config.types import KubeSchedulerConfiguration
 from mooring.config.versions import as_v1
-from mooring.config.yaml_loader import read_yaml
 
 
 def convert(text: str) -> str:
     """The v1 file that means what ``text`` meant to the release that read it.
 
     Args:
-        text: YAML or JSON of a KubeSchedulerConfiguration of any version from v1beta1, or of a policy.
+        text: YAML or JSON of a KubeSchedulerConfiguration of any version from v1beta1, or of a policy, or of
+            a ConfigMap with one of them.
 
     Returns:
         YAML; comments at its head say what was left out or made explicit. Defaults that did not change
@@ -25,7 +26,7 @@ def convert(text: str) -> str:
     Raises:
         ConfigError: names what cannot be read, or has no counterpart in v1.
     """
-    document = read_yaml(text)
+    document = read_configuration(text)
     converted, notes = policy_to_v1(document) if is_policy(document) else as_v1(document)
     written, errors = decode(KubeSchedulerConfiguration, converted, "")
     if written is None or errors:

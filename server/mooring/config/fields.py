@@ -71,7 +71,7 @@ def decode(record: type[RecordT], value: object, path: str) -> tuple[RecordT | N
 
     Args:
         record: The record's class.
-        value: The document, as ``read_yaml`` gives it.
+        value: The document, as ``read_configuration`` gives it.
         path: Where the document stands in the whole file; put before every error's path.
 
     Returns:

@@ -18,6 +18,7 @@ from mooring.config.arguments import (
 from mooring.config.catalog import Catalog
 from mooring.config.configuration import Configuration, EffectiveProfile
 from mooring.config.defaults import with_defaults
+from mooring.config.documents import read_configuration
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin, enabled_names, expand
 from mooring.config.fields import decode, encode, join
@@ -26,7 +27,6 @@ from mooring.config.removed import removed_plugins, without_removed_plugins
 from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, Profile
 from mooring.config.validation import check_document, check_gates, check_profile, check_profiles
 from mooring.config.versions import as_v1, version_notes
-from mooring.config.yaml_loader import read_yaml
 from mooring.framework import FieldError, Gates, KubeVersion
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 
@@ -38,23 +38,30 @@ def load(
     kube_version: str = DEFAULT_KUBE_VERSION,
     feature_gates: Mapping[str, bool] | None = None,
     strict: bool = False,
+    scheduling: bool = False,
 ) -> Configuration:
     """Reads a configuration file.
 
     Args:
-        text: YAML or JSON of a KubeSchedulerConfiguration, v1 or an older version.
+        text: YAML or JSON of a KubeSchedulerConfiguration, v1 or an older version, by itself or in a
+            ConfigMap.
         catalog: The plugins that it may name.
         kube_version: The release whose defaults hold, such as ``1.36``; default the newest that is followed.
         feature_gates: Gates that differ from that release's defaults.
         strict: Refuse what a current kube-scheduler refuses: older versions and removed plugins.
+        scheduling: ``mooring scheduler`` reads it: no warning of the fields that only it acts on.
 
     Raises:
         ConfigError: names every fault.
         ValueError: ``kube_version`` is no release that mooring follows.
     """
-    document = read_yaml(text)
     return from_document(
-        document, catalog, kube_version=kube_version, feature_gates=feature_gates, strict=strict
+        read_configuration(text),
+        catalog,
+        kube_version=kube_version,
+        feature_gates=feature_gates,
+        strict=strict,
+        scheduling=scheduling,
     )
 
 
@@ -97,6 +104,7 @@ def from_document(
     kube_version: str = DEFAULT_KUBE_VERSION,
     feature_gates: Mapping[str, bool] | None = None,
     strict: bool = False,
+    scheduling: bool = False,
 ) -> Configuration:
     """As ``load``, from a document that is already read."""
     version = KubeVersion.parse(kube_version)
@@ -114,7 +122,7 @@ def from_document(
         *version_notes(document),
         *notes,
         *map(str, removed),
-        *advise(current, written, catalog),
+        *advise(current, written, catalog, scheduling=scheduling),
         *advise_on_gates(gates),
     )
     written = dataclasses.replace(written, profiles=tuple(map(without_removed_plugins, written.profiles)))

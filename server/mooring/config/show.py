@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from mooring.config.advice import INERT_FIELDS, SCHEDULER_FIELDS
 from mooring.config.catalog import MULTI_POINT, POINTS
 from mooring.config.configuration import Configuration
 from mooring.config.durations import format_duration
@@ -41,6 +42,24 @@ def show(configuration: Configuration) -> str:
     ]
     head += [f"# warning: {warning}" for warning in configuration.warnings]
     return "\n".join(head) + "\n" + dump(plain(configuration.document))
+
+
+def in_force(configuration: Configuration, *, scheduling: bool) -> dict[str, Any]:
+    """What of the effective configuration a running mooring acts on, as plain values.
+
+    Args:
+        configuration: Its ``leader_election`` is that of the process, by whatever flags.
+        scheduling: Whether it is ``mooring scheduler``, which acts on fields that nothing else acts on.
+    """
+    document = plain(configuration.document)
+    for path in (*INERT_FIELDS, *(() if scheduling else SCHEDULER_FIELDS)):
+        section, _, name = path.rpartition(".")
+        (document.get(section, {}) if section else document).pop(name, None)
+    if not configuration.document.leader_election.leader_elect:
+        document["leaderElection"] = {"leaderElect": False}
+    if any(profile.percentage_of_nodes_to_score is None for profile in configuration.profiles):
+        document["percentageOfNodesToScore"] = 100
+    return document
 
 
 class _Dumper(yaml.SafeDumper):

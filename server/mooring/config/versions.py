@@ -74,6 +74,10 @@ def _type_errors(kind: object, version: object, *, strict: bool) -> Iterator[Fie
         yield FieldError(
             "kind", "this is a scheduler policy; mooring config convert makes a configuration of it"
         )
+    elif kind == "Config":
+        yield FieldError(
+            "kind", "this is a kubeconfig: it says where the API server is, give it as --kubeconfig"
+        )
     elif kind != KIND:
         yield FieldError("kind", f"must be {KIND}" + (f", not {kind}" if kind else ""))
     elif version not in [API_VERSION, *(f"{GROUP}/{name}" for name in OLDER_VERSIONS)]:

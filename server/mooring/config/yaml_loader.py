@@ -105,12 +105,11 @@ class _Reader:
         return None
 
 
-def read_yaml(text: str) -> Any:
-    """Reads one YAML (or JSON) document.
+def read_documents(text: str) -> list[Any]:
+    """Reads YAML (or JSON) documents; empty ones are left out.
 
     Raises:
-        ConfigError: the text is not YAML, holds several documents, or gives a key twice; the message
-            names the line.
+        ConfigError: the text is not YAML, or gives a key twice; the message names the line.
     """
     try:
         nodes = [node for node in yaml.compose_all(text, Loader=_JsonSchemaLoader) if not _is_empty(node)]
@@ -119,18 +118,16 @@ def read_yaml(text: str) -> Any:
         raise ConfigError([FieldError("", f"{line}not YAML: {error.problem}")]) from error
     except (yaml.YAMLError, RecursionError) as error:
         raise ConfigError([FieldError("", f"not YAML: {error}")]) from error
-    if len(nodes) != 1:
-        raise ConfigError([FieldError("", f"one YAML document is expected, found {len(nodes)}")])
     reader = _Reader()
     try:
-        value = reader.read(nodes[0], "")
+        documents = [reader.read(node, "") for node in nodes]
     except RecursionError as error:
         raise ConfigError(
             [FieldError("", "the document is nested too deeply or refers to itself")]
         ) from error
     if reader.errors:
         raise ConfigError(reader.errors)
-    return value
+    return documents
 
 
 def _is_empty(node: yaml.Node | None) -> bool:

@@ -124,6 +124,11 @@ class Metrics:
         self.body_timeouts = Counter(
             "mooring_body_timeouts", "Calls whose request did not arrive in time.", registry=self.registry
         )
+        self.broken_connections = Counter(
+            "mooring_telemetry_broken_connections",
+            "Connections for probes and metrics that broke, such as plain HTTP where TLS is spoken.",
+            registry=self.registry,
+        )
         self.abandoned_workers = Gauge(
             "mooring_abandoned_workers",
             "Threads still inside a plugin whose call was answered at its deadline.",

@@ -194,7 +194,9 @@ def build(
     credentials = server_credentials(options.tls) if options.tls else None
     address = add_port(server, options.listen, credentials)
     health = HealthListener(options.health_listen, probes, names)
-    telemetry = TelemetryListener(options.metrics_listen, probes, metrics.registry)
+    telemetry = TelemetryListener(
+        options.metrics_listen, probes, metrics.registry, broken=metrics.broken_connections.inc
+    )
     return Server(
         address,
         health.address,

@@ -45,6 +45,7 @@ class TelemetryListener:
         probes: What to answer.
         metrics: The metrics to show.
         tls: Serve HTTPS with this; None = plain HTTP.
+        broken: Counts a connection that broke, such as one with plain HTTP where TLS is spoken.
         pages: Further pages, by path.
         gatekeeper: Who may read which page; None = everybody all of them.
         share_port: Let other processes listen on the same port.
@@ -60,6 +61,7 @@ class TelemetryListener:
         metrics: Collected,
         tls: ssl.SSLContext | None = None,
         *,
+        broken: Callable[[], None],
         pages: Mapping[str, Page] | None = None,
         gatekeeper: Gatekeeper | None = None,
         share_port: bool = False,
@@ -69,7 +71,7 @@ class TelemetryListener:
             check_free(address)
         handler = _handler({**_probing(probes), "/metrics": _metrics(metrics), **(pages or {})}, gatekeeper)
         try:
-            self._server = _server(host, share_port=share_port)((host, port), handler)
+            self._server = _server(host, broken, share_port=share_port)((host, port), handler)
         except OSError as error:
             raise ListenError(
                 f"cannot listen on {address}: {error.strerror}; choose another address"
@@ -94,7 +96,7 @@ class TelemetryListener:
         self._server.server_close()
 
 
-def _server(host: str, *, share_port: bool) -> type[ThreadingHTTPServer]:
+def _server(host: str, broken: Callable[[], None], *, share_port: bool) -> type[ThreadingHTTPServer]:
     class Server(ThreadingHTTPServer):
         daemon_threads = True
         block_on_close = False
@@ -105,6 +107,7 @@ def _server(host: str, *, share_port: bool) -> type[ThreadingHTTPServer]:
             """A client that doesn't speak TLS or HTTP, or went away, is no error of ours."""
             error = sys.exception()
             if isinstance(error, OSError):
+                broken()
                 log.debug("a request of %s was dropped: %s", client_address[0], error)
             else:
                 log.error("a request of %s failed", client_address[0], exc_info=error)

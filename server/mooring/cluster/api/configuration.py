@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,11 @@ def from_kubeconfig(path: str | Path, server: str = "") -> Load:
         return _settled(configuration)
 
     return load
+
+
+def in_pod() -> bool:
+    """Whether this process runs in a pod: kubelet says in the environment of each where the API server is."""
+    return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 def in_cluster() -> Any:

@@ -28,6 +28,9 @@ MAX_QUERY_SECONDS = 10.0
 
 _NAMES = "ScoreNetworkTraffic"
 
+PER_NODE = logging.INFO - 4
+"""Level 4, where a line for each pod and node belongs."""
+
 
 class NoMeasurementError(Exception):
     """There is no measurement young enough, and the arguments say that this fails a decision."""
@@ -70,17 +73,17 @@ class BandwidthScore(ScorePlugin[ArgsT]):
         busiest = measurement.busiest
         measured = np.array([busiest if found is None else found for found in known], np.int64)
         recent = measurement.recent(nodes)
-        if self.handle.logger.isEnabledFor(logging.INFO):
+        if self.handle.logger.isEnabledFor(PER_NODE):
             for name, found, added in zip(nodes.names, known, recent.tolist(), strict=True):
                 self._log_bandwidth(name, found, busiest, added)
         return np.minimum(measured, MAX_BYTES - recent) + recent
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
         final = Normalizer.BY_MAX_REVERSED.apply(scores)
-        if self.handle.logger.isEnabledFor(logging.INFO):
+        if self.handle.logger.isEnabledFor(PER_NODE):
             names = state.get(_NAMES, tuple) or ("",) * len(final)
             pairs = " ".join(f"{{{name} {score}}}" for name, score in zip(names, final.tolist(), strict=True))
-            self.handle.logger.info("[NetworkTraffic] Nodes final score: [%s]", pairs)
+            self.handle.logger.log(PER_NODE, "[NetworkTraffic] Nodes final score: [%s]", pairs)
         return final
 
     def _unmeasured(self, nodes: NodeView) -> Int64s:
@@ -100,9 +103,11 @@ class BandwidthScore(ScorePlugin[ArgsT]):
         added = f", and {recent} for pods that are too new to be measured" if recent else ""
         if measured is None:
             text = "[NetworkTraffic] node '%s' has no bandwidth measure, taken as the busiest: %d%s"
-            self.handle.logger.info(text, name, busiest, added)
+            self.handle.logger.log(PER_NODE, text, name, busiest, added)
         else:
-            self.handle.logger.info("[NetworkTraffic] node '%s' bandwidth: %d%s", name, measured, added)
+            self.handle.logger.log(
+                PER_NODE, "[NetworkTraffic] node '%s' bandwidth: %d%s", name, measured, added
+            )
 
 
 class NetworkTraffic(BandwidthScore[NetworkTrafficArgs]):

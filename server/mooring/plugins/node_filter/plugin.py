@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 from mooring.framework import SUCCESS, CycleState, FilterPlugin, NodeInfo, Pod, Status
+
+PER_NODE = logging.INFO - 4
+"""Level 4, where a line for each pod and node belongs."""
 
 
 class NodeFilter(FilterPlugin[None]):
@@ -11,7 +16,8 @@ class NodeFilter(FilterPlugin[None]):
     name = "nodeFilter"
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
-        self.handle.logger.info(
+        self.handle.logger.log(
+            PER_NODE,
             "nodeFilter filter pod=%s node=%s cpu=%d memory=%d",
             pod.key,
             node.name,
