@@ -16,7 +16,7 @@ RUNS ?= 5
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers soak format stubs lock build clean
+.PHONY: help run test check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers soak histories format stubs lock build clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -72,6 +72,9 @@ bench-peers: $(VENV)/dev.stamp ## mooring beside kube-scheduler: decisions in pr
 
 soak: $(VENV)/dev.stamp ## Break bindings, watches, leases and reservations for MINUTES with fresh seeds, going on from a ledger
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)
+
+histories: $(VENV)/dev.stamp ## Play random histories for MINUTES: each cached answer beside an evaluation in full, going on from a ledger
+	$(BIN)/python -m tests.histories --minutes $(MINUTES) $(ARGS)
 
 format: $(VENV)/dev.stamp ## Format the code and repair what can be repaired
 	$(BIN)/ruff check --fix-only

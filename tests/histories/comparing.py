@@ -1,0 +1,148 @@
+"""What is compared with what, and how that is counted.
+
+A *comparison* is one cached answer held against an evaluation in full of the same objects: all of one pod's
+decision (node, total, number of ties, of nodes looked at and of feasible ones, verdict, message), or what is
+said of one node (its verdict, or its total). Where the engine itself evaluated in full, its answer is
+compared too and counted among the decisions, but not among the comparisons; except in the form with threads,
+which asks whether an answer, however it was made, was true at the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.state import State
+from mooring.framework import ClusterState, Int32s, Pod
+from mooring.runtime.choice import Choice
+from mooring.runtime.cycle import CycleOptions, evaluate, evaluate_filters, evaluate_scores
+from mooring.runtime.engine import Engine
+from mooring.runtime.kept.standing import Standing
+from mooring.runtime.profile import Profile
+from mooring.runtime.rows import Rows, all_rows
+from mooring.testing import make_node
+
+Facts = tuple[object, ...]
+
+
+class MismatchError(AssertionError):
+    """A cached answer is another one than that in full."""
+
+
+@dataclass
+class Tally:
+    """What was compared in one history.
+
+    Attributes:
+        comparisons: As the module counts them.
+        decisions: Pods that were decided, cached or not.
+        cached: Those of them that came from a kept evaluation.
+    """
+
+    comparisons: int = 0
+    decisions: int = 0
+    cached: int = 0
+
+    def decided(self, what: str, found: Facts, expected: Facts, *, cached: bool) -> None:
+        """A decision; raises ``MismatchError`` unless both are the same."""
+        self.decisions += 1
+        self.cached += cached
+        self.comparisons += cached
+        check(what, found, expected)
+
+    def looked(self, what: str, found: Sequence[object], expected: Sequence[object]) -> None:
+        """What was said of some nodes, one by one."""
+        self.comparisons += len(expected)
+        check(what, list(found), list(expected))
+
+
+def check(what: str, found: object, expected: object) -> None:
+    """Raises ``MismatchError`` unless both are the same; of columns it names what differs."""
+    if found == expected:
+        return
+    if isinstance(found, dict) and isinstance(expected, dict) and found.keys() == expected.keys():
+        found, expected = list(found.items()), list(expected.items())
+    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        pairs = [pair for pair in zip(found, expected, strict=True) if pair[0] != pair[1]]
+        found, expected = map(list, zip(*pairs, strict=True))
+    raise MismatchError(f"{what}: {found}, in full {expected}")
+
+
+def facts(choice: Choice) -> Facts:
+    """All that a decision says."""
+    return (
+        choice.node_name,
+        choice.total,
+        choice.tie_count,
+        choice.evaluated,
+        choice.feasible,
+        choice.status,
+        choice.message,
+    )
+
+
+def is_cached(choice: Choice) -> bool:
+    """Whether it came from a kept evaluation."""
+    return isinstance(choice.source, Standing)
+
+
+def in_full(
+    engine: Engine, state: ClusterState, pod: Pod, profile: Profile, seed: int, start: int | None = None
+) -> Choice:
+    """A decision about ``state`` that reuses nothing; ``start`` as in ``CycleOptions``, or by the seed."""
+    if start is None:
+        return engine.over(state).decide(pod, profile, all_rows, seed=seed, options=CycleOptions())
+    run = partial(evaluate, options=CycleOptions(start=start))
+    evaluation, version = engine.look(pod, profile, all_rows, state=state, run=run)
+    return engine.choose(evaluation, version, seed)
+
+
+def rows_of(names: Sequence[str]) -> Rows:
+    """The rows of those of the nodes that are there."""
+
+    def rows(state: ClusterState) -> Int32s:
+        index = state.snapshot.nodes.index
+        return np.array([index[name] for name in names if name in index], np.int32)
+
+    return rows
+
+
+Verdicts = dict[str, tuple[object, int | None]]
+"""By node, what is said of it, and its total where it is feasible and anything scores."""
+
+
+def verdicts(engine: Engine, state: ClusterState, pod: Pod, profile: Profile, rows: Rows) -> Verdicts:
+    """What an evaluation in full says of ``rows``; the totals are those of the feasible ones among them."""
+    names = state.snapshot.nodes.names
+    filtered, _ = engine.look(pod, profile, rows, state=state, run=evaluate_filters)
+    if not filtered.rejection.ok:
+        return {names[row]: (filtered.rejection, None) for row in rows(state)}
+    codes = (filtered.statuses[code] for code in filtered.codes)
+    said = {names[row]: status for row, status in zip(filtered.rows, codes, strict=True)}
+    feasible = filtered.rows[filtered.feasible]
+    totals: dict[str, int] = {}
+    if len(feasible) and profile.has_scoring:
+        scored, _ = engine.look(pod, profile, lambda _: feasible, state=state, run=evaluate_scores)
+        assert scored.scores is not None
+        ordered = zip(feasible, scored.scores.totals.tolist(), strict=True)
+        totals = {names[row]: total for row, total in ordered}
+    return {name: (status, totals.get(name)) for name, status in said.items()}
+
+
+def from_scratch(state: State, everything: Sequence[Any], fresh: State) -> State:
+    """``fresh`` with all objects that a source delivered, and what ``state`` has decided since."""
+    fresh.replace("test", everything)
+    for uid in state._delivered:
+        record = state.snapshot.pods.records[uid]
+        gone = record.node_name not in fresh.snapshot.nodes.index
+        if gone:
+            fresh.apply("test", [Put(make_node(record.node_name))])
+        fresh.assume(record.pod, record.node_name)
+        if gone:
+            fresh.apply("test", [Remove("Node", "", record.node_name)])
+    return fresh

@@ -1,0 +1,61 @@
+"""What was played so far: one line of JSON for each history, over all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from tests.histories.rounds import Played
+
+
+class Total(msgspec.Struct):
+    """The sum over histories of one form.
+
+    Attributes:
+        histories: Each has a seed of its own.
+        comparisons: As in ``Tally``, like the other two.
+        decisions: As there.
+        cached: As there.
+        seconds: How long that took.
+        mismatches: Histories in which something was not the same, or failed.
+    """
+
+    histories: int = 0
+    comparisons: int = 0
+    decisions: int = 0
+    cached: int = 0
+    seconds: float = 0.0
+    mismatches: int = 0
+
+    def add(self, played: Played) -> None:
+        """Count a history."""
+        self.histories += 1
+        self.comparisons += played.comparisons
+        self.decisions += played.decisions
+        self.cached += played.cached
+        self.seconds += played.seconds
+        self.mismatches += bool(played.mismatch)
+
+
+def read(file: Path) -> list[Played]:
+    """Every history of the ledger; none if there is no ledger yet."""
+    if not file.exists():
+        return []
+    return [msgspec.json.decode(line, type=Played) for line in file.read_bytes().splitlines()]
+
+
+def append(file: Path, played: Played) -> None:
+    """Write a history down."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("ab") as ledger:
+        ledger.write(msgspec.json.encode(played) + b"\n")
+
+
+def totals(histories: Iterable[Played]) -> dict[str, Total]:
+    """The sums by form."""
+    found: dict[str, Total] = {}
+    for played in histories:
+        found.setdefault(played.form, Total()).add(played)
+    return found

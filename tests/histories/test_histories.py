@@ -1,0 +1,101 @@
+"""The histories stay playable, and find what they are for: a short one of each form, and bugs put back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from mooring.framework import Part
+from mooring.runtime.kept.kept import Kept
+from mooring.runtime.kept.movements import Movements
+from tests.histories import __main__ as command
+from tests.histories import ledger
+from tests.histories.forms import FORMS
+from tests.histories.rounds import Form, play, shrunk
+
+Patch = pytest.MonkeyPatch
+STEPS = {"process": range(20), "grpc": range(10), "threads": range(2)}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("form", FORMS.values(), ids=lambda form: form.id)
+def test_a_short_history(form: Form, seed: int) -> None:
+    played = play(form, seed, STEPS[form.id])
+    assert played.mismatch == "", played.again
+    assert min(played.comparisons, played.decisions, played.cached) > 0
+
+
+def feasible_nodes_are_counted(patch: Patch) -> None:
+    """Scores are stretched anew only when more or fewer nodes are feasible, not when others are."""
+    put, add_up = Kept._put, Kept._add_up
+
+    def putting(self: Kept, rows: Sequence[int]) -> list[int]:
+        before = self._feasible
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(
+                Kept, "_add_up", lambda kept, values: kept._feasible != before and add_up(kept, values)
+            )
+            return put(self, rows)
+
+    patch.setattr(Kept, "_put", putting)
+
+
+def nodes_never_move(patch: Patch) -> None:
+    """What stands isn't asked again when a node changes."""
+    moved_since = Movements.moved_since
+    patch.setattr(
+        Movements, "moved_since", lambda self, at, parts: moved_since(self, at, parts & ~Part.NODES)
+    )
+
+
+Bug = Callable[[Patch], None]
+
+
+@pytest.mark.parametrize(
+    ("bug", "form", "seed", "steps"),
+    [
+        pytest.param(feasible_nodes_are_counted, "process", 33, range(54), id="feasible-process"),
+        pytest.param(feasible_nodes_are_counted, "grpc", 62, (2, 3, 5, 6), id="feasible-grpc"),
+        pytest.param(nodes_never_move, "process", 2, (3, 5), id="nodes-process"),
+    ],
+)
+def test_a_bug_that_is_put_back_is_found(
+    bug: Bug, form: str, seed: int, steps: Sequence[int], monkeypatch: Patch
+) -> None:
+    assert play(FORMS[form], seed, steps).mismatch == ""
+    bug(monkeypatch)
+    assert "MismatchError" in play(FORMS[form], seed, steps).mismatch
+
+
+def test_threads_find_it_too(monkeypatch: Patch) -> None:
+    nodes_never_move(monkeypatch)
+    played = (play(FORMS["threads"], seed) for seed in range(1, 11))
+    assert any("MismatchError" in one.mismatch for one in played)
+
+
+def test_a_mismatch_is_shrunk_and_can_be_played_again(monkeypatch: Patch) -> None:
+    nodes_never_move(monkeypatch)
+    played = play(FORMS["process"], 1)
+    fewer = shrunk(FORMS["process"], played, patience=2.0)
+    assert "MismatchError" in fewer.mismatch
+    assert len(fewer.steps) < len(played.steps)
+    arguments = fewer.again.removeprefix("python -m tests.histories ").split()
+    assert command.main(arguments) == 1
+
+
+def test_a_run_goes_on_from_its_ledger(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr(command, "AT_A_TIME", 1)
+    file = tmp_path / "ledger.jsonl"
+    before = play(FORMS["process"], 3, range(2))
+    ledger.append(file, before)
+    arguments = ["--minutes", "0.001", "--workers", "1", "--form", "process", "--ledger", str(file)]
+    assert command.main(arguments) == 0
+    played = ledger.read(file)
+    assert played[0] == before
+    total = ledger.totals(played)["process"]
+    assert (total.histories, total.mismatches) == (len(played), 0)
+    assert f"{total.comparisons:,}" in capsys.readouterr().out
