@@ -1,12 +1,15 @@
 """An HTTP server in Prometheus' place: it answers what a test says and keeps the queries."""
 
 import json
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs, urlsplit
+
+from tests.certificates import Pair
 
 
 @dataclass
@@ -19,6 +22,8 @@ class StubPrometheus:
         status: The HTTP status of the next answers.
         body: Sent in place of an answer that is made of ``values``.
         queries: What was asked so far.
+        headers: Those of the queries, names in lower case.
+        redirect: Where to send who asks.
     """
 
     values: Mapping[str, object] = field(default_factory=dict)
@@ -26,6 +31,8 @@ class StubPrometheus:
     status: int = 200
     body: bytes = b""
     queries: list[str] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    redirect: str = ""
     address: str = ""
 
     def answer(self) -> bytes:
@@ -38,14 +45,20 @@ class StubPrometheus:
 
 
 @contextmanager
-def stub_prometheus(stub: StubPrometheus) -> Iterator[StubPrometheus]:
-    """`stub` on a free port of 127.0.0.1; `address` is set."""
+def stub_prometheus(stub: StubPrometheus, pair: Pair | None = None) -> Iterator[StubPrometheus]:
+    """`stub` on a free port of 127.0.0.1, over HTTPS with a certificate; `address` is set."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked = urlsplit(self.path)
             assert asked.path == "/api/v1/query"
             stub.queries.append(parse_qs(asked.query)["query"][0])
+            stub.headers.append({name.lower(): value for name, value in self.headers.items()})
+            if stub.redirect:
+                self.send_response(302)
+                self.send_header("Location", f"{stub.redirect}{self.path}")
+                self.end_headers()
+                return
             body = stub.answer()
             self.send_response(stub.status)
             self.send_header("Content-Length", str(len(body)))
@@ -57,6 +70,11 @@ def stub_prometheus(stub: StubPrometheus) -> Iterator[StubPrometheus]:
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         stub.address = f"http://127.0.0.1:{server.server_address[1]}"
+        if pair is not None:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(pair.certificate, pair.key)
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+            stub.address = stub.address.replace("http:", "https:")
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

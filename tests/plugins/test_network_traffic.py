@@ -1,6 +1,8 @@
 import gc
+import json
 import logging
 import threading
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,15 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.cluster.state import State
+from mooring.config import load
 from mooring.framework import Handle, Node, NodeView, Pod
 from mooring.plugins.hello_world_plugin.args import HelloWorldPluginArgs
 from mooring.plugins.hello_world_plugin.plugin import HelloWorldPlugin
+from mooring.plugins.network_traffic.access import PrometheusAccess
 from mooring.plugins.network_traffic.args import NetworkTrafficArgs
 from mooring.plugins.network_traffic.monitor import BandwidthMonitor
 from mooring.plugins.network_traffic.plugin import BandwidthScore, NetworkTraffic, NoMeasurementError
 from mooring.plugins.network_traffic.recent_pods import RecentPods
 from mooring.plugins.network_traffic.sources import BandwidthFile, Prometheus, QueryError, host_of
+from mooring.runtime.registry import new_in_tree_registry
 from mooring.testing.builders import make_node, make_pod
+from tests.certificates import Authority
 from tests.plugins.harness import RecordingBinder, SetClock, cluster, final_scores, make, raw_scores
 from tests.plugins.stub_prometheus import StubPrometheus, stub_prometheus
 
@@ -151,6 +157,23 @@ SECOND = timedelta(seconds=1)
         pytest.param({"node_label": "a) or (b"}, ["nodeLabel"], id="no label"),
         pytest.param({"refresh_period": 0 * SECOND}, ["refreshPeriod"], id="no period"),
         pytest.param({"max_age": SECOND}, ["maxAge"], id="too old before the next refresh"),
+        pytest.param({"prometheus_address": "http://p", "query": "up"}, [], id="a query of one's own"),
+        pytest.param({"query": "up"}, ["query"], id="nobody to ask"),
+        pytest.param(
+            {"prometheus_address": "http://p", "query": "up", "network_interface": "e", "transmit": True},
+            ["networkInterface", "transmit"],
+            id="a query and what it says",
+        ),
+        pytest.param({"username": "u", "password_file": "p"}, [], id="basic authentication"),
+        pytest.param({"username": "u"}, ["passwordFile"], id="no password"),
+        pytest.param({"password_file": "p"}, ["username"], id="no name"),
+        pytest.param({"username": "u:v", "password_file": "p"}, ["username"], id="a colon"),
+        pytest.param(
+            {"username": "u", "password_file": "p", "bearer_token_file": "t"}, ["username"], id="two ways"
+        ),
+        pytest.param({"headers": {"X-Scope-OrgID": "team a"}}, [], id="a header"),
+        pytest.param({"headers": {"X Y": "z", "A": "b\nc"}}, ["headers", "headers"], id="no headers"),
+        pytest.param({"headers": {"authorization": "Bearer x"}}, ["headers"], id="a credential in the file"),
     ],
 )
 def test_args(args: Mapping[str, Any], paths: list[str]) -> None:
@@ -236,6 +259,90 @@ def test_answers_that_cannot_be_used(
     source = Prometheus(prometheus.address, "", 5, transmit=False, label="instance", seconds=30)
     with pytest.raises(QueryError, match=message):
         source.measure()
+
+
+def asking(address: str, **access: Any) -> Prometheus:
+    return Prometheus(
+        address, "", 5, transmit=False, label="instance", seconds=30, access=PrometheusAccess(**access)
+    )
+
+
+def test_a_query_of_ones_own_takes_the_place_of_ours(prometheus: StubPrometheus) -> None:
+    prometheus.values, prometheus.label = {"k8s-0001": 7}, "node"
+    args = NetworkTrafficArgs(prometheus_address=prometheus.address, query="my_rate", node_label="node")
+    bench = Bench()
+    bench.load(*NODES)
+    plugin = NetworkTraffic(args, bench.handle())
+    assert plugin.monitor.source.measure() == {"k8s-0001": 7}
+    assert set(prometheus.queries) == {"my_rate"}
+
+
+def test_a_token_is_read_again_at_each_query(prometheus: StubPrometheus, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    source = asking(prometheus.address, bearer_token_file=str(token), headers={"X-Scope-OrgID": "team"})
+    for text in ("first\n", "second"):
+        token.write_text(text)
+        source.measure()
+    assert [one["authorization"] for one in prometheus.headers] == ["Bearer first", "Bearer second"]
+    assert {one["x-scope-orgid"] for one in prometheus.headers} == {"team"}
+
+
+def test_basic_authentication(prometheus: StubPrometheus, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("open sesame\n")
+    asking(prometheus.address, username="ali", password_file=str(tmp_path / "password")).measure()
+    assert prometheus.headers[0]["authorization"] == f"Basic {b64encode(b'ali:open sesame').decode()}"
+
+
+def test_credentials_are_not_sent_on(prometheus: StubPrometheus, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret")
+    with stub_prometheus(StubPrometheus()) as elsewhere:
+        prometheus.redirect = elsewhere.address
+        asking(
+            prometheus.address, bearer_token_file=str(tmp_path / "token"), headers={"X-Key": "k"}
+        ).measure()
+        assert prometheus.headers[0]["authorization"] == "Bearer secret"
+        assert not {"authorization", "x-key"} & set(elsewhere.headers[0])
+
+
+def test_a_file_that_is_not_there_is_named(prometheus: StubPrometheus) -> None:
+    with pytest.raises(QueryError, match="No such file or directory: 'absent'"):
+        asking(prometheus.address, bearer_token_file="absent").measure()
+    assert prometheus.queries == []
+
+
+def test_a_token_of_two_lines_is_not_told(prometheus: StubPrometheus, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("sec\nret")
+    with pytest.raises(QueryError, match="isn't one line of plain text") as refused:
+        asking(prometheus.address, bearer_token_file=str(tmp_path / "token")).measure()
+    assert "sec" not in str(refused.value)
+
+
+def test_the_file_says_who_asks() -> None:
+    given = {
+        "prometheusAddress": "https://p",
+        "caFile": "ca",
+        "headers": {"X-Scope-OrgID": "t"},
+        "query": "up",
+    }
+    profile = {
+        "plugins": {"score": {"enabled": [{"name": "NetworkTraffic"}]}},
+        "pluginConfig": [{"name": "NetworkTraffic", "args": given}],
+    }
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    loaded = load(json.dumps({**head, "profiles": [profile]}), new_in_tree_registry().catalog())
+    (args,) = [one.args for one in loaded.document.profiles[0].plugin_config if one.name == "NetworkTraffic"]
+    assert args == NetworkTrafficArgs(
+        prometheus_address="https://p", ca_file="ca", headers={"X-Scope-OrgID": "t"}, query="up"
+    )
+
+
+def test_only_a_certificate_of_the_named_authority_will_do(tmp_path: Path) -> None:
+    ours, other = Authority(tmp_path / "ours"), Authority(tmp_path / "other")
+    with stub_prometheus(StubPrometheus(values={"a": 1}), ours.issue("prometheus")) as stub:
+        assert asking(stub.address, ca_file=str(ours.certificate)).measure() == {"a": 1}
+        for files in ({"ca_file": str(other.certificate)}, {}):
+            with pytest.raises(QueryError, match="CERTIFICATE_VERIFY_FAILED"):
+                asking(stub.address, **files).measure()
 
 
 def test_nobody_listens() -> None:

@@ -13,6 +13,7 @@ from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework import (
     SUCCESS,
+    ActionType,
     Code,
     CycleState,
     EventResource,
@@ -23,7 +24,7 @@ from mooring.framework import (
     QueueingHint,
     Status,
 )
-from mooring.plugins.underlay_ip.args import SCHEDULER_NAME, Consumers, UnderlayIPArgs
+from mooring.plugins.underlay_ip.args import SCHEDULER_NAME, Consumers, NodeIPs, UnderlayIPArgs
 from mooring.plugins.underlay_ip.plugin import REASON_MASTER, REASON_NONE_FREE, UnderlayIP, uses_ip
 from mooring.testing.builders import make_node, make_pod
 from tests.plugins.harness import cluster, final_scores, make, raw_scores, reasons, verdicts
@@ -37,8 +38,8 @@ def consumer(name: str, node: str = "", **spec: Any) -> Pod:
 
 
 def plugin(ips: int = 2, **consumers: str) -> UnderlayIP:
-    chosen = {"consumers": Consumers(**consumers)} if consumers else {}
-    return make(UnderlayIP, UnderlayIPArgs(ips_per_node=ips, **chosen))
+    chosen = Consumers(**consumers) if consumers else UnderlayIPArgs().consumers
+    return make(UnderlayIP, UnderlayIPArgs(ips_per_node=ips, consumers=chosen))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +81,60 @@ def test_free_ips(placed: list[Pod], expected: tuple[str, ...]) -> None:
 def test_masters_are_out_of_scope(label: str, expected: tuple[str, ...]) -> None:
     view = cluster(make_node("n", labels={label: ""}))
     assert reasons(plugin(), consumer("new"), view) == {"n": expected}
+
+
+IPS_KEY = "example.com/ips"
+
+
+@pytest.mark.parametrize(
+    ("said", "fields", "free"),
+    [
+        pytest.param({"label": IPS_KEY}, {"labels": {IPS_KEY: "3"}}, 3, id="label"),
+        pytest.param({"label": IPS_KEY}, {"labels": {IPS_KEY: "0"}}, 0, id="none"),
+        pytest.param({"label": IPS_KEY}, {"labels": {IPS_KEY: "many"}}, 2, id="no number"),
+        pytest.param({"label": IPS_KEY}, {"labels": {IPS_KEY: "-1"}}, 2, id="below zero"),
+        pytest.param({"label": IPS_KEY}, {}, 2, id="nothing said"),
+        pytest.param({"annotation": IPS_KEY}, {"annotations": {IPS_KEY: "3"}}, 3, id="annotation"),
+        pytest.param(
+            {"annotation": IPS_KEY}, {"labels": {IPS_KEY: "3"}}, 2, id="a label in place of an annotation"
+        ),
+        pytest.param({"resource": IPS_KEY}, {"allocatable": {IPS_KEY: "1k"}}, 1000, id="resource"),
+        pytest.param({"resource": IPS_KEY}, {"allocatable": {IPS_KEY: 3}}, 3, id="resource, a number"),
+        pytest.param({"resource": IPS_KEY}, {}, 2, id="no such resource"),
+        pytest.param({}, {"labels": {IPS_KEY: "3"}}, 2, id="not asked for"),
+    ],
+)
+def test_a_node_says_how_many_ips_it_has(
+    said: Mapping[str, str], fields: Mapping[str, Any], free: int
+) -> None:
+    annotations = fields.get("annotations")
+    made = {name: value for name, value in fields.items() if name != "annotations"}
+    node = make_node("n", **made, **({"metadata": {"annotations": annotations}} if annotations else {}))
+    chosen = make(UnderlayIP, UnderlayIPArgs(ips_per_node=2, node_ips=NodeIPs(**said)))
+    view = cluster(node)
+    assert raw_scores(chosen, consumer("new"), view) == {"n": free}
+    assert reasons(chosen, consumer("new"), view) == {"n": FREE if free else FULL}
+
+
+@pytest.mark.parametrize("said", ["label", "annotation", "resource"])
+def test_a_node_that_gets_ips_is_looked_at_again(said: str) -> None:
+    chosen = make(UnderlayIP, UnderlayIPArgs(ips_per_node=2, node_ips=NodeIPs(**{said: IPS_KEY})))
+    events = {hinted.event.resource: hinted.event.action for hinted in chosen.events_to_register()}
+    change = {
+        "label": ActionType.UPDATE_NODE_LABEL,
+        "annotation": ActionType.UPDATE_NODE_ANNOTATION,
+        "resource": ActionType.UPDATE_NODE_ALLOCATABLE,
+    }
+    assert events[EventResource.NODE] & change[said]
+
+
+def test_more_ips_may_help_and_fewer_do_not() -> None:
+    chosen = make(UnderlayIP, UnderlayIPArgs(node_ips=NodeIPs(label=IPS_KEY)))
+    few, many = (make_node("n", labels={IPS_KEY: number}) for number in ("1", "5"))
+    hint = next(h.hint for h in chosen.events_to_register() if h.event.resource is EventResource.NODE)
+    assert hint is not None
+    assert hint(consumer("p"), few, many) is QueueingHint.QUEUE
+    assert hint(consumer("p"), many, few) is QueueingHint.SKIP
 
 
 def test_only_a_full_node_can_be_helped_by_preemption() -> None:
@@ -177,6 +232,11 @@ def test_other_pods_are_left_to_other_plugins() -> None:
     [
         pytest.param({}, [], id="the defaults"),
         pytest.param({"ips_per_node": -1}, ["ipsPerNode"], id="negative"),
+        pytest.param({"node_ips": NodeIPs(label="example.com/ips")}, [], id="said by nodes"),
+        pytest.param(
+            {"node_ips": NodeIPs(label="a", annotation="b")}, ["nodeIps"], id="said by nodes in two ways"
+        ),
+        pytest.param({"node_ips": NodeIPs(resource="a b")}, ["nodeIps.resource"], id="no resource"),
         pytest.param({"consumers": Consumers()}, ["consumers"], id="nobody"),
         pytest.param({"consumers": Consumers("a", "b")}, ["consumers"], id="two ways"),
         pytest.param({"consumers": Consumers(label="a b=c")}, ["consumers.label"], id="no label key"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from urllib.parse import urlsplit
 
 from mooring.framework import FieldError
 
 _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_HEADER_NAME = re.compile(r"[a-zA-Z0-9!#$%&'*+.^_`|~-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,13 @@ class NetworkTrafficArgs:
         fail_without_metrics: Fail a decision for which there are no measurements young enough, instead of
             treating all nodes alike.
         bandwidth_file: In place of Prometheus: a YAML or JSON file of node name to bytes per second.
+        query: PromQL of one's own with one series per node that has ``node_label``, in place of
+            ``network_interface`` and ``transmit``; ``time_range_in_minutes`` is the time it averages over.
+        bearer_token_file: A file with the token that Prometheus wants; read again at each query.
+        username: For basic authentication.
+        password_file: A file with its password; read again at each query.
+        ca_file: The authorities, PEM, of Prometheus' certificate; "" = the system's.
+        headers: Further headers of each query; credentials belong in files.
     """
 
     prometheus_address: str = ""
@@ -40,6 +48,12 @@ class NetworkTrafficArgs:
     max_age: timedelta = timedelta(minutes=5)
     fail_without_metrics: bool = False
     bandwidth_file: str = ""
+    query: str = ""
+    bearer_token_file: str = ""
+    username: str = ""
+    password_file: str = ""
+    ca_file: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
 
     def validate(self) -> Iterator[FieldError]:
         """What no type can say."""
@@ -56,6 +70,31 @@ class NetworkTrafficArgs:
             yield FieldError("refreshPeriod", "must be greater than 0")
         if self.max_age < self.refresh_period:
             yield FieldError("maxAge", "must not be shorter than refreshPeriod")
+        yield from self._validate_query()
+        yield from self._validate_access()
+
+    def _validate_query(self) -> Iterator[FieldError]:
+        if not self.query:
+            return
+        if not self.prometheus_address:
+            yield FieldError("query", "needs prometheusAddress")
+        for name, given in (("networkInterface", self.network_interface), ("transmit", self.transmit)):
+            if given:
+                yield FieldError(name, "is given together with query, which says it")
+
+    def _validate_access(self) -> Iterator[FieldError]:
+        if self.bearer_token_file and self.username:
+            yield FieldError("username", "is given together with bearerTokenFile; choose one")
+        if bool(self.username) != bool(self.password_file):
+            missing = "passwordFile" if self.username else "username"
+            yield FieldError(missing, "is missing: basic authentication needs username and passwordFile")
+        if ":" in self.username:
+            yield FieldError("username", "must not contain a colon")
+        for name, value in self.headers.items():
+            if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
+                yield FieldError("headers", f"{name!r}: {value!r} is no header of HTTP")
+            elif name.lower() == "authorization":
+                yield FieldError("headers", f"{name!r} belongs in bearerTokenFile or passwordFile")
 
 
 def _is_url(text: str) -> bool:

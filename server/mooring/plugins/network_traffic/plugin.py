@@ -11,6 +11,7 @@ import numpy as np
 
 from mooring.framework import CycleState, Handle, Int64s, NodeView, Normalizer, Part, Pod, ScorePlugin
 from mooring.framework.objects import Node
+from mooring.plugins.network_traffic.access import PrometheusAccess
 from mooring.plugins.network_traffic.args import NetworkTrafficArgs
 from mooring.plugins.network_traffic.monitor import BandwidthMonitor, Measurement
 from mooring.plugins.network_traffic.sources import (
@@ -137,6 +138,10 @@ def _source(args: NetworkTrafficArgs, logger: logging.Logger, seconds: float) ->
             transmit=args.transmit,
             label=args.node_label,
             seconds=seconds,
+            own_query=args.query,
+            access=PrometheusAccess(
+                args.bearer_token_file, args.username, args.password_file, args.ca_file, args.headers
+            ),
         )
     if args.bandwidth_file:
         return BandwidthFile(Path(args.bandwidth_file))

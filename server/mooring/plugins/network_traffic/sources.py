@@ -7,12 +7,14 @@ import math
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Protocol
 from urllib.parse import quote, urlsplit
 
 import msgspec
+
+from mooring.plugins.network_traffic.access import PrometheusAccess
 
 MAX_BYTES = 2**63 - 1
 """The largest measurement; a larger one counts as this."""
@@ -83,6 +85,8 @@ class Prometheus:
         transmit: Whether sent bytes count, too.
         label: The label that tells the node.
         seconds: How long an answer may take.
+        own_query: PromQL in place of the one that the four say; "" = none.
+        access: Who asks.
     """
 
     address: str
@@ -91,10 +95,14 @@ class Prometheus:
     transmit: bool
     label: str
     seconds: float
+    own_query: str = ""
+    access: PrometheusAccess = field(default_factory=PrometheusAccess)
 
     @property
     def query(self) -> str:
         """The query in PromQL. Counter resets are ``rate``'s business."""
+        if self.own_query:
+            return self.own_query
         device = f"device={json.dumps(self.interface)}" if self.interface else 'device!="lo"'
         directions = ("receive", "transmit") if self.transmit else ("receive",)
         return " + ".join(
@@ -118,14 +126,24 @@ class Prometheus:
 
     def _ask(self) -> _Answer:
         url = f"{self.address.rstrip('/')}/api/v1/query?query={quote(self.query)}"
+        request = urllib.request.Request(url)  # noqa: S310 - http(s) by Args
         try:
-            with urllib.request.urlopen(url, timeout=self.seconds) as response:  # noqa: S310 - http(s) by Args
+            for name, value in self.access.request_headers().items():
+                # Not sent on to where an answer may lead: what it says is meant for Prometheus alone.
+                request.add_unredirected_header(name, value)
+            tls = self.access.tls() if url.startswith("https:") else None
+            with urllib.request.urlopen(request, timeout=self.seconds, context=tls) as response:  # noqa: S310
                 body = response.read()
         except urllib.error.HTTPError as error:
             with error:
                 raise QueryError(f"{self.address}: HTTP {error.code}: {_refusal(error.read())}") from None
         except OSError as error:
             raise QueryError(f"{self.address}: {getattr(error, 'reason', error)}") from None
+        except ValueError:
+            # What the error says has the credentials in it.
+            raise QueryError(
+                f"{self.address}: a file with credentials isn't one line of plain text"
+            ) from None
         try:
             return msgspec.json.decode(body, type=_Answer)
         except msgspec.DecodeError as error:

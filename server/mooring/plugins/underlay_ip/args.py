@@ -28,21 +28,39 @@ class Consumers:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeIPs:
+    """Where a node says how many IPs it has: at most one of the three.
+
+    Attributes:
+        label: A label's key; its value is the number.
+        annotation: An annotation's key, likewise.
+        resource: A resource in ``status.allocatable``; its amount is the number.
+    """
+
+    label: str = ""
+    annotation: str = ""
+    resource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class UnderlayIPArgs:
     """Arguments of UnderlayIP.
 
     Attributes:
         ips_per_node: How many underlay IPs each node has, ``--ip-resource`` of blueking-ip-scheduler.
+        node_ips: Where a node says another number; one that says no whole number has ``ips_per_node``.
         consumers: Which pods use one.
     """
 
     ips_per_node: int = 10
+    node_ips: NodeIPs = NodeIPs()
     consumers: Consumers = Consumers(scheduler_name=SCHEDULER_NAME)
 
     def validate(self) -> Iterator[FieldError]:
         """What no type can say."""
         if self.ips_per_node < 0:
             yield FieldError("ipsPerNode", f"must be 0 or more, not {self.ips_per_node}")
+        yield from self._validate_node_ips()
         given = self.consumers
         if sum(map(bool, (given.scheduler_name, given.label, given.resource))) != 1:
             yield FieldError("consumers", "must have exactly one of schedulerName, label and resource")
@@ -51,3 +69,17 @@ class UnderlayIPArgs:
             yield FieldError("consumers.label", f"{key!r} is no label key; write KEY or KEY=VALUE")
         if given.resource and not is_qualified_name(given.resource):
             yield FieldError("consumers.resource", f"{given.resource!r} is no name of a resource")
+
+    def _validate_node_ips(self) -> Iterator[FieldError]:
+        given = {
+            "label": self.node_ips.label,
+            "annotation": self.node_ips.annotation,
+            "resource": self.node_ips.resource,
+        }
+        if sum(map(bool, given.values())) > 1:
+            yield FieldError("nodeIps", "must have at most one of label, annotation and resource")
+        for name, key in given.items():
+            if key and not is_qualified_name(key):
+                yield FieldError(
+                    f"nodeIps.{name}", f"{key!r} is not a qualified name, such as example.com/ips"
+                )

@@ -6,6 +6,7 @@ each time: there is nothing to lose at a restart, to leak, or to give back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -36,8 +37,14 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.pod_table import UNPLACED, PodKind
+from mooring.framework.quantity import parse_quantity
 from mooring.framework.remembering import ByIdentity
-from mooring.plugins.underlay_ip.args import Consumers, UnderlayIPArgs
+from mooring.plugins.underlay_ip.args import Consumers, NodeIPs, UnderlayIPArgs
+
+NANOS = 10**9
+"""Quantities are counted in billionths."""
+
+_WHOLE = re.compile(r"[0-9]{1,9}")
 
 REASON_NONE_FREE = "node(s) had no free underlay IP"
 REASON_MASTER = "node(s) were masters, which have no underlay IPs"
@@ -47,6 +54,9 @@ MASTER_LABELS = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/cont
 
 MOST_KINDS = 1 << 14
 """Of so many kinds of pods it is remembered whether they use an IP."""
+
+MOST_NODES = 1 << 14
+"""Of so many nodes it is remembered how many IPs they have."""
 
 FEW_NODES = 64
 """Up to so many nodes, the pods on each are looked at, as when room is sought on one; above, all pods are."""
@@ -73,6 +83,7 @@ class UnderlayIP(
 
     def __init__(self, args: UnderlayIPArgs, handle: Handle) -> None:
         super().__init__(args, handle)
+        self._ips: ByIdentity[Node, int] = ByIdentity(lambda node: ips_of(node, args), MOST_NODES)
         self._counts: ByIdentity[PodKind, bool] = ByIdentity(
             lambda kind: uses_ip(kind.template, args.consumers), MOST_KINDS
         )
@@ -85,7 +96,12 @@ class UnderlayIP(
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         pods = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE | ActionType.UPDATE_POD_LABEL)
-        nodes = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL)
+        said, changes = self.args.node_ips, ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+        if said.annotation:
+            changes |= ActionType.UPDATE_NODE_ANNOTATION
+        if said.resource:
+            changes |= ActionType.UPDATE_NODE_ALLOCATABLE
+        nodes = ClusterEvent(EventResource.NODE, changes)
         return HintedEvent(pods, self._after_pod), HintedEvent(nodes, self._after_node)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
@@ -114,7 +130,8 @@ class UnderlayIP(
         row = snapshot.nodes.index.get(node_name)
         own = snapshot.pods.get(pod.metadata.uid)
         counted = own is not None and own.row == row
-        if row is None or self._used_on(snapshot.pods, row) - counted >= self.args.ips_per_node:
+        node = None if row is None else snapshot.nodes.nodes[row]
+        if row is None or node is None or self._used_on(snapshot.pods, row) - counted >= self._ips(node):
             return Status.unschedulable(REASON_NONE_FREE)
         return SUCCESS
 
@@ -126,7 +143,14 @@ class UnderlayIP(
 
     def _free(self, nodes: NodeView) -> Int64s:
         """int64[K]: the IPs that each node has left; below 0 when it has more pods than IPs."""
-        return self.args.ips_per_node - self._used(nodes)
+        return self._has(nodes) - self._used(nodes)
+
+    def _has(self, nodes: NodeView) -> Int64s:
+        """int64[K]: how many IPs each node has."""
+        if self.args.node_ips == NodeIPs():
+            return np.full(len(nodes), self.args.ips_per_node, np.int64)
+        found = map(nodes.table.nodes.__getitem__, nodes.rows.tolist())
+        return np.array([0 if node is None else self._ips(node) for node in found], np.int64)
 
     def _used(self, nodes: NodeView) -> Int64s:
         """int64[K]: how many pods on each node use an IP; of many nodes in one pass over all pods."""
@@ -149,9 +173,10 @@ class UnderlayIP(
         return QueueingHint.QUEUE if left_one else QueueingHint.SKIP
 
     def _after_node(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
-        """A node that is new, or no master any more, may have a free IP."""
-        became_one = not is_master(new) and (old is None or is_master(old))
-        return QueueingHint.QUEUE if became_one else QueueingHint.SKIP
+        """A node that is new, is a master no more, or has more IPs than before may have a free one."""
+        before = 0 if old is None or is_master(old) else self._ips(old)
+        now = 0 if is_master(new) else self._ips(new)
+        return QueueingHint.QUEUE if now > before else QueueingHint.SKIP
 
 
 def uses_ip(pod: Pod, consumers: Consumers) -> bool:
@@ -169,6 +194,17 @@ def uses_ip(pod: Pod, consumers: Consumers) -> bool:
         consumers.resource in container.resources.requests or consumers.resource in container.resources.limits
         for container in containers
     )
+
+
+def ips_of(node: Node, args: UnderlayIPArgs) -> int:
+    """How many underlay IPs a node has, by what it says itself or else by the arguments."""
+    said = args.node_ips
+    if said.resource:
+        amount = node.status.allocatable.get(said.resource)
+        return args.ips_per_node if amount is None else max(parse_quantity(amount) // NANOS, 0)
+    texts = node.metadata.labels if said.label else node.metadata.annotations
+    text = texts.get(said.label or said.annotation, "")
+    return int(text) if _WHOLE.fullmatch(text) else args.ips_per_node
 
 
 def is_master(node: Node) -> bool:
