@@ -204,7 +204,8 @@ def test_a_selector_that_is_not_given_is_that_of_the_template() -> None:
         workload("StatefulSet"),
     ]
     loaded = objects_from(manifests)
-    assert of_kind(loaded, ReplicationController)[0].spec.selector == {"app": "web"}
+    (oldest,) = of_kind(loaded, ReplicationController)
+    assert oldest.spec.selector == oldest.metadata.labels == {"app": "web"}
     for kind in (ReplicaSet, StatefulSet):
         assert of_kind(loaded, kind)[0].spec.selector.match_labels == {"app": "web"}
 

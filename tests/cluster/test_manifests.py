@@ -103,19 +103,21 @@ def test_the_api_servers_defaults_are_filled_in() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "classes", "priority"),
+    ("name", "classes", "expected"),
     [
-        pytest.param("", [], 0, id="none"),
-        pytest.param("", [{"value": 7, "globalDefault": True}], 7, id="the cluster's default"),
-        pytest.param("", [{"value": 7}], 0, id="no default"),
-        pytest.param("c", [{"value": 7}], 7, id="named"),
-        pytest.param("system-node-critical", [], 2_000_001_000, id="built in"),
+        pytest.param("", [], (0, ""), id="none"),
+        pytest.param("", [{"value": 7, "globalDefault": True}], (7, "c"), id="the cluster's default"),
+        pytest.param("", [{"value": 7}], (0, ""), id="no default"),
+        pytest.param("c", [{"value": 7}], (7, "c"), id="named"),
+        pytest.param("system-node-critical", [], (2_000_001_000, "system-node-critical"), id="built in"),
     ],
 )
-def test_the_priority_comes_from_the_class(name: str, classes: list[dict[str, Any]], priority: int) -> None:
+def test_the_priority_comes_from_the_class(
+    name: str, classes: list[dict[str, Any]], expected: tuple[int, str]
+) -> None:
     manifests = [{"kind": "PriorityClass", "metadata": {"name": "c"}, **fields} for fields in classes]
     pods = objects_from([*manifests, pod_manifest(spec={"priorityClassName": name})]).pods
-    assert pods[0].spec.priority == priority
+    assert (pods[0].spec.priority, pods[0].spec.priority_class_name) == expected
 
 
 def test_a_node_without_allocatable_offers_its_capacity() -> None:

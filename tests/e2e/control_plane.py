@@ -119,7 +119,12 @@ class ControlPlane:
             pass
 
     def scheduler(
-        self, config: dict[str, Any], name: str = "kube-scheduler", port: int | None = None
+        self,
+        config: dict[str, Any],
+        name: str = "kube-scheduler",
+        port: int | None = None,
+        *,
+        verbosity: int = 3,
     ) -> Process:
         """Starts an unmodified kube-scheduler with `config`, connection and lease added; ready on return.
 
@@ -137,7 +142,7 @@ class ControlPlane:
                 f"--cert-dir={self.directory / name}",
                 "--authentication-skip-lookup=true",
                 "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics",
-                "-v=3",
+                f"-v={verbosity}",
             ],
             self.directory / f"{name}.log",
         )

@@ -8,10 +8,14 @@ from .control_plane import ControlPlane
 from .process import Process, free_port, wait_until
 
 _CONTROLLERS = (
+    "daemonset-controller",
     "deployment-controller",
+    "job-controller",
     "replicaset-controller",
+    "replicationcontroller-controller",
     "root-ca-certificate-publisher-controller",
     "serviceaccount-controller",
+    "statefulset-controller",
 )
 """Those that look after nodes are left out: nothing sends a heartbeat here."""
 _WORKLOADS = "/apis/apps/v1/namespaces/default"
@@ -21,7 +25,7 @@ _HEARD_SECONDS = 0.5
 
 
 class GuardedControlPlane(ControlPlane):
-    """RBAC decides what each may do, kube-scheduler's own identity included; Deployments get their pods."""
+    """RBAC decides what each may do, kube-scheduler's own identity included; workloads get their pods."""
 
     disabled_admission = "TaintNodesByCondition"
     apiserver_flags = ("--authorization-mode=RBAC",)

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -25,13 +25,16 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, **(extra or {})}
 
 
-def run(*command: str | Path, directory: Path | None = None) -> str:
-    """Runs a program to its end and returns its standard output. Raises RuntimeError with what it said."""
+def run(*command: str | Path, directory: Path | None = None, codes: Container[int] = (0,)) -> str:
+    """Runs a program to its end and returns its standard output.
+
+    Raises RuntimeError with what it said when its exit code is none of `codes`.
+    """
     arguments = [str(part) for part in command]
     done = subprocess.run(
         arguments, cwd=directory, env=environment(), capture_output=True, text=True, check=False
     )
-    if done.returncode != 0:
+    if done.returncode not in codes:
         raise RuntimeError(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 

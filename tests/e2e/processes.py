@@ -4,7 +4,7 @@ import json
 import signal
 import sys
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,9 +17,9 @@ _HOST_PORT = r"\S+:\d+"
 _SCRIPTS = Path(sys.executable).parent
 
 
-def mooring(*arguments: str | Path) -> str:
-    """Runs a `mooring` command to its end and returns its standard output."""
-    return run(_SCRIPTS / "mooring", *arguments)
+def mooring(*arguments: str | Path, codes: Container[int] = (0,)) -> str:
+    """Runs a `mooring` command to its end, with one of these exit codes; returns its standard output."""
+    return run(_SCRIPTS / "mooring", *arguments, codes=codes)
 
 
 class _Restartable:

@@ -65,6 +65,7 @@ def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
         init_containers=tuple(_default_container(container, on_host) for container in spec.init_containers),
         tolerations=_tolerations(pod),
         priority=priority.value if priority else spec.priority or 0,
+        priority_class_name=priority.metadata.name if priority else spec.priority_class_name,
         preemption_policy=(priority.preemption_policy if priority else None)
         or spec.preemption_policy
         or "PreemptLowerPriority",

@@ -161,10 +161,17 @@ class Workload:
 
 
 def as_stored(manifest: Manifest) -> Manifest:
-    """``manifest``; a workload without a selector gets the one that its template's labels give."""
-    kind, spec = manifest.get("kind"), mapping(manifest, "spec")
+    """``manifest``; a workload without a selector gets the one that its template's labels give.
+
+    A ReplicationController gets the labels, too.
+    """
+    kind, spec, metadata = manifest.get("kind"), mapping(manifest, "spec"), mapping(manifest, "metadata")
     labels = mapping(mapping(mapping(spec, "template"), "metadata"), "labels")
-    if kind not in _SELECTING or spec.get("selector") is not None or not labels:
+    if kind not in _SELECTING or not labels:
         return manifest
     selector = labels if kind == "ReplicationController" else {"matchLabels": labels}
-    return {**manifest, "spec": {**spec, "selector": selector}}
+    if spec.get("selector") is None:
+        spec = {**spec, "selector": selector}
+    if kind == "ReplicationController" and not metadata.get("labels"):
+        metadata = {**metadata, "labels": labels}
+    return {**manifest, "metadata": metadata, "spec": spec}
