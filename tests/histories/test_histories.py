@@ -12,6 +12,7 @@ from mooring.runtime.kept.kept import Kept
 from mooring.runtime.kept.movements import Movements
 from tests.histories import __main__ as command
 from tests.histories import ledger
+from tests.histories.callers import broken_rules, failed_preemptions
 from tests.histories.forms import FORMS
 from tests.histories.rounds import Form, play, shrunk
 
@@ -99,3 +100,8 @@ def test_a_run_goes_on_from_its_ledger(
     total = ledger.totals(played)["process"]
     assert (total.histories, total.mismatches) == (len(played), 0)
     assert f"{total.comparisons:,}" in capsys.readouterr().out
+
+
+def test_callers_at_the_same_time_break_no_rule_and_none_fails() -> None:
+    assert broken_rules(10, 60, 500)[:2] == (0, 0)
+    assert failed_preemptions(10, 30, 500)[0] == 0
