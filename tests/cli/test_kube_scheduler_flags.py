@@ -134,6 +134,7 @@ def test_the_configuration_in_force_is_written(capsys: pytest.CaptureFixture[str
         pytest.param(["--tls-min-version=TLS12"], "'TLS12' is none of VersionTLS10", id="TLS version"),
         pytest.param(["--logging-format=xml"], "'xml' is none of text, json", id="log format"),
         pytest.param(["--emulated-version=wardle=1.2"], "'wardle' is not kube", id="other component"),
+        pytest.param(["--ip-resource", "10"], "write ipsPerNode: 10 into the args of UnderlayIP", id="IPs"),
         pytest.param(["--leader-elect-resource-lock=endpoints"], "is not leases", id="lock"),
     ],
 )

@@ -112,6 +112,8 @@ def add_kube_scheduler_flags(flags: Flags) -> None:
     )
     flags.optional("version", "BOOL", "print the version and end", bare="true")
     flags.add("write-config-to", "FILE", "", "write the configuration in force there and end")
+    text = "blueking-ip-scheduler's; here it is ipsPerNode of the plugin UnderlayIP"
+    flags.optional("ip-resource", "COUNT", text, _ips_per_node)
     for name, ignored in IGNORED.items():
         flags.optional(name, "VALUE", f"taken without effect: {ignored.why}", bare="true")
 
@@ -213,6 +215,12 @@ def _leases(text: str) -> str:
     if text != "leases":
         raise argparse.ArgumentTypeError(f"{text!r} is not leases, the only lock there is")
     return text
+
+
+def _ips_per_node(text: str) -> str:
+    raise argparse.ArgumentTypeError(
+        f"is blueking-ip-scheduler's: write ipsPerNode: {text} into the args of UnderlayIP in --config's file"
+    )
 
 
 def _emulated(text: str) -> str:
