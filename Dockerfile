@@ -1,11 +1,13 @@
-# One image, two commands: `mooring` (the default, `mooring serve`) and `mooring-extender`.
+# One image, two commands: `mooring`, which shows itself on a sample cluster unless it is told what to do, and `mooring-extender`.
 # tests/house/test_packaging.py runs the RUN lines of the build stage in a clean virtual environment.
 FROM python:3.11-slim AS build
+# fast: with the extra of that name, numba, which is 210 MB. run: without.
+ARG REQUIREMENTS=fast
 ENV PIP_NO_CACHE_DIR=1
 WORKDIR /src
 COPY requirements requirements
 RUN python -m venv /opt/mooring && \
-    /opt/mooring/bin/pip install --require-hashes --only-binary :all: --requirement requirements/run.txt && \
+    /opt/mooring/bin/pip install --require-hashes --only-binary :all: --requirement requirements/${REQUIREMENTS}.txt && \
     python -m venv /opt/build && \
     /opt/build/bin/pip install --require-hashes --only-binary :all: --requirement requirements/build.txt
 COPY pyproject.toml README.md LICENSE ./
@@ -20,4 +22,6 @@ COPY --from=build /opt/mooring /opt/mooring
 # Nothing is written at run time, so the root file system can be read-only.
 ENV PATH=/opt/mooring/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
-CMD ["mooring", "serve"]
+EXPOSE 50051 50052 50053 8888
+ENTRYPOINT ["mooring"]
+CMD ["run", "--insecure-listen", "--listen=0.0.0.0:50051", "--health-listen=0.0.0.0:50052", "--metrics-listen=0.0.0.0:50053", "--extender-listen=0.0.0.0:8888"]

@@ -85,8 +85,9 @@ stubs: $(VENV)/dev.stamp ## Generate the Python stubs from protos/
 
 lock: $(VENV)/dev.stamp ## Resolve the dependencies again and write requirements/*.txt with hashes
 	$(COMPILE) pyproject.toml --output-file requirements/run.txt
+	$(COMPILE) pyproject.toml --extra fast --constraint requirements/run.txt --output-file requirements/fast.txt
 	$(COMPILE) --group build --constraint requirements/run.txt --output-file requirements/build.txt
-	$(COMPILE) --group dev --constraint requirements/run.txt --output-file requirements/dev.txt
+	$(COMPILE) --group dev --constraint requirements/fast.txt --output-file requirements/dev.txt
 
 build: $(VENV)/dev.stamp ## Build the wheel and the source distribution into dist/
 	$(BIN)/python -m build --no-isolation --outdir dist

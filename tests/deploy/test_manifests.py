@@ -223,6 +223,11 @@ def test_configurations_are_valid(file: Path, capsys: pytest.CaptureFixture[str]
     assert (result.code, result.out) == (0, "ok\n"), result.err
 
 
+@pytest.mark.parametrize("file", CONFIGURATIONS, ids=lambda file: file.parent.name)
+def test_no_overlay_runs_a_plugin_that_only_demonstrates(file: Path) -> None:
+    assert "nodeFilter" not in file.read_text()
+
+
 def test_stanzas_name_the_address_that_answers() -> None:
     (service,) = objects("Service")
     stanza = yaml.safe_load((DEPLOY / "overlays" / "extender" / "kube-scheduler.yaml").read_text())

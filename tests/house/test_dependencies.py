@@ -12,7 +12,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 DIRECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-LOCKS = ["run", "build", "dev"]
+LOCKS = ["run", "fast", "build", "dev"]
 
 # Below these a known flaw reaches us through another package's dependency.
 INDIRECT = {
@@ -56,7 +56,10 @@ def test_lock_names_versions_and_hashes_and_no_address(name: str) -> None:
 
 
 def test_locks_agree_where_they_share_a_package() -> None:
-    run, build, dev = map(locked, LOCKS)
+    run, fast, build, dev = map(locked, LOCKS)
+    assert fast | run == fast
+    for package in dev.keys() & fast.keys():
+        assert dev[package] <= fast[package], package
     for package in dev.keys() & run.keys():
         assert dev[package] <= run[package], package
     for package in build.keys() & dev.keys():

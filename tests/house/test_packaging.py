@@ -1,6 +1,8 @@
 """The image's build steps run in clean virtual environments; what they install is what users get."""
 
+import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -63,15 +65,18 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     source, opt = base / "src", base / "opt"
     source.mkdir()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    arguments: dict[str, str] = {}
     for instruction, rest in build_stage():
-        if instruction == "COPY":
+        if instruction == "ARG":
+            arguments |= dict([rest.split("=")])
+        elif instruction == "COPY":
             copy(shlex.split(rest), source)
         elif instruction == "RUN":
             command = rest.replace("/opt/", f"{opt}/")
             done = subprocess.run(
                 ["sh", "-ec", command],
                 cwd=source,
-                env=os.environ | {"PATH": path},
+                env=os.environ | arguments | {"PATH": path},
                 capture_output=True,
                 text=True,
                 check=False,
@@ -121,10 +126,46 @@ def test_the_image_carries_no_development_tools(image: Image) -> None:
     assert "No module named 'pytest'" in done.stderr
 
 
-def test_the_image_runs_without_being_root_and_starts_the_server() -> None:
-    last_stage = (ROOT / "Dockerfile").read_text().rpartition("FROM ")[2].splitlines()
-    assert "USER 65532:65532" in last_stage
-    assert 'CMD ["mooring", "serve"]' in last_stage
+LAST_STAGE = (ROOT / "Dockerfile").read_text().rpartition("FROM ")[2].splitlines()
+
+
+def words(instruction: str) -> list[str]:
+    """What an instruction of the last stage has in brackets."""
+    line = next(line for line in LAST_STAGE if line.startswith(f"{instruction} ["))
+    listed: list[str] = json.loads(line.partition(" ")[2])
+    return listed
+
+
+def test_the_image_runs_without_being_root() -> None:
+    assert "USER 65532:65532" in LAST_STAGE
+
+
+def test_the_image_has_what_makes_first_decisions_fast(image: Image) -> None:
+    done = image.run("python", "-c", "from mooring.plugins.loops import *; import numba")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_image_as_it_is_run_can_be_reached_where_its_ports_say(image: Image) -> None:
+    """All listeners are on every address of the container, at the ports that it exposes."""
+    program, *arguments = [*words("ENTRYPOINT"), *words("CMD")]
+    listeners = [word for word in arguments if "-listen=" in word or word.startswith("--listen=")]
+    exposed = next(line for line in LAST_STAGE if line.startswith("EXPOSE ")).split()[1:]
+    assert [word.partition("=")[2] for word in listeners] == [f"0.0.0.0:{port}" for port in exposed]
+    free = [re.sub(r":\d+$", ":0", word) if word in listeners else word for word in arguments]
+    with subprocess.Popen(
+        [image.environment / "bin" / program, *free],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
+    ) as process:
+        assert process.stdout
+        ready = next((line for line in process.stdout if line.startswith("mooring ready: ")), "")
+        process.terminate()
+    any_port = r"0\.0\.0\.0:\d+"
+    assert re.fullmatch(
+        f"mooring ready: grpc={any_port} extender=http://{any_port} health={any_port} metrics={any_port}\n",
+        ready,
+    )
 
 
 def test_the_wheel_holds_types_and_contract(image: Image) -> None:
