@@ -178,12 +178,14 @@ def test_totals_of_the_weights(guarded: GuardedControlPlane, tmp_path: Path, con
     wait_made(api, loaded)
     _, _, log = decided_by_kube_scheduler(guarded, loaded, profiles)
     its = dict(_TOTAL.findall(log))
-    # Its pod goes, and the ReplicaSet makes another, which is the other scheduler's.
+    # Its pod goes, and the ReplicaSet makes another, which is the other scheduler's: not before the first is
+    # gone, since a pod that is going still counts.
     (placed,) = api.bound().keys() - {"nginx"}
+    api.call("DELETE", f"/api/v1/namespaces/default/pods/{placed}?gracePeriodSeconds=0")
+    wait_until(lambda: placed not in api.bound(), "the pod to be gone")
     kubeconfig = guarded.kubeconfig("mooring")
     flags = "--leader-elect=false", "--v=10"
     with MooringScheduler(tmp_path, kubeconfig, profiles, *flags) as scheduler:
-        api.call("DELETE", f"/api/v1/namespaces/default/pods/{placed}?gracePeriodSeconds=0")
         wait_until(lambda: len(_TOTAL.findall(scheduler.output())) >= 2, "the totals of the other pod")
         live = dict(_TOTAL.findall(scheduler.output()))
     (name,) = [pod.metadata.name for pod in loaded.pods if not pod.spec.node_name]
