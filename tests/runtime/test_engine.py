@@ -23,7 +23,7 @@ from mooring.framework import (
     Pod,
     Status,
 )
-from mooring.framework.errors import NotFoundError
+from mooring.framework.errors import NotFoundError, PluginFailureError
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine
 from mooring.runtime.rows import all_rows
@@ -110,6 +110,31 @@ def test_a_change_during_the_evaluation_counts(commits: bool) -> None:
     choice = decide(make_pod(), engine.profile(), all_rows)
     assert choice.node_name == "b"
     assert choice.evaluation.status.ok
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [pytest.param(True, 0, id="under changes"), pytest.param(False, 1, id="at rest")],
+)
+def test_a_plugin_is_named_for_what_fails_at_rest_alone(
+    changes: bool, told: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Tables that change while they are read can make any plugin fail; then it is asked again."""
+
+    def fail() -> None:
+        if changes:
+            state.apply("test", [Put(make_node("c", allocatable={"cpu": "4"}))])
+        raise IndexError(f"row {told}")
+
+    state = state_of("a", "b")
+    engine = engine_of(state, acting(fail))
+    if changes:
+        assert engine.decide(make_pod(), engine.profile(), all_rows).node_name
+    else:
+        with pytest.raises(PluginFailureError):
+            engine.decide(make_pod(), engine.profile(), all_rows)
+    messages = [message for message in caplog.messages if f"IndexError: row {told}" in message]
+    assert len(messages) == told
 
 
 def test_a_node_that_goes_during_the_evaluation_is_not_chosen() -> None:

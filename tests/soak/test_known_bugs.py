@@ -87,12 +87,12 @@ def lists_that_go_back(patch: Patch) -> None:
 
 
 def two_releases(patch: Patch) -> None:
-    wrap(patch, Commit, "unreserve", lambda inner, commit: (inner(commit), inner(commit)))
+    wrap(patch, Commit, "unreserve", lambda inner, *args: (inner(*args), inner(*args)))
 
 
 def a_release_that_keeps_the_place(patch: Patch) -> None:
     def release(self: BindingCycle, reservation: Reservation) -> None:
-        reservation.commit.unreserve()
+        reservation.commit.unreserve(self.engine.calls(reservation.commit.profile))
         self.reservations.remove(reservation)
 
     patch.setattr(BindingCycle, "release", release)

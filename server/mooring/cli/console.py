@@ -22,6 +22,10 @@ WORD_WIDTH = 12
 """Other words up to this long do too."""
 
 
+FAILED_STYLE = "bold magenta"
+"""Of decisions that failed, which says nothing about whether the pod fits: red is for pods that don't."""
+
+
 def console() -> Console:
     """Standard output; colour only on a terminal."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ

@@ -11,9 +11,9 @@ from mooring.cli import remote
 from mooring.cli.flags import Commands, Flags, add_deciding, add_manifests, add_output, seed
 from mooring.cli.manifests import engine_over
 from mooring.cli.options import Option
-from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_json
+from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_json
 from mooring.cli.tables import print_explanation
-from mooring.framework import Pod
+from mooring.framework import Code, Pod
 from mooring.framework.errors import NotFoundError, PluginFailureError
 from mooring.runtime.cycle import CycleOptions
 from mooring.runtime.explain import document, failure_document
@@ -52,6 +52,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         print_json(answer)
     else:
         print_explanation(answer, all_nodes=args.all)
+    if answer["status"]["code"] == Code.ERROR.label:
+        return EXIT_FAILED
     return EXIT_OK if answer["selected"] is not None else EXIT_UNSCHEDULED
 
 
@@ -79,7 +81,7 @@ def _offline(args: argparse.Namespace, options: tuple[Option, ...]) -> dict[str,
     try:
         choice = engine.decide(pod, profile, all_rows, seed=args.seed, state=state, options=cycle)
     except PluginFailureError as failure:
-        return failure_document(pod.key, profile, args.seed, failure)
+        return failure_document(pod.key, profile.name, args.seed, failure)
     return document(choice, args.seed)
 
 

@@ -33,7 +33,8 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
         argv: The arguments; default those of the process.
 
     Returns:
-        0; 1 for invalid input; 3 when a pod stayed unschedulable. Wrong usage exits with 2.
+        0; 1 for invalid input, or when a plugin failed; 3 when a pod stayed unschedulable. Wrong usage exits
+        with 2.
     """
     words = sys.argv[1:] if argv is None else argv
     args = _parser(words[:1]).parse_args(words)
@@ -85,7 +86,8 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
         prog="mooring",
         description="On which node should this pod run, and why?",
         epilog="Each flag has a twin in the environment: --health-listen is MOORING_HEALTH_LISTEN. "
-        "Exit codes: 0 done, 1 invalid input, 2 wrong usage, 3 something stayed unschedulable.",
+        "Exit codes: 0 done, 1 invalid input or a plugin that failed, 2 wrong usage, "
+        "3 something stayed unschedulable.",
         allow_abbrev=False,
     )
     commands: Commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

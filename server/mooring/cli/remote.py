@@ -9,7 +9,10 @@ from typing import Any
 import grpc
 
 from mooring.cli.flags import Flags
+from mooring.client.errors import info_of
 from mooring.framework import Code
+from mooring.framework.errors import PluginFailureError
+from mooring.runtime.explain import failure_document
 from mooring.v1 import objects_pb2, statuses_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
@@ -57,6 +60,10 @@ def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> dic
     try:
         response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
     except grpc.RpcError as error:
+        info, pod = info_of(error), request.pod.reference
+        if info.reason == "PLUGIN_FAILED":
+            failure = PluginFailureError(error.details() or "", **info.metadata)
+            return failure_document(f"{pod.namespace}/{pod.name}", request.profile, request.seed, failure)
         raise CallError(_refusal(address, error.code(), error.details())) from None
     return document(response)
 

@@ -12,15 +12,16 @@ from rich.console import Console
 from rich.progress import track
 from rich.text import Text
 
-from mooring.cli.console import print_line, print_table
+from mooring.cli.console import FAILED_STYLE, print_line, print_table
 from mooring.cli.flags import Commands, Flags, add_deciding, add_manifests, add_output, seed
 from mooring.cli.manifests import engine_over
 from mooring.cli.options import Option
-from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_json
-from mooring.framework import Pod
-from mooring.framework.errors import MooringError
+from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, print_json
+from mooring.framework import Code, Pod
+from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.runtime.engine import Engine
 from mooring.runtime.simulation import Result, Simulation
+from mooring_extender.logs import printable
 
 
 def add(commands: Commands) -> None:
@@ -45,13 +46,25 @@ class Outcome:
     """What became of one pod."""
 
     pod: str
-    node: str | None
-    total: int | None
-    message: str
+    code: Code
+    node: str | None = None
+    total: int | None = None
+    message: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a plugin failed, which says nothing about whether the pod fits."""
+        return self.code is Code.ERROR
 
     def document(self) -> dict[str, Any]:
         """For programs."""
-        return {"pod": self.pod, "node": self.node, "total": self.total, "message": self.message}
+        return {
+            "pod": self.pod,
+            "node": self.node,
+            "total": self.total,
+            "code": self.code.label,
+            "message": self.message,
+        }
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
@@ -77,6 +90,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         print_json([outcome.document() for outcome in outcomes])
     else:
         _print(outcomes)
+    if any(outcome.failed for outcome in outcomes):
+        return EXIT_FAILED
     return EXIT_OK if all(outcome.node for outcome in outcomes) else EXIT_UNSCHEDULED
 
 
@@ -94,26 +109,36 @@ def queued(engine: Engine, pods: list[Pod]) -> list[Pod]:
 
 
 def _outcome(pod: Pod, result: Result) -> Outcome:
+    if isinstance(result, PluginFailureError):
+        return Outcome(pod.key, Code.ERROR, message=str(result))
     if isinstance(result, MooringError):
-        return Outcome(pod.key, None, None, str(result))
-    choice = result.choice
-    if not result.status.ok:
-        return Outcome(pod.key, None, None, choice.message or result.status.message)
-    total = choice.total if choice.feasible > 1 else None
-    return Outcome(pod.key, choice.node_name, total, "")
+        return Outcome(pod.key, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message=str(result))
+    choice, status = result.choice, result.status
+    if not status.ok:
+        return Outcome(pod.key, status.code, message=choice.message or status.message)
+    return Outcome(pod.key, status.code, choice.node_name, choice.total if choice.feasible > 1 else None)
 
 
 def _print(outcomes: list[Outcome]) -> None:
     rows = [
         (
             outcome.pod,
-            Text(outcome.node or "-", style="green" if outcome.node else "red"),
+            Text(outcome.node or "-", style=_style(outcome)),
             "" if outcome.total is None else str(outcome.total),
-            outcome.message,
+            Text(f"failed: {printable(outcome.message)}", FAILED_STYLE)
+            if outcome.failed
+            else outcome.message,
         )
         for outcome in outcomes
     ]
     if rows:
         print_table(("POD", "NODE", "#TOTAL", "REASON"), rows)
     placed = sum(outcome.node is not None for outcome in outcomes)
-    print_line(f"{placed} of {len(outcomes)} pending pods placed")
+    failed = sum(outcome.failed for outcome in outcomes)
+    print_line(f"{placed} of {len(outcomes)} pending pods placed" + (f", {failed} failed" if failed else ""))
+
+
+def _style(outcome: Outcome) -> str:
+    if outcome.failed:
+        return FAILED_STYLE
+    return "green" if outcome.node else "red"

@@ -10,7 +10,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.console import console, print_line, print_table, put, table_of
+from mooring.cli.console import FAILED_STYLE, console, print_line, print_table, put, table_of
+from mooring.framework import Code
 from mooring_extender.logs import printable
 
 SHOWN_NODES = 20
@@ -21,7 +22,8 @@ Node = tuple[str, dict[str, Any]]
 
 def print_explanation(document: dict[str, Any], *, all_nodes: bool = False) -> None:
     """The document of ``mooring explain -o json`` for people."""
-    print_line(f"pod {document['pod']}  profile {document['profile']}  seed {document['seed']}")
+    profile = f"  profile {document['profile']}" if document["profile"] else ""
+    print_line(f"pod {document['pod']}{profile}  seed {document['seed']}")
     for plugin, outcome in document["prefilter"].items():
         if outcome["code"] != "Success" or outcome["nodes"] is not None:
             only = "" if outcome["nodes"] is None else f" only {', '.join(outcome['nodes'])}"
@@ -101,7 +103,10 @@ def _print_rest(count: int, what: str) -> None:
 def _verdict(document: dict[str, Any]) -> tuple[str, str]:
     if document["selected"] is None:
         status = document["status"]
-        return f"unschedulable: {status['message'] or ', '.join(status['reasons'])}", "bold red"
+        said = status["message"] or ", ".join(status["reasons"])
+        if status["code"] == Code.ERROR.label:
+            return f"failed: {said}", FAILED_STYLE
+        return f"unschedulable: {said}", "bold red"
     ties = len(document["ties"])
     tied = f", one of {ties} with the same total" if ties > 1 else ""
     counts = f"({document['evaluated']} looked at, {document['feasible']} feasible)"

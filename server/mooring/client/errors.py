@@ -18,16 +18,21 @@ _PASSING: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOUR
 _KEY: Final = "grpc-status-details-bin"
 
 
-def reason_of(error: grpc.RpcError) -> str:
-    """The reason in the error's details, a value of ``ErrorReason`` without its prefix; "" without one."""
+def info_of(error: grpc.RpcError) -> Any:
+    """The ``google.rpc.ErrorInfo`` in the error's details: reason and metadata; an empty one without."""
+    info = ErrorInfo()
     trailers: Any = error.trailing_metadata()  # grpcio's types have it wrong
     for key, value in trailers or ():
         if key == _KEY and isinstance(value, bytes):
             for detail in Status.FromString(value).details:
-                info = ErrorInfo()
                 if detail.Unpack(info):
-                    return str(info.reason)
-    return ""
+                    return info
+    return info
+
+
+def reason_of(error: grpc.RpcError) -> str:
+    """The reason in the error's details, a value of ``ErrorReason`` without its prefix; "" without one."""
+    return str(info_of(error).reason)
 
 
 def may_be_sent_again(error: grpc.RpcError, *, idempotent: bool) -> bool:

@@ -180,14 +180,16 @@ class BindingCycle:
     def release(self, reservation: Reservation) -> None:
         """Unreserve, and take the assumption back."""
         self._waiting.leave(reservation.uid)
-        reservation.commit.unreserve()
+        commit = reservation.commit
+        commit.unreserve(self.engine.calls(commit.profile))
         self.reservations.remove(reservation)
         self.engine.state.forget(reservation.uid)
 
     def _confirm(self, reservation: Reservation) -> None:
         """The pod is bound: the place is its own until the cluster says otherwise."""
         self.reservations.remove(reservation)
-        reservation.commit.post_bind()
+        commit = reservation.commit
+        commit.post_bind(self.engine.calls(commit.profile))
 
     @contextmanager
     def _released_on_error(self, reservation: Reservation) -> Iterator[None]:

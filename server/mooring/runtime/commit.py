@@ -13,6 +13,8 @@ from itertools import groupby
 from typing import Any
 
 from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, Pod, PreBindPlugin, Status
+from mooring.framework.errors import MooringError
+from mooring.framework.view import NodesChangedError
 from mooring.runtime.extending import bind_by_extender
 from mooring.runtime.profile import Enabled, Profile
 from mooring.runtime.progress import PluginCalls, plugin_failure
@@ -52,13 +54,13 @@ class Commit:
                 return status
         return SUCCESS
 
-    def unreserve(self) -> None:
+    def unreserve(self, calls: PluginCalls) -> None:
         """All Reserve plugins in reverse, those too that never ran; one that fails stops no other."""
         for enabled in reversed(self.profile.reserve):
             try:
-                enabled.plugin.unreserve(*self._arguments)
-            except Exception:
-                log.exception("plugin %s failed at Unreserve of pod %s", enabled.name, self.pod.key)
+                calls.call(enabled.name, "Unreserve", enabled.plugin.unreserve, *self._arguments)
+            except (MooringError, NodesChangedError) as error:
+                log.warning("pod %s: %s", self.pod.key, error)
 
     def permit(self, calls: PluginCalls) -> tuple[Status, dict[str, float]]:
         """Success or the first rejection, and by plugin how many seconds the pod is to wait."""
@@ -126,13 +128,13 @@ class Commit:
             "", "Bind", f"every Bind plugin of profile {self.profile.name!r} skipped the pod"
         )
 
-    def post_bind(self) -> None:
+    def post_bind(self, calls: PluginCalls) -> None:
         """Tell the PostBind plugins; the pod is bound, whatever they make of it."""
         for enabled in self.profile.post_bind:
             try:
-                enabled.plugin.post_bind(*self._arguments)
-            except Exception:
-                log.exception("plugin %s failed at PostBind of pod %s", enabled.name, self.pod.key)
+                calls.call(enabled.name, "PostBind", enabled.plugin.post_bind, *self._arguments)
+            except (MooringError, NodesChangedError) as error:
+                log.warning("pod %s: %s", self.pod.key, error)
 
     @property
     def _arguments(self) -> tuple[CycleState, Pod, str]:

@@ -103,7 +103,7 @@ class Engine:
     def from_cache(self, pod: Pod, profile: Profile, seed: int) -> Cached | None:
         """A cached answer with a private copy of the state that it is true for; None when there is none."""
         start = mix64(seed, pod.metadata.uid) if profile.samples else 0
-        return self._kept.with_copy(pod, profile, seed, partial(self.calls, profile), start=start)
+        return self._kept.with_copy(pod, profile, seed, partial(self._trying, profile), start=start)
 
     def in_full(self, pod: Pod, profile: Profile, seed: int, state: ClusterState) -> Choice:
         """``decide`` over ``state``, from a full evaluation."""
@@ -113,9 +113,15 @@ class Engine:
         """As ``find_profile``."""
         return find_profile(self.profiles, name, pod)
 
-    def calls(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
-        """The way to call plugins of ``profile`` in one decision."""
-        return PluginCalls(profile.name, progress or Unhurried(), self._observer)
+    def calls(
+        self, profile: Profile, progress: Progress | None = None, *, final: Callable[[], bool] = lambda: True
+    ) -> PluginCalls:
+        """The way to call plugins of ``profile`` in one decision; ``final`` as there."""
+        return PluginCalls(profile.name, progress or Unhurried(), self._observer, final)
+
+    def _trying(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
+        """``calls`` for an attempt after whose failure the pod is evaluated in full."""
+        return self.calls(profile, progress, final=lambda: False)
 
     def look(
         self,
@@ -136,7 +142,7 @@ class Engine:
             The evaluation and the state version that it is true for.
         """
         read = state or self.state
-        calls = self.calls(profile, progress)
+        calls = self.calls(profile, progress, final=lambda: _is_at(read, version))
         for _ in range(OPTIMISTIC_ATTEMPTS):
             version = read.version
             try:
@@ -152,7 +158,7 @@ class Engine:
             if _is_at(read, version):
                 return evaluation, version
         fork = read.fork()
-        return run(profile, fork, pod, rows(fork), calls), fork.version
+        return run(profile, fork, pod, rows(fork), self.calls(profile, progress)), fork.version
 
     def kept_totals(
         self, pod: Pod, profile: Profile, rows: Rows, progress: Progress | None = None, *, ask: bool = True
@@ -162,7 +168,7 @@ class Engine:
         Returns:
             None when the pod has to be evaluated in full, or a plugin to be asked.
         """
-        calls = partial(self.calls, profile, progress) if ask else ask_nobody
+        calls = partial(self._trying, profile, progress) if ask else ask_nobody
         found = self._answers.totals(pod, profile, rows, calls)
         if found is not None:
             self.self_check.answered(pod, profile, 0)
@@ -214,7 +220,7 @@ class Engine:
     ) -> ChoiceColumns | None:
         """The nodes for pods that each see the ones before placed, see ``Overlays.decide``, ``from_kept``."""
         progress, began = progress or Unhurried(), time.perf_counter()
-        calls = partial(self.calls, progress=progress) if ask else ask_nobody
+        calls = partial(self._trying, progress=progress) if ask else ask_nobody
         found = self._overlays.decide(templates, indices, uids, seed, progress, calls)
         if found is not None:
             self._observer.algorithm_duration((time.perf_counter() - began) / len(uids), len(uids))
@@ -254,7 +260,7 @@ class Engine:
         began = time.perf_counter()
         with self.state.lock if self.exclusive else nullcontext():
             turn = DecisionsInTurn(self.state, self._keeper, seed, self.start)
-            turn.run(templates, indices, names, uids, partial(self.calls, progress=progress))
+            turn.run(templates, indices, names, uids, partial(self._trying, progress=progress))
             self.start = turn.start
         if turn.choices:
             seconds = (time.perf_counter() - began) / len(turn.choices)
@@ -345,7 +351,7 @@ class Engine:
         Returns:
             None when the pod has to be evaluated in full, or a plugin to be asked.
         """
-        began, calls = time.perf_counter(), partial(self.calls, profile, progress) if ask else ask_nobody
+        began, calls = time.perf_counter(), partial(self._trying, profile, progress) if ask else ask_nobody
         start = self.start
         if profile.samples and not assume:
             start = mix64(seed, pod.metadata.uid)

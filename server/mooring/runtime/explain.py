@@ -11,7 +11,6 @@ from mooring.framework import Code, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.runtime.choice import Choice
 from mooring.runtime.evaluation import Evaluation
-from mooring.runtime.profile import Profile
 
 Document = dict[str, Any]
 """A JSON object."""
@@ -49,12 +48,12 @@ def document(choice: Choice, seed: int, warnings: tuple[str, ...] = ()) -> Docum
     }
 
 
-def failure_document(pod_key: str, profile: Profile, seed: int, failure: PluginFailureError) -> Document:
-    """The explanation of a decision that a plugin made fail."""
+def failure_document(pod_key: str, profile: str, seed: int, failure: PluginFailureError) -> Document:
+    """The explanation of a decision by the profile of that name that a plugin made fail."""
     status = Status(Code.ERROR, (str(failure),), failure.metadata.get("plugin", ""))
     return {
         "pod": pod_key,
-        "profile": profile.name,
+        "profile": profile,
         "seed": seed,
         "status": {**_status(status), "message": str(failure)},
         "selected": None,

@@ -37,6 +37,7 @@ from mooring.framework.errors import NotFoundError
 from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.runtime.extender import Extender
 from mooring.runtime.registry import Registry, RegistryError
+from mooring.runtime.tracebacks import TRACEBACKS
 
 P = TypeVar("P", bound=Plugin[Any])
 
@@ -201,6 +202,7 @@ def _make(name: str, effective: EffectiveProfile, registry: Registry, handle: Ha
     except RegistryError:
         raise
     except Exception as error:
+        TRACEBACKS.tell(name, "New", error)
         raise RegistryError(
             f"profile {effective.scheduler_name!r}: plugin {name!r} can't be made: "
             f"{type(error).__name__}: {error}"

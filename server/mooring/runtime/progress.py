@@ -11,6 +11,7 @@ from typing import Protocol, Self, TypeVar
 from mooring.framework import Code
 from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.framework.view import NodesChangedError
+from mooring.runtime.tracebacks import TRACEBACKS
 
 T = TypeVar("T")
 
@@ -37,6 +38,10 @@ class Observer(Protocol):
         """So many pods were filtered and scored, in ``seconds`` each."""
         ...
 
+    def plugin_raised(self, plugin: str, extension_point: str) -> None:
+        """A plugin raised."""
+        ...
+
     def plugin_event(self, plugin: str, event: str) -> None:
         """A plugin tells of an event of its own."""
         ...
@@ -59,6 +64,9 @@ class NullObserver:
         """Drop it."""
 
     def algorithm_duration(self, seconds: float, count: int = 1) -> None:
+        """Drop it."""
+
+    def plugin_raised(self, plugin: str, extension_point: str) -> None:
         """Drop it."""
 
     def plugin_event(self, plugin: str, event: str) -> None:
@@ -107,12 +115,27 @@ def plugin_failure(plugin: str, point: str, message: str) -> PluginFailureError:
 
 
 class PluginCalls:
-    """Calls plugins for one decision of one profile: reports where it is, times, and names failures."""
+    """Calls plugins for one decision of one profile: reports where it is, times, and names failures.
 
-    def __init__(self, profile: str, progress: Progress, observer: Observer) -> None:
+    Args:
+        profile: The profile's name.
+        progress: Where the decision is.
+        observer: Takes the measurements.
+        final: Whether a failure is one of the plugin. It isn't while the tables change under it, and need
+            not be told where the pod is evaluated again.
+    """
+
+    def __init__(
+        self,
+        profile: str,
+        progress: Progress,
+        observer: Observer,
+        final: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._profile = profile
         self._progress = progress
         self._observer = observer
+        self._final = final
         self._sampled = random.random() < SAMPLED_CYCLES  # noqa: S311 - a sample of measurements
 
     def check(self) -> None:
@@ -138,6 +161,9 @@ class PluginCalls:
         except (MooringError, NodesChangedError):
             raise
         except Exception as error:
+            if self._final():
+                TRACEBACKS.tell(plugin, point, error)
+                self._observer.plugin_raised(plugin, point)
             raise plugin_failure(plugin, point, f"{type(error).__name__}: {error}") from error
         finally:
             progress.plugin = ""

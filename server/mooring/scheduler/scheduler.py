@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from mooring.framework import Clock, ClusterApi, Code, Leadership, Pod, PodsToActivate, Status
+from mooring.framework.errors import MooringError
 from mooring.framework.interface import PreemptingPlugin
 from mooring.runtime.binding_cycle import Expect
 from mooring.runtime.choice import Choice
@@ -167,6 +168,8 @@ class Scheduler:
         try:
             if not self._left_alone(item):
                 self._schedule(attempt)
+        except MooringError as error:
+            self._fail(attempt, failed(error))
         except Exception as error:
             log.exception("trying pod %s", item.pod.key)
             self._fail(attempt, failed(error))
@@ -228,6 +231,9 @@ class Scheduler:
             status = parts.committer.finish(reservation, UntilStopped(self._stopping), parts.expect).status
         except StoppedError:
             # Its place is free again; whoever schedules next finds the pod as it was.
+            return
+        except MooringError as error:
+            self._binding_failed(attempt, failed(error))
             return
         except Exception as error:
             log.exception("binding pod %s to node %s", pod.key, reservation.commit.node_name)

@@ -95,6 +95,9 @@ class Metrics:
             "Evaluations of a plugin.",
             ("plugin", "extension_point", "profile"),
         )
+        self.plugin_errors = self._counters(
+            "mooring_plugin_errors", "Calls of a plugin that raised.", ("plugin", "extension_point")
+        )
         self.plugin_events = self._counters(
             "mooring_plugin_events", "Events that a plugin counts by names of its own.", ("plugin", "event")
         )

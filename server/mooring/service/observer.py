@@ -27,6 +27,9 @@ class MetricsObserver:
     def algorithm_duration(self, seconds: float, count: int = 1) -> None:
         self._metrics.algorithm_duration().observe(seconds, count)
 
+    def plugin_raised(self, plugin: str, extension_point: str) -> None:
+        self._metrics.plugin_errors(plugin, extension_point).inc()
+
     def plugin_event(self, plugin: str, event: str) -> None:
         self._metrics.plugin_events(plugin, event).inc()
 

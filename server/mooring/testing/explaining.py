@@ -69,5 +69,5 @@ def explain(
             options=CycleOptions(always_score=always_score, all_rejections=all_rejections),
         )
     except PluginFailureError as failure:
-        return failure_document(asked.pod.key, asked.profile, seed, failure)
+        return failure_document(asked.pod.key, asked.profile.name, seed, failure)
     return document(choice, seed, asked.warnings)

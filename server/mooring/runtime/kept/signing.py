@@ -20,6 +20,7 @@ from mooring.runtime.kept.second_use import SecondUseCache
 from mooring.runtime.kept.standing import narrowed
 from mooring.runtime.profile import Profile
 from mooring.runtime.progress import plugin_failure
+from mooring.runtime.tracebacks import TRACEBACKS
 
 _MOST_SHAPE_BYTES = 64 << 20
 """The budget of shapes, counted by the bytes of the pods that they were found for."""
@@ -178,6 +179,7 @@ def _sign(plugin: Plugin[Any], pod: Pod) -> Hashable | None:
     except MooringError:
         raise
     except Exception as error:
+        TRACEBACKS.tell(plugin.name, "Sign", error)
         raise plugin_failure(plugin.name, "Sign", f"{type(error).__name__}: {error}") from error
     if not all(isinstance(part, Part) for part in parts):
         raise plugin_failure(plugin.name, "Sign", f"depends_on returned {parts}, which are not Part")

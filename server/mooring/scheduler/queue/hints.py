@@ -6,7 +6,6 @@ Mirrors ``buildQueueingHintMap`` in ``scheduler.go`` and ``isPodWorthRequeuing``
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -25,10 +24,9 @@ from mooring.framework import (
 from mooring.runtime.cluster_events import concerns
 from mooring.runtime.extender import EXTENDER
 from mooring.runtime.profile import Enabled, Profile
+from mooring.runtime.tracebacks import TRACEBACKS
 from mooring.scheduler.queue.pre_enqueue import Gate
 from mooring.scheduler.queue.queued_pod import QueuedPod
-
-log = logging.getLogger(__name__)
 
 WILDCARD = ClusterEvent(EventResource.ANY, ActionType.ALL)
 """Not a change of an object: the pod is tried again whoever refused it."""
@@ -103,8 +101,8 @@ def _helps(plugin: str, registered: Iterable[HintedEvent], pod: Pod, old: Any, n
         try:
             if entry.hint(pod, old, new) is QueueingHint.QUEUE:
                 return True
-        except Exception:
-            log.exception("the queueing hint of plugin %s failed for pod %s; it is tried", plugin, pod.key)
+        except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the pod is tried again
+            TRACEBACKS.tell(plugin, "QueueingHint", error)
             return True
     return False
 
