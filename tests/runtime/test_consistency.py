@@ -311,3 +311,20 @@ def test_a_failure_counts_only_if_the_state_is_at_rest(*, moved: bool) -> None:
         with pytest.raises(PluginFailureError):
             engine.look(pod("p"), engine.profile(), all_rows, run=run)
     assert len(tries) == 1 + moved
+
+
+@pytest.mark.parametrize(
+    "successor", [pytest.param(None, id="gone"), pytest.param("z", id="its row used again")]
+)
+def test_a_dry_run_names_a_node_that_it_looked_at(
+    successor: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, state = engine_of(make_node("a"))
+
+    def change(_: int) -> None:
+        put(state, Remove("Node", "", "a"))
+        if successor is not None:
+            put(state, make_node(successor))
+
+    changed_at_each_look(monkeypatch, change)
+    assert decide(engine, pod("p"), options=IN_FULL).node_name == "a"

@@ -23,6 +23,7 @@ class NodeWriter:
     def __init__(self, table: NodeTable) -> None:
         self.table = table
         self._free: list[int] = []
+        self._names_are_read = False
         self._taint_numbers: dict[tuple[Taint, ...], int] = {(): 0}
         self._ports = SharedValues(table.ports, dict)
         self._images = ImageWriter(table)
@@ -61,6 +62,10 @@ class NodeWriter:
         twin._images = self._images.fork(twin.table)
         return twin
 
+    def publish(self) -> None:
+        """Readers may hold the names from now on, which stay as they are: the next change makes a copy."""
+        self._names_are_read = True
+
     def reserve(self, count: int) -> None:
         """Makes room for ``count`` more nodes at once."""
         needed = len(self.table) + count
@@ -84,7 +89,7 @@ class NodeWriter:
         self._images.put(row, old.status.images if old else (), node.status.images)
         table.nodes[row] = node
         if not known:
-            table.names[row] = name
+            self._own_names()[row] = name
             table.index[name] = row
             table.alive[row] = True
             self._next_epoch(row)
@@ -97,7 +102,7 @@ class NodeWriter:
         table.alive[row] = False
         del table.index[table.names[row]]
         self._next_epoch(row)
-        table.names[row] = ""
+        self._own_names()[row] = ""
         table.nodes[row] = None
         table.allocatable[:, row] = 0
         table.requested[:, row] = 0
@@ -163,6 +168,13 @@ class NodeWriter:
         self.table.epoch += 1
         self.table.row_epoch[row] = self.table.epoch
 
+    def _own_names(self) -> list[str]:
+        """The table's names, which no reader holds."""
+        if self._names_are_read:
+            self.table.names = self.table.names.copy()
+            self._names_are_read = False
+        return self.table.names
+
     def _free_row(self) -> int:
         if not self._free:
             self._grow(max(_SMALLEST_CAPACITY, self.table.capacity * 2))
@@ -172,7 +184,7 @@ class NodeWriter:
         """``alive`` comes last: whoever finds a row there finds it in every other column."""
         table = self.table
         old = table.capacity
-        table.names.extend([""] * (capacity - old))
+        self._own_names().extend([""] * (capacity - old))
         table.nodes.extend([None] * (capacity - old))
         table.row_epoch = grown(table.row_epoch, capacity)
         table.allocatable = grown(table.allocatable, capacity)

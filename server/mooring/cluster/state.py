@@ -290,6 +290,7 @@ class State:
             self._log.extend(changes)
             self.version += len(changes)
             changes.clear()
+            self._writer.nodes.publish()
 
 
 def _key(identity: str) -> ObjectKey:

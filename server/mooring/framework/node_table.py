@@ -47,7 +47,8 @@ class NodeTable:
         epoch: Changes whenever a row is assigned or freed; validates indices held by callers.
         first_epoch: The epoch that the table began with; an older one belongs to another table.
         row_epoch: int64[capacity], the epoch in which each row was assigned or freed for the last time.
-        names: Name of each row, "" for a free one.
+        names: Name of each row, "" for a free one; never changed in place once it was published, so whoever
+            holds it knows which nodes the rows were.
         index: Row of each name.
         nodes: The node of each row, None for a free one.
         alive: bool[capacity], the row has a node.

@@ -120,5 +120,5 @@ def chosen(evaluation: Evaluation, position: int | None, version: int) -> Choice
     ties = evaluation.rows[evaluation.best]
     row = int(np.partition(ties, position)[position])
     total = int(evaluation.scores.totals.max()) if evaluation.scores is not None else 0
-    name = evaluation.snapshot.nodes.names[row]
+    name = evaluation.names[row]
     return Choice(name, row, total, len(ties), evaluation.evaluated, feasible, version, evaluation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,6 +70,7 @@ class Evaluation:
         profile: The profile.
         cluster: The state that was read.
         snapshot: Its tables.
+        names: The names of its rows, which stay true when nodes go and others take their rows.
         state: The plugins' notes, for the points after the choice.
         rows: int32[N], the candidates' rows; none when the pod may not be scheduled yet.
         codes: int32[N], per candidate an index into ``statuses``.
@@ -90,6 +92,7 @@ class Evaluation:
     profile: Profile
     cluster: ClusterState
     snapshot: Snapshot
+    names: Sequence[str]
     state: CycleState
     rows: Int32s
     codes: Int32s
@@ -187,6 +190,7 @@ def begin(
         profile=profile,
         cluster=cluster,
         snapshot=cluster.snapshot,
+        names=cluster.snapshot.nodes.names,
         state=CycleState(),
         rows=rows,
         codes=np.zeros(len(rows), np.int32),

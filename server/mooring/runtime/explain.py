@@ -25,7 +25,7 @@ def document(choice: Choice, seed: int, warnings: tuple[str, ...] = ()) -> Docum
     ``feasible``; ``warnings``.
     """
     evaluation = choice.evaluation
-    names = evaluation.snapshot.nodes.names
+    names = evaluation.names
     return {
         "pod": evaluation.pod.key,
         "profile": evaluation.profile.name,
@@ -72,7 +72,7 @@ def _status(status: Status) -> Document:
 
 def _nodes(evaluation: Evaluation) -> Document:
     scored = _scores_by_position(evaluation)
-    names = evaluation.snapshot.nodes.names
+    names = evaluation.names
     statuses = [_status(status) for status in evaluation.statuses]
     nodes: Document = {}
     for position, (row, code) in enumerate(

@@ -40,7 +40,7 @@ def run_extender_filters(evaluation: Evaluation, positions: Int32s) -> None:
     extenders = evaluation.profile.extenders_for(evaluation.pod)
     if not extenders:
         return
-    names, rows = evaluation.snapshot.nodes.names, evaluation.rows
+    names, rows = evaluation.names, evaluation.rows
     feasible = positions[evaluation.codes[positions] == 0].tolist()
     left = {names[rows[position]]: position for position in feasible}
     for extender in extenders:
@@ -92,7 +92,7 @@ def add_extender_scores(evaluation: Evaluation, rows: Int32s, scores: Scores) ->
     extenders = [one for one in evaluation.profile.extenders_for(pod) if one.prioritizes]
     if not extenders:
         return scores
-    names = [evaluation.snapshot.nodes.names[row] for row in rows.tolist()]
+    names = [evaluation.names[row] for row in rows.tolist()]
 
     def ask(extender: Extender) -> PluginScores | None:
         try:

@@ -24,7 +24,7 @@ def refuse_for_nominated(evaluation: Evaluation, positions: Int32s, calls: Plugi
     fork = evaluation.cluster.fork()
     numbers = {status: number for number, status in enumerate(evaluation.statuses)}
     nodes = NodesWhatIf(evaluation, fork, calls)
-    names = evaluation.snapshot.nodes.names
+    names = evaluation.names
     for position in crowded:
         status = nodes.crowded(names[evaluation.rows[position]])
         if status.ok:

@@ -44,7 +44,7 @@ class Refusals:
         return self._evaluation.statuses[found[0]] if found else NOT_ASKED
 
     def resolvable(self) -> Sequence[str]:
-        names = self.snapshot.nodes.names
+        names = self._evaluation.names
         helps = np.array([status.code is Code.UNSCHEDULABLE for status in self._evaluation.statuses])
         return [names[row] for row in np.sort(self.rows[helps[self._evaluation.codes]]).tolist()]
 
