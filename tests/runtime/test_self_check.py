@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -214,3 +214,30 @@ def test_checks_take_no_more_than_their_share_of_time() -> None:
     asked(engine, times=100)
     assert counted.told.wait(20)
     assert len(counted.results) == 1
+
+
+class Stretching(Favourite):
+    """Normalises by itself, which fails without a node."""
+
+    name = "Stretching"
+    parts = Part.PODS
+    asked_about: ClassVar[list[int]] = []
+
+    def __init__(self, _: object = None, __: object = None) -> None:
+        type(self).asked_about = []
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
+        self.asked_about.append(len(scores))
+        stretched: Int64s = scores - scores.min()
+        return stretched
+
+
+def test_no_plugin_is_asked_to_score_no_nodes() -> None:
+    engine, state = engine_of(Stretching)
+    wants: dict[str, Any] = {"requests": {"cpu": "1"}}
+    asked(engine, **wants)
+    guests = [Put(make_pod(f"big-{name}", node=name, requests={"cpu": "32"})) for name in NODES]
+    state.apply("test", guests)
+    asked(engine, **wants)
+    assert Stretching.asked_about
+    assert all(Stretching.asked_about)

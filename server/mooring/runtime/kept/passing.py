@@ -72,10 +72,12 @@ class Passing:
             by_row[view.at] = True
             found, looked_at = search(standing.order, by_row, start, standing.wanted)
             view, self._evaluated = view.subset(np.sort(found)), len(looked_at)
-        raw = run_score(evaluation, view, run_pre_score(evaluation, view, use), use)
-        own = weigh(evaluation, raw, len(view), use).totals
         self._rows = view.rows
-        self._totals = own + view.take(totals, live=True) + standing.scaled_scores(view.at)
+        # Plugins are never asked to score no nodes.
+        if len(view):
+            raw = run_score(evaluation, view, run_pre_score(evaluation, view, use), use)
+            own = weigh(evaluation, raw, len(view), use).totals
+            self._totals = own + view.take(totals, live=True) + standing.scaled_scores(view.at)
         self._version = version
         self._notes.keep(evaluation.state, version)
 
