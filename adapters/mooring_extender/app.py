@@ -19,7 +19,7 @@ import msgspec
 from mooring_extender import translate, wire
 from mooring_extender.calls import NodeCalls
 from mooring_extender.client import Client, ClientFactory
-from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, refuse
+from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, refuse, shortened
 from mooring_extender.foreseen import Foreseen
 from mooring_extender.metrics import CONTENT_TYPE, Metrics
 from mooring_extender.questions import Questions
@@ -186,7 +186,7 @@ class ExtenderApp:
         except (wire.MalformedBodyError, wire.ArgumentsError, CallError) as error:
             # mooring may have been started anew with another configuration.
             self._first_profile = ""
-            log.warning("%s failed: %s", verb, error)
+            log.warning("%s failed: %s", verb, shortened(error))
             return answer_failure(verb, error)
         except Exception as error:
             log.exception("%s failed: a defect of mooring-extender", verb)
@@ -239,7 +239,9 @@ class ExtenderApp:
             return priorities(foreseen)
         asked = self._questions.read(call.body)
         request = translate.score_request(asked.pod, profile)
-        return translate.host_priorities(asked, await self._calls.score(request, asked, call.seconds_left))
+        response = await self._calls.score(request, asked, call.seconds_left)
+        self._foreseen.want(profile)
+        return translate.host_priorities(asked, response)
 
     async def _bind(self, call: _Call) -> bytes:
         args = wire.read_binding_args(call.body)
@@ -274,7 +276,9 @@ class ExtenderApp:
         try:
             synced = (await self._client.cluster_info(READINESS_TIMEOUT_SECONDS)).synced
         except CallError as error:
-            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, f"mooring: {error}".encode(), _PLAIN_TEXT)
+            return Answer(
+                HTTPStatus.SERVICE_UNAVAILABLE, f"mooring: {shortened(error)}".encode(), _PLAIN_TEXT
+            )
         if not synced:
             text = b"mooring: its cluster state is not complete yet"
             return Answer(HTTPStatus.SERVICE_UNAVAILABLE, text, _PLAIN_TEXT)

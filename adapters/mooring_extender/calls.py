@@ -14,7 +14,7 @@ import grpc
 
 from mooring.v1.scheduling_service_pb2 import FilterRequest, FilterResponse, ScoreRequest, ScoreResponse
 from mooring_extender.client import Client
-from mooring_extender.failures import CallError
+from mooring_extender.failures import CallError, shortened
 from mooring_extender.node_table import NodeTable
 from mooring_extender.questions import Question
 
@@ -80,7 +80,10 @@ class NodeCalls:
         try:
             self._table.take(await self._client.list_nodes(self._table.request(), LIST_SECONDS))
         except CallError as error:
-            log.info("mooring did not list its nodes, which are asked about by name meanwhile: %s", error)
+            log.info(
+                "mooring did not list its nodes, which are asked about by name meanwhile: %s",
+                shortened(error),
+            )
 
 
 def _select(asked: Question, request: FilterRequest | ScoreRequest) -> None:

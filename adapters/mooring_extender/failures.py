@@ -18,6 +18,7 @@ import msgspec
 from mooring_extender import wire
 
 VERBS: Final = ("filter", "prioritize", "bind", "preempt")
+_MOST_CHARACTERS: Final = 900
 
 
 class CallError(Exception):
@@ -26,6 +27,12 @@ class CallError(Exception):
     def __init__(self, code: grpc.StatusCode, text: str) -> None:
         super().__init__(text)
         self.code = code
+
+
+def shortened(error: object) -> str:
+    """Return what `error` says, at most about 1 kB: it may quote a question of many megabytes."""
+    text = str(error)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} ..."
 
 
 def misfit(text: str) -> CallError:
@@ -81,10 +88,12 @@ def answer_failure(verb: str, error: Exception) -> Answer:
 
 def _answer(verb: str, status: HTTPStatus, failure: str, text: str) -> Answer:
     if verb in _ERROR_FIELD:
-        return Answer(HTTPStatus.OK, msgspec.json.encode(_ERROR_FIELD[verb](text)), failure=failure)
+        return Answer(
+            HTTPStatus.OK, msgspec.json.encode(_ERROR_FIELD[verb](shortened(text))), failure=failure
+        )
     return Answer(status, error_body(text), failure=failure)
 
 
 def error_body(text: str) -> bytes:
-    """Return the JSON error of a non-200 answer, at most about 1 KB."""
-    return msgspec.json.encode({"error": text[:900]})
+    """Return the JSON error of a non-200 answer."""
+    return msgspec.json.encode({"error": shortened(text)})

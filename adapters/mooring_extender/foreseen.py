@@ -51,6 +51,10 @@ class Foreseen:
         """Whether prioritize is asked about this profile; without prioritizeVerb it never is."""
         return profile in self._asked
 
+    def want(self, profile: str) -> None:
+        """Note that prioritize is asked about a profile that mooring has: any path may name one."""
+        self._asked.add(profile)
+
     def forget(self, pod: bytes) -> None:
         """A new cycle of `pod` (its JSON) has begun: nothing that was said before is answered any more."""
         self._expected = [one for one in self._expected if one.pod != pod]
@@ -63,7 +67,6 @@ class Foreseen:
 
     def take(self, profile: str, body: bytes) -> Scores | None:
         """Return the scores that a prioritize question asks for, once; None if mooring has to be asked."""
-        self._asked.add(profile)
         for one in self._expected:
             if one.profile == profile and one.is_asked_by(body):
                 self._expected.remove(one)

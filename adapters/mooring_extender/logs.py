@@ -41,6 +41,10 @@ class TextFormatter(logging.Formatter):
         record.origin = _origin(record)
         return printable(super().formatMessage(record))
 
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the base class's name
+        # The text of an exception may come from a client: no line of it may look like an entry.
+        return "\n".join(f"    {printable(line)}" for line in super().formatException(ei).splitlines())
+
 
 class JsonFormatter(logging.Formatter):
     """One object a line: ``ts`` in milliseconds since 1970, ``caller``, ``logger``, ``msg``, and more.

@@ -88,6 +88,16 @@ def test_a_line_of_text_has_the_time_with_its_zone() -> None:
     assert line == r"2023-11-14T22:13:20.123Z INFO test: bound a\nb"
 
 
+def test_no_line_of_a_traceback_looks_like_an_entry() -> None:
+    forged = "2026-01-01T00:00:00.000Z INFO mooring: bound"
+    error = ValueError(f"x\n{forged}\r{forged}\x1b[2K")
+    text = logged("text", "failed", (), (ValueError, error, None))
+    first, *others = text.splitlines()
+    assert first.endswith("INFO test: failed")
+    assert sum(forged in line for line in others) == 2
+    assert all(line.startswith("    ") and line.isprintable() for line in others)
+
+
 @pytest.mark.parametrize(
     ("level", "name", "said"),
     [

@@ -139,6 +139,20 @@ def test_a_defect_of_the_adapter_is_answered_and_the_next_call_is_served(
     assert b"internal" not in good.body
 
 
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("at", ["question", "answer"])
+def test_an_error_that_quotes_megabytes_is_told_in_a_kilobyte(
+    verb: str, at: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    failure = CallError(grpc.StatusCode.INTERNAL, "A" * 20_000) if at == "answer" else None
+    wrong = {"filter": question(["\0" + "A" * 20_000]), "prioritize": question(["\0" + "A" * 20_000])}
+    body = wrong.get(verb, BODIES[verb]) if at == "question" else BODIES[verb]
+    reply = ask(FakeClient(failure=failure), f"/{verb}", body, profile="first")
+    assert (b"AAAA" in reply.body) == (failure is not None or verb in wrong)
+    assert len(reply.body) < 1100
+    assert len(caplog.text) < 1100
+
+
 @pytest.mark.parametrize("method", ["GET", "PUT", "HEAD", "DELETE", "OPTIONS"])
 def test_verbs_are_posted(method: str) -> None:
     reply = ask(FakeClient(), "/filter", question(), method=method)

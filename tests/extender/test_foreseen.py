@@ -116,6 +116,17 @@ def test_scores_are_not_asked_for_where_nobody_prioritizes() -> None:
     assert [request.include_totals for request in filters] == [False] * 4
 
 
+def test_only_profiles_that_mooring_has_are_known_to_be_prioritized() -> None:
+    class Unknown(Moving):
+        def score(self, request: scheduling.ScoreRequest) -> scheduling.ScoreResponse:
+            raise CallError(grpc.StatusCode.NOT_FOUND, f"profile {request.profile} is unknown")
+
+    rules = Unknown()
+    failing = [("/profiles/none/prioritize", body) for body in (question(["a"]), b"{}")]
+    ask_often(FakeClient(rules), [*failing, ("/profiles/none/filter", question(["a"]))])
+    assert [request.include_totals for request in rules.requests] == [False]
+
+
 def test_a_question_that_is_written_otherwise_is_asked() -> None:
     rules = Moving()
     spaced = json.dumps(json.loads(question(["a", "c"], Pod=PODS[0]))).encode()
