@@ -111,7 +111,13 @@ def _kind(change: Manifest) -> str:
 
 
 def _side(manifest: Manifest | None) -> object:
-    return None if manifest is None else objects_from([manifest]).objects[0]
+    """The object before or after; a pod that changes is past its admission, where tolerations are added."""
+    if manifest is None:
+        return None
+    if manifest["kind"] == "Pod":
+        metadata = {"creationTimestamp": "2026-01-01T00:00:00Z", **manifest["metadata"]}
+        manifest = {**manifest, "metadata": metadata}
+    return objects_from([manifest]).objects[0]
 
 
 def _events(change: ObjectChange, gates: Gates) -> tuple[ClusterEvent, ...]:
