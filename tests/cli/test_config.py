@@ -136,10 +136,79 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     assert call(capsys, "config", "check", "--strict", "-").out == "ok\n"
 
 
+BANDWIDTH = "example.com/bandwidth"
+
+
+def counting(name: str = "default", ignored: list[str] | None = None) -> dict[str, Any]:
+    """A profile whose NodeResourcesFit counts bandwidth, unless that is ignored."""
+    args = {"ignoredResources": ignored or []}
+    return {"schedulerName": name, "pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}
+
+
+def asking(
+    profile: str = "", *, managed: bool = True, ignored: bool = True, binds: bool = False
+) -> dict[str, Any]:
+    """An extender that asks a profile about bandwidth."""
+    path = f"/profiles/{profile}" if profile else ""
+    stanza: dict[str, Any] = {"urlPrefix": f"http://127.0.0.1:8888{path}", "filterVerb": "filter"}
+    if binds:
+        stanza["bindVerb"] = "bind"
+    if managed:
+        stanza["managedResources"] = [{"name": BANDWIDTH, "ignoredByScheduler": ignored}]
+    return stanza
+
+
+@pytest.mark.parametrize(
+    ("profiles", "extenders", "at_fault"),
+    [
+        pytest.param([counting()], [asking()], [0], id="ignored and counted"),
+        pytest.param([counting()], [asking(ignored=False)], [], id="kube-scheduler holds it"),
+        pytest.param([counting(ignored=[BANDWIDTH])], [asking()], [], id="not counted"),
+        pytest.param([counting()], [asking(binds=True)], [], id="its extender binds"),
+        pytest.param(
+            [counting()], [asking(), asking(managed=False, binds=True)], [], id="another one binds all pods"
+        ),
+        pytest.param(
+            [counting("a"), counting("b")], [asking()], [0, 1], id="each profile, where none is named"
+        ),
+        pytest.param([counting("a"), counting("b")], [asking("b")], [1], id="the profile that is asked"),
+        pytest.param(
+            [counting("a"), counting("b")],
+            [asking("a"), asking("b", managed=False)],
+            [0, 1],
+            id="both are asked",
+        ),
+        pytest.param(
+            [counting("a"), counting("b", [BANDWIDTH])],
+            [asking("a"), asking("b", managed=False, binds=True)],
+            [0],
+            id="the one that binds does not count it",
+        ),
+    ],
+)
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_kube_scheduler_is_told_to_ignore_is_held_by_somebody(
+    profiles: list[dict[str, Any]],
+    extenders: list[dict[str, Any]],
+    at_fault: list[int],
+    strict: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ours = write_config(tmp_path / "mooring.yaml", *profiles)
+    theirs = write_config(tmp_path / "scheduler.yaml", {"schedulerName": "default"}, extenders=extenders)
+    strictly = ["--strict"] if strict else []
+    result = call(capsys, "config", "check", *strictly, "--extenders", theirs, ours)
+    assert result.code == (1 if at_fault else 0), result.err
+    found = [line for line in result.complaints if f"NodeResourcesFit counts {BANDWIDTH}" in line]
+    assert [line.partition("profiles[")[2][0] for line in found] == list(map(str, at_fault))
+
+
 UNDERLAY = {"schedulerName": "ip", "plugins": {"multiPoint": {"enabled": [{"name": "UnderlayIP"}]}}}
 FILTER = {"urlPrefix": "http://127.0.0.1:8888", "filterVerb": "filter", "nodeCacheCapable": True}
 BIND = {**FILTER, "urlPrefix": "http://127.0.0.1:8889", "bindVerb": "bind"}
-NEEDS_BIND = "profiles[0].plugins.reserve: UnderlayIP reserves, so one of the extenders needs bindVerb"
+ELSEWHERE = {**BIND, "urlPrefix": "http://127.0.0.1:8889/profiles/other"}
+NEEDS_BIND = "UnderlayIP reserves, so an extender that asks this profile needs bindVerb"
 
 
 @pytest.mark.parametrize(
@@ -148,6 +217,8 @@ NEEDS_BIND = "profiles[0].plugins.reserve: UnderlayIP reserves, so one of the ex
         pytest.param(UNDERLAY, [FILTER], NEEDS_BIND, id="a reserving plugin, no bind verb"),
         pytest.param(UNDERLAY, [BIND], "", id="a bind verb"),
         pytest.param(UNDERLAY, [FILTER, BIND], "", id="a bind verb of another extender"),
+        pytest.param(UNDERLAY, [FILTER, ELSEWHERE], NEEDS_BIND, id="a bind verb for another profile"),
+        pytest.param(UNDERLAY, [ELSEWHERE], "", id="asked by none of them"),
         pytest.param({"schedulerName": "default"}, [FILTER], "", id="only kube-scheduler's own reserve"),
         pytest.param(UNDERLAY, [], "extenders: ", id="no extender"),
     ],

@@ -1,6 +1,7 @@
 """The published extender: its policy file, converted, and two extenders on one unmodified kube-scheduler."""
 
 import json
+import os
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -22,6 +23,8 @@ pytestmark = pytest.mark.e2e
 EXAMPLE = ROOT / "deploy" / "examples" / "systems" / "s4-extender"
 PUBLISHED = "http://127.0.0.1:12345"
 PREFIX = "/api/scheduler"
+ROUNDS = int(os.environ.get("MOORING_E2E_ROUNDS", "5"))
+"""How often what depends on chance is tried; more by hand."""
 
 
 @pytest.fixture
@@ -113,6 +116,38 @@ def test_an_ip_that_comes_free_is_given_on(control_plane: ControlPlane, adapter:
         api.wait_failed_scheduling(waiting, "3 node(s) had no free underlay IP")
         api.call("DELETE", "/api/v1/namespaces/default/pods/earlier?gracePeriodSeconds=0")
         assert api.wait_bound(waiting) == "taken"
+
+
+def test_forty_pods_at_once_get_no_more_bandwidth_than_there_is(
+    control_plane: ControlPlane, adapter: Adapter
+) -> None:
+    """What one pod was promised counts for the next, however late the extender hears of it."""
+    api = control_plane.api
+    config = scheduler_config(yaml.safe_load((EXAMPLE / "scheduler.yaml").read_text()), adapter)
+    streams = next(yaml.safe_load_all((EXAMPLE / "pods.yaml").read_text()))
+    names = [f"streams-{number}" for number in range(40)]
+    with control_plane.scheduler(config):
+        for number in range(ROUNDS):
+            api.clear()
+            api.create(wide_node(f"wide-{number}"))
+            pods = [{**streams, "metadata": {"name": name}} for name in names]
+            api.create_all(pods, connections=len(pods))
+            wait_until(lambda: all(map(is_tried, api.pods())), "every pod to be tried")
+            assert len(api.bound()) == 10, f"round {number}"
+
+
+def wide_node(name: str) -> Manifest:
+    """A node with bandwidth for ten of the pods and CPU for all of them."""
+    node = objects.node(name)
+    for amounts in (node["status"]["capacity"], node["status"]["allocatable"]):
+        amounts.update({"cpu": "64", "example.com/bandwidth": "6000"})
+    return node
+
+
+def is_tried(pod: Manifest) -> bool:
+    """Whether the scheduler has bound the pod, or found no place for it."""
+    conditions = pod.get("status", {}).get("conditions", ())
+    return any(condition["type"] == "PodScheduled" for condition in conditions)
 
 
 def two_bound(control_plane: ControlPlane) -> dict[str, str] | None:

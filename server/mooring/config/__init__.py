@@ -6,7 +6,7 @@ from mooring.config.convert import convert
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
 from mooring.config.load import check, default, from_document, load
-from mooring.config.reserving import check_reserving
+from mooring.config.reserving import check_ignored, check_reserving
 from mooring.config.show import in_force, show
 from mooring.config.types import LeaderElection
 
@@ -21,6 +21,7 @@ __all__ = [
     "LeaderElection",
     "PluginDescription",
     "check",
+    "check_ignored",
     "check_reserving",
     "convert",
     "default",

@@ -1,36 +1,94 @@
-"""Plugins that reserve, behind kube-scheduler: they need the extender's bind verb.
+"""What the profiles hold behind kube-scheduler: it needs the extender's bind verb.
 
 kube-scheduler tells an extender of no reservation. Between filter and its own binding two pods may be
-promised the same thing; only when mooring binds, the filters run again under the reservation.
+promised the same thing; only when mooring binds, the filters run again under the reservation. Amounts that
+nodes offer kube-scheduler holds itself, unless it is told to ignore them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from mooring.config.arguments import FIT, ignored_resources
+from mooring.config.configuration import EffectiveProfile
 from mooring.config.expand import EnabledPlugin
 from mooring.config.fields import join
 from mooring.config.in_tree import IN_TREE_POINTS
 from mooring.config.types import Extender
 from mooring.framework import FieldError
 
+_PROFILE = re.compile(r"/profiles/([^/]+)/?$")
+"""Where a URL prefix names the profile that the adapter is to ask."""
+
 
 def check_reserving(
-    points: Sequence[Mapping[str, Sequence[EnabledPlugin]]], extenders: Sequence[Extender]
+    names: Sequence[str],
+    points: Sequence[Mapping[str, Sequence[EnabledPlugin]]],
+    extenders: Sequence[Extender],
 ) -> Iterator[FieldError]:
-    """A fault for each profile that reserves what no extender will bind.
+    """A fault for each profile that reserves what no extender will bind by it.
 
     Args:
+        names: Of each profile, its name.
         points: Of each profile, the plugins by point. kube-scheduler reserves for its own plugins itself.
         extenders: kube-scheduler's stanzas; none = nobody asks as an extender.
     """
-    if not extenders or any(extender.bind_verb for extender in extenders):
-        return
-    for index, plugins in enumerate(points):
+    for index, (name, plugins) in enumerate(zip(names, points, strict=True)):
+        asking = [extender for extender in extenders if _asks(extender, name)]
+        if not asking or any(extender.bind_verb for extender in asking):
+            continue
         ours = [plugin.name for plugin in plugins["reserve"] if plugin.name not in IN_TREE_POINTS]
         if ours:
             yield FieldError(
                 join("profiles", index, "plugins", "reserve"),
-                f"{', '.join(ours)} reserves, so one of the extenders needs bindVerb: "
+                f"{', '.join(ours)} reserves, so an extender that asks this profile needs bindVerb: "
                 "without it kube-scheduler binds by itself, and two pods can get the same thing",
             )
+
+
+def check_ignored(
+    profiles: Sequence[EffectiveProfile], extenders: Sequence[Extender]
+) -> Iterator[FieldError]:
+    """A fault for each profile that counts what kube-scheduler is told to ignore and nobody holds.
+
+    Args:
+        profiles: Those that the extenders ask.
+        extenders: kube-scheduler's stanzas.
+    """
+    for resource in dict.fromkeys(ignored_resources(extenders)):
+        counting = [profile for profile in profiles if _counts(profile, resource)]
+        if any(_holds(extender, resource, profile) for extender in extenders for profile in counting):
+            continue
+        for index, profile in enumerate(profiles):
+            if profile in counting and any(_asks(extender, profile.scheduler_name) for extender in extenders):
+                yield FieldError(
+                    join("profiles", index, "plugins", "filter"),
+                    f"{FIT} counts {resource}, which kube-scheduler is told to ignore, and nobody holds it "
+                    "until a pod is seen on its node, so pods that come at once are promised it twice: leave "
+                    "ignoredByScheduler out, or let the extender that asks this profile bind",
+                )
+
+
+def _counts(profile: EffectiveProfile, resource: str) -> bool:
+    args = profile.args[FIT] if any(plugin.name == FIT for plugin in profile.plugins["filter"]) else None
+    if args is None:
+        return False
+    group = resource.partition("/")[0]
+    return resource not in args.ignored_resources and group not in args.ignored_resource_groups
+
+
+def _holds(extender: Extender, resource: str, profile: EffectiveProfile) -> bool:
+    """Whether the extender binds all pods that want the resource, and asks the profile again then."""
+    managed = [one.name for one in extender.managed_resources]
+    return (
+        bool(extender.bind_verb)
+        and _asks(extender, profile.scheduler_name)
+        and (not managed or resource in managed)
+    )
+
+
+def _asks(extender: Extender, profile: str) -> bool:
+    """Whether the extender may ask the profile: its path names it, or none, and leaves it to the adapter."""
+    named = _PROFILE.search(extender.url_prefix)
+    return named is None or named[1] == profile
