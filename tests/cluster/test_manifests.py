@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -172,7 +174,11 @@ def test_kinds_that_nobody_reads_are_counted(tmp_path: Path) -> None:
         pytest.param("- a\n", ":1", "a manifest is expected", id="a list"),
         pytest.param("kind: Pod\nspec: {? [a] : b}\n", ":2", "plain word", id="key that is no word"),
         pytest.param("kind: Pod\nx: !!python/object:os.system a\n", ":2", "can't be read", id="foreign tag"),
-        pytest.param("a: &a [*a]\n", "", "not YAML", id="refers to itself"),
+        pytest.param("a: &a [*a]\n", "", "an alias stands within", id="refers to itself"),
+        pytest.param("a: 1\nb: !!int 'z'\n", ":2", "'z' can't be read as", id="a tag that doesn't fit"),
+        pytest.param("a: !!float z\n", ":1", "'z' can't be read as", id="a tagged word"),
+        pytest.param("a:\n " + "[" * 1001 + "]" * 1001, ":2", "nested more than 1000", id="brackets"),
+        pytest.param("- " * 1001 + "a\n", ":1", "nested more than 1000", id="dashes"),
         pytest.param("\n\nkind: Pod\nmetadata: {name: 3}\n", ":3", "Expected str, got int", id="wrong type"),
     ],
 )
@@ -183,6 +189,16 @@ def test_an_error_names_file_and_line(text: str, line: str, message: str, tmp_pa
         load_manifests([file])
     assert raised.value.violations[0].path.startswith(f"{file}{line}")
     assert message in raised.value.violations[0].message
+
+
+def test_no_depth_of_nesting_ends_the_process() -> None:
+    # libyaml's own recursion would: hence a process that may die.
+    program = (
+        "from mooring.cluster.manifests.documents import read_text; read_text('[' * 40_000, 'deep.yaml')"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "deep.yaml:1: nested more than 1000 levels deep" in ended.stderr
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

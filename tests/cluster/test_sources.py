@@ -83,6 +83,9 @@ def test_the_last_good_load_stays_and_the_error_names_file_and_line(
     state = State()
     source = FilesSource(state, [file], poll_seconds=3600)
     source.start()
+    rewritten(file, "kind: Node\nspec: !!int 'z'")
+    assert not source.poll()
+    assert f"{file}:2" in source.describe()[0].error
     rewritten(file, "kind: Node\nkind: Pod")
     assert not source.poll()
     assert names(state) == {"a"}

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from mooring.framework import Code, Status
 from mooring.framework.normalize import percentage
+from mooring.plugins.node_resources_fit import filtering
 from mooring.plugins.node_resources_fit.args import (
     NodeResourcesFitArgs,
     RequestedToCapacityRatioParam,
@@ -122,6 +123,33 @@ def test_many_reasons_stay_apart() -> None:
     for number in range(70):
         missing = [name for name in names if name != names[number]]
         assert said[f"n{number}"].reasons == tuple(f"Insufficient {name}" for name in missing)
+
+
+def test_many_reasons_are_put_down_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"example.com/r{number:04}" for number in range(2_000)]
+    nodes = cluster(*(make_node(f"n{number}", allocatable={names[number]: 1}) for number in range(3)))
+    written: list[int] = []
+
+    class Counting(Status):
+        def __init__(self, code: Code, reasons: tuple[str, ...], plugin: str = "") -> None:
+            super().__init__(code, reasons, plugin)
+            written.append(len(reasons))
+
+    monkeypatch.setattr(filtering, "Status", Counting)
+    said = verdicts(make(NodeResourcesFit), make_pod(requests=dict.fromkeys(names, 1)), nodes)
+    assert [len(status.reasons) for status in said.values()] == [1_999] * 3
+    assert 0 < sum(written) <= 3 * len(names)
+
+
+@pytest.mark.parametrize("requests", [{"memory": MAX}, {"ephemeral-storage": MAX}, {"example.com/gpu": MAX}])
+def test_a_sum_above_int64_counts_as_its_largest_value(requests: dict[str, int]) -> None:
+    container = {"image": "i", "resources": {"requests": {name: str(of) for name, of in requests.items()}}}
+    pod = make_pod(spec={"containers": [{"name": name, **container} for name in ("a", "b", "c")]})
+    nodes = cluster(
+        make_node("n", allocatable=OFFERED), make_node("most", allocatable={**OFFERED, **requests})
+    )
+    said = verdicts(make(NodeResourcesFit), pod, nodes)
+    assert said == {"n": never(*(f"Insufficient {name}" for name in requests)), "most": Status()}
 
 
 def strategy(kind: str, *shape: tuple[int, int], **weights: int) -> NodeResourcesFitArgs:

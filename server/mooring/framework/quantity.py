@@ -52,8 +52,11 @@ def parse_quantity(text: Quantity) -> int:
 
 
 def units(nanos: int) -> int:
-    """``nanos`` in whole units, rounded away from zero (upstream's ``Value``)."""
-    return -(-nanos // NANO) if nanos >= 0 else nanos // NANO
+    """``nanos`` in whole units, rounded away from zero, at most int64 (upstream's ``Value``).
+
+    Sums above int64, of several containers, stay at its largest value; upstream keeps their lower 64 bits.
+    """
+    return min(-(-nanos // NANO), MAX_INT64) if nanos >= 0 else nanos // NANO
 
 
 def millis(nanos: int) -> int:

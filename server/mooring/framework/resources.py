@@ -15,7 +15,7 @@ import msgspec
 from mooring.framework.host_ports import HostPort, host_ports
 from mooring.framework.names import is_qualified_name
 from mooring.framework.objects import Container, Pod, PodSpec, PodStatus, ResourceRequirements
-from mooring.framework.quantity import MAX_INT64, Quantity, QuantityError, millis, parse_quantity, units
+from mooring.framework.quantity import Quantity, QuantityError, millis, parse_quantity, units
 from mooring.framework.releases import Gates
 from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
 
@@ -178,9 +178,9 @@ def pod_usage(pod: Pod, rules: ResourceRules = NEWEST_RULES) -> PodUsage:
     counted = counted_amounts(requests)
     counted.pop(PODS, None)
     return PodUsage(
-        requests=tuple((name, min(amount, MAX_INT64)) for name, amount in counted.items()),
+        requests=tuple(counted.items()),
         non_zero_cpu=millis(non_zero.get(CPU, 0)),
-        non_zero_memory=min(units(non_zero.get(MEMORY, 0)), MAX_INT64),
+        non_zero_memory=units(non_zero.get(MEMORY, 0)),
         host_ports=host_ports(pod),
     )
 

@@ -82,6 +82,10 @@ class NodeView:
         """int64[K]: what the pods on each node take of ``resource``, see ``take``."""
         return self._column(self.snapshot.nodes.requested, resource, live=live)
 
+    def has_column(self, resource: str) -> bool:
+        """Whether a node ever offered ``resource``, or a pod on one took it."""
+        return 0 <= self.table.resource_index.get(resource, -1) < len(self.table.allocatable)
+
     def label(self, key: str) -> LabelColumn:
         """The column of a label key."""
         return self.table.label(key)

@@ -87,4 +87,4 @@ def listed_columns(
 
 
 def _counted(name: str, nanos: int) -> int:
-    return millis(nanos) if name == CPU else min(units(nanos), MAX_INT64)
+    return millis(nanos) if name == CPU else units(nanos)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 _MOST_VALUES = 20_000_000
 """More values than any dump of a cluster has; aliases can multiply a small file without end."""
+
+_DEEPEST = 1_000
+"""Levels of nesting. libyaml composes by recursion in C, which ends the process at some 30,000 of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +96,33 @@ def read_text(text: str, name: str) -> list[Document]:
     documents: list[Document] = []
     reader = _Reader(name)
     try:
+        _check_depth(text, name)
         for node in yaml.compose_all(text, Loader=_Loader):
             if node is not None:
                 documents += _items(reader.read(node), f"{name}:{node.start_mark.line + 1}")
     except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise _refused(f"{name}{line}", f"not YAML: {error.problem}") from None
-    except (yaml.YAMLError, RecursionError) as error:
+        raise _refused(_place(name, error.problem_mark), f"not YAML: {error.problem}") from None
+    except RecursionError:
+        raise _refused(name, "nested too deeply, or an alias stands within what it refers to") from None
+    except yaml.YAMLError as error:
         raise _refused(name, f"not YAML: {error}") from None
     return documents
+
+
+def _check_depth(text: str, name: str) -> None:
+    """Refuses what is nested too deeply to be composed; events are read without recursion."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                raise _refused(_place(name, event.start_mark), f"nested more than {_DEEPEST} levels deep")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _place(name: str, mark: Any) -> str:
+    return f"{name}:{mark.line + 1}" if mark else name
 
 
 def _items(value: Any, origin: str) -> Iterator[Document]:
@@ -165,17 +187,19 @@ class _Reader:
 
     def _scalar(self, node: yaml.Node) -> Any:
         text = str(node.value)
-        match node.tag.removeprefix("tag:yaml.org,2002:"):
-            case "null":
-                return None
-            case "bool":
-                return text.lower() == "true"
-            case "int" if len(text) < 400:
-                return int(text)
-            case "float":
-                return float(text)
-            case "str":
-                return text
+        # A tag may be written out before any text, `!!int z`.
+        with suppress(ValueError):
+            match node.tag.removeprefix("tag:yaml.org,2002:"):
+                case "null":
+                    return None
+                case "bool":
+                    return text.lower() == "true"
+                case "int" if len(text) < 400:
+                    return int(text)
+                case "float":
+                    return float(text)
+                case "str":
+                    return text
         raise self._wrong(node, f"{text[:80]!r} can't be read as {node.tag}")
 
     def _wrong(self, node: yaml.Node, message: str) -> InvalidArgumentError:

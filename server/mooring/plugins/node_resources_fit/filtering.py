@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
-from dataclasses import replace
-from functools import partial
+from collections.abc import Container
 
 import numpy as np
 
-from mooring.framework import REFUSED, SUCCESS, Bools, Code, Int32s, Int64s, NodeView, Pod, Status, Verdicts
+from mooring.framework import REFUSED, SUCCESS, Bools, Int32s, Int64s, NodeView, Pod, Status, Verdicts
 from mooring.framework.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -42,11 +40,14 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
     With ``resolvable`` the code never says that it would not. Where a node offers nothing of a resource for
     which devices may stand, which are ``by_devices``, DynamicResources looks for these.
     """
-    table = _StatusTable(len(nodes))
+    shortages = _Shortages(len(nodes))
     if not _all_have(1, PODS, nodes):
-        full = nodes.requested(PODS) >= nodes.allocatable(PODS)
-        table.change_where(full, partial(_with_reason, "Too many pods"))
+        shortages.add("Too many pods", nodes.requested(PODS) >= nodes.allocatable(PODS))
     for name, request in requests:
+        reason = f"Insufficient {name}"
+        if name not in by_devices and not nodes.has_column(name):
+            shortages.add_everywhere(reason, hopeless=not resolvable)
+            continue
         if _all_have(request, name, nodes):
             continue
         offered = nodes.allocatable(name)
@@ -54,10 +55,8 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
         if name in by_devices:
             elsewhere = offered == 0
             offered, free = np.where(elsewhere, request, offered), np.where(elsewhere, request, free)
-        table.change_where(free < request, partial(_with_reason, f"Insufficient {name}"))
-        if not resolvable:
-            table.change_where(offered < request, _unresolvable)
-    return Verdicts(table.codes, tuple(table.statuses))
+        shortages.add(reason, free < request, None if resolvable else offered < request)
+    return shortages.verdicts()
 
 
 def refuse(requests: Requests, nodes: NodeView, scores: Int64s) -> None:
@@ -91,37 +90,48 @@ def _ignored(name: str, args: NodeResourcesFitArgs) -> bool:
     return name in args.ignored_resources or name.partition("/")[0] in args.ignored_resource_groups
 
 
-def _with_reason(reason: str, status: Status) -> Status:
-    code = Code.UNSCHEDULABLE if status.ok else status.code
-    return Status(code, (*status.reasons, reason))
-
-
-def _unresolvable(status: Status) -> Status:
-    return replace(status, code=Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
-
-
-class _StatusTable:
-    """Statuses of K nodes, dictionary-coded, that grow reason by reason.
-
-    There are never more statuses than kinds of nodes, however many resources are checked.
+class _Shortages:
+    """What each of K nodes lacks, reason by reason. Nodes that lack the same share one list of reasons, which
+    is copied only where they part: many reasons cost no more than the answer's size.
     """
 
     def __init__(self, count: int) -> None:
-        self.codes: Int32s = np.zeros(count, np.int32)
-        self.statuses = [SUCCESS]
+        self._codes: Int32s = np.zeros(count, np.int32)
+        self._reasons: list[list[str]] = [[]]
+        self._hopeless: Bools = np.zeros(count, np.bool_)
 
-    def change_where(self, chosen: Bools, change: Callable[[Status], Status]) -> None:
-        """Put ``change(status)`` in place of each status where ``chosen`` (bool[K]) is true."""
+    def add(self, reason: str, chosen: Bools, hopeless: Bools | None = None) -> None:
+        """The nodes of ``chosen`` (bool[K]) lack something; those of ``hopeless`` (bool[K]) always will."""
         if not chosen.any():
             return
-        pairs = self.codes * 2 + chosen
-        present = np.bincount(pairs, minlength=2 * len(self.statuses)) > 0
-        present[0] = True
-        renumbered = np.cumsum(present, dtype=np.int32) - 1
-        self.codes = renumbered[pairs]
-        self.statuses = list(self._changed(np.flatnonzero(present).tolist(), change))
+        if hopeless is not None:
+            self._hopeless |= hopeless
+        having = np.bincount(self._codes[chosen], minlength=len(self._reasons))
+        every = np.bincount(self._codes, minlength=len(self._reasons))
+        renumbered = np.arange(len(self._reasons), dtype=np.int32)
+        for number in np.flatnonzero(having).tolist():
+            if having[number] == every[number]:
+                self._reasons[number].append(reason)
+            else:
+                renumbered[number] = len(self._reasons)
+                self._reasons.append([*self._reasons[number], reason])
+        self._codes = np.where(chosen, renumbered[self._codes], self._codes)
 
-    def _changed(self, pairs: list[int], change: Callable[[Status], Status]) -> Iterator[Status]:
-        for pair in pairs:
-            number, chosen = divmod(pair, 2)
-            yield change(self.statuses[number]) if chosen else self.statuses[number]
+    def add_everywhere(self, reason: str, *, hopeless: bool) -> None:
+        """All nodes lack something; with ``hopeless`` they always will."""
+        for reasons in self._reasons:
+            reasons.append(reason)
+        if hopeless:
+            self._hopeless[:] = True
+
+    def verdicts(self) -> Verdicts:
+        """What was added, with a status for each kind of nodes."""
+        pairs = self._codes * 2 + self._hopeless
+        numbers: Int32s = np.zeros(2 * len(self._reasons), np.int32)
+        statuses = [SUCCESS]
+        for pair in np.flatnonzero(np.bincount(pairs)).tolist():
+            reasons = tuple(self._reasons[pair // 2])
+            if reasons:
+                numbers[pair] = len(statuses)
+                statuses.append(Status.unresolvable(*reasons) if pair % 2 else Status.unschedulable(*reasons))
+        return Verdicts(numbers[pairs], tuple(statuses))
