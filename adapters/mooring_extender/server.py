@@ -1,12 +1,11 @@
-"""The HTTP listener: uvicorn, with the deadlines that it does not have itself.
+"""The HTTP listener: uvicorn on one address, its start and its end.
 
 kube-scheduler keeps idle connections for 90 s and does not repeat a POST that meets a closing one, so the
-listener keeps them longer. It drops clients that send a request, or read an answer, too slowly.
+listener keeps them longer.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import math
@@ -20,121 +19,18 @@ from types import FrameType
 from typing import Final
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mooring_extender.app import ExtenderApp
-from mooring_extender.failures import error_body
-from mooring_extender.tls import client_names
+from mooring_extender.protocol import GuardedProtocol
 
 log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS: Final = 120
-RECEIVE_SECONDS: Final = 10.0
-SEND_SECONDS: Final = 10.0
 GRACE_SECONDS: Final = 15
-MAX_HEAD_BYTES: Final = 64 * 2**10
 
 
 class ListenError(Exception):
     """The address cannot be listened on. The text says which, why and what to do."""
-
-
-class _Alarm:
-    """Runs `action` once, some time after it was set; setting it again does not move it."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, action: Callable[[], None]) -> None:
-        self._loop = loop
-        self._action = action
-        self._handle: asyncio.TimerHandle | None = None
-
-    def set(self, seconds: float) -> None:
-        if self._handle is None:
-            self._handle = self._loop.call_later(seconds, self._action)
-
-    def clear(self) -> None:
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
-
-
-class GuardedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, dropping a client that is too slow.
-
-    A request must be complete RECEIVE_SECONDS after its first byte; an answer must be read SEND_SECONDS after
-    the client stopped reading. A connection without any request lives KEEP_ALIVE_SECONDS, as an idle one
-    does: Go's client opens connections that it does not use at once.
-    """
-
-    _receiving: _Alarm
-    _sending: _Alarm
-    _message_open = False
-    _head_bytes = 0
-    _client_names: frozenset[str] = frozenset()
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        super().connection_made(transport)
-        self._receiving = _Alarm(self.loop, transport.abort)
-        self._sending = _Alarm(self.loop, transport.abort)
-        self._client_names = client_names(transport.get_extra_info("peercert"))
-        self.timeout_keep_alive_task = self.loop.call_later(
-            self.timeout_keep_alive, self.timeout_keep_alive_handler
-        )
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._receiving.clear()
-        self._sending.clear()
-        self._unset_keepalive_if_required()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        # uvicorn's cycle is None until the first request, although it is not typed so.
-        answering = bool(self.cycle) and not self.cycle.response_complete
-        if answering and not self._message_open:
-            self._receiving.clear()
-        else:
-            self._receiving.set(RECEIVE_SECONDS)
-        self._limit_head(len(data))
-
-    def on_message_begin(self) -> None:
-        self._message_open, self._head_bytes = True, 0
-        super().on_message_begin()
-        self.scope["state"]["client_names"] = self._client_names
-
-    def on_message_complete(self) -> None:
-        self._message_open = False
-        super().on_message_complete()
-
-    def on_headers_complete(self) -> None:
-        self._head_bytes = -1
-        super().on_headers_complete()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._sending.set(SEND_SECONDS)
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._sending.clear()
-
-    def timeout_keep_alive_handler(self) -> None:
-        # close() would wait for the client to read what is left.
-        self.transport.abort()
-
-    def send_400_response(self, msg: str) -> None:
-        body = error_body(f"not HTTP/1.1: {msg}")
-        head = (
-            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
-        self.transport.close()
-
-    def _limit_head(self, size: int) -> None:
-        if self._message_open and self._head_bytes >= 0:
-            self._head_bytes += size
-            if self._head_bytes > MAX_HEAD_BYTES:
-                self.send_400_response(f"the head is larger than {MAX_HEAD_BYTES} bytes")
 
 
 class ExtenderServer:

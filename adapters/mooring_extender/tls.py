@@ -64,6 +64,9 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
 
 def _read(files: TlsFiles) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    # A resumed session was let in by the authorities of its beginning, which may have been replaced.
+    context.options |= ssl.OP_NO_TICKET
+    context.num_tickets = 0
     try:
         if files.certificate is not None:
             context.load_cert_chain(files.certificate, files.key)
@@ -74,6 +77,14 @@ def _read(files: TlsFiles) -> ssl.SSLContext:
         names = ", ".join(str(path) for path in (files.certificate, files.key, files.authority) if path)
         raise OSError(f"cannot serve HTTPS with {names}: {error}") from error
     return context
+
+
+def is_resumed(connection: ssl.SSLObject | None) -> bool:
+    """Whether a TLS connection goes on with the session of another one.
+
+    Without tickets only TLS 1.2 can, by a session's number: Python cannot tell OpenSSL to keep none.
+    """
+    return connection is not None and bool(connection.session_reused)
 
 
 def client_names(certificate: Mapping[str, Any] | None) -> frozenset[str]:

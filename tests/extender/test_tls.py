@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,6 +100,41 @@ def test_new_connections_get_the_new_certificate_and_the_new_authority(tmp_path:
         for server, client in ((old, new), (new, old)):
             with pytest.raises((ssl.SSLError, ConnectionError)):
                 livez(server, client)
+
+
+@pytest.mark.parametrize(
+    "version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=lambda one: one.name
+)
+def test_no_session_outlives_the_authority_that_let_it_in(tmp_path: Path, version: ssl.TLSVersion) -> None:
+    old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
+    authority, own, pair = tmp_path / "ca.crt", old.issue("adapter"), old.issue("kube-scheduler")
+    authority.write_bytes(old.certificate.read_bytes())
+    context = ssl.create_default_context(cafile=str(old.certificate))
+    context.load_cert_chain(pair.certificate, pair.key)
+    context.minimum_version = context.maximum_version = version
+
+    def status(url: str, session: ssl.SSLSession | None) -> tuple[bytes, ssl.SSLSession | None]:
+        address = ("127.0.0.1", urlsplit(url).port)
+        with (
+            socket.create_connection(address, timeout=30) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1", session=session) as connection,
+        ):
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+            return connection.recv(12), connection.session
+
+    flags = [
+        *("--tls-cert-file", str(own.certificate), "--tls-private-key-file", str(own.key)),
+        *("--client-ca-file", str(authority)),
+    ]
+    with running(*flags) as (_, url):
+        answered, session = status(url, None)
+        assert answered == b"HTTP/1.1 200"
+        authority.write_bytes(new.certificate.read_bytes())
+        try:
+            answered, _ = status(url, session)
+        except (ssl.SSLError, ConnectionError):
+            answered = b""
+        assert answered == b""
 
 
 def test_the_adapter_shows_a_certificate_to_mooring(tmp_path: Path) -> None:

@@ -1,0 +1,199 @@
+"""One connection of the HTTP listener: uvicorn's protocol, with the limits that it does not have itself.
+
+What it adds is about clients that send, read or stay in a way in which kube-scheduler never does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import Callable
+from typing import Final
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from mooring_extender.failures import error_body
+from mooring_extender.tls import client_names, is_resumed
+
+RECEIVE_SECONDS: Final = 10.0
+SEND_SECONDS: Final = 10.0
+CONNECTION_SECONDS: Final = 300.0
+MAX_HEAD_BYTES: Final = 64 * 2**10
+
+
+def _most_connections() -> int:
+    """Half of the files that may be open are left to others: inside `mooring serve` gRPC is one of them."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 1024 if files == resource.RLIM_INFINITY else min(1024, files // 2)
+
+
+MOST_CONNECTIONS: Final = _most_connections()
+
+
+class _Alarm:
+    """Runs `action` once, some time after it was set; setting it again does not move it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, action: Callable[[], None]) -> None:
+        self._loop = loop
+        self._action = action
+        self._handle: asyncio.TimerHandle | None = None
+
+    def set(self, seconds: float) -> None:
+        if self._handle is None:
+            self._handle = self._loop.call_later(seconds, self._action)
+
+    def clear(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, dropping a client that is too slow, sends too much, or is one too many.
+
+    - A request must be complete RECEIVE_SECONDS after its first byte; an answer must be read SEND_SECONDS
+      after the client stopped reading. A connection without any request lives as long as an idle one does:
+      Go's client opens connections that it does not use at once.
+    - A head, and trailers, may have MAX_HEAD_BYTES; trailers are dropped.
+    - Of more than MOST_CONNECTIONS the one that has waited longest for a request is ended, and before it
+      those that never sent one.
+    - The answer after CONNECTION_SECONDS ends its connection, so that each client shows its certificate
+      anew; for the same reason no TLS session is resumed.
+    - What is no HTTP behind a request that is being answered ends the connection after that answer.
+    """
+
+    _receiving: _Alarm
+    _sending: _Alarm
+    _client_names: frozenset[str] = frozenset()
+    _ends_at: float
+    _waits_since: float
+    _has_asked = False
+    _message_open = False
+    _in_head = False
+    _body_came = False
+    _bytes_without_body = 0
+    _refusal: bytes | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(transport)
+        self._receiving = _Alarm(self.loop, transport.abort)
+        self._sending = _Alarm(self.loop, transport.abort)
+        self._client_names = client_names(transport.get_extra_info("peercert"))
+        self._waits_since = self.loop.time()
+        self._ends_at = self._waits_since + CONNECTION_SECONDS
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
+        if is_resumed(transport.get_extra_info("ssl_object")):
+            transport.abort()
+        elif len(self.connections) > MOST_CONNECTIONS:
+            self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._receiving.clear()
+        self._sending.clear()
+        self._unset_keepalive_if_required()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._refusal is not None:
+            return
+        self._body_came = False
+        super().data_received(data)
+        if self._is_answering() and not self._message_open:
+            self._receiving.clear()
+        else:
+            self._receiving.set(RECEIVE_SECONDS)
+        self._limit_head(len(data))
+
+    def on_message_begin(self) -> None:
+        self._message_open = self._in_head = self._has_asked = True
+        self._bytes_without_body = 0
+        super().on_message_begin()
+        self.scope["state"]["client_names"] = self._client_names
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self._in_head = False
+        if self.loop.time() >= self._ends_at:
+            self.cycle.keep_alive = False
+
+    def on_body(self, body: bytes) -> None:
+        self._body_came = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._message_open = False
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        self._waits_since = self.loop.time()
+        was_last = not self.pipeline
+        super().on_response_complete()
+        if was_last and self._refusal is not None:
+            self._refuse(self._refusal)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._sending.set(SEND_SECONDS)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._sending.clear()
+
+    def timeout_keep_alive_handler(self) -> None:
+        # close() would wait for the client to read what is left.
+        self.transport.abort()
+
+    def rank(self) -> tuple[bool, float] | None:
+        """Return what is least for the connection missed least; None while a call is answered on it."""
+        if self._is_answering():
+            return None
+        return self._has_asked and not self._message_open, self._waits_since
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what came; requests before it are answered first."""
+        self._refusal = error_body(f"not HTTP/1.1: {msg}")
+        broken = self._message_open and not self._in_head
+        if broken and self.pipeline:
+            self.pipeline.popleft()
+        elif broken or not self._is_answering():
+            self._refuse(self._refusal)
+
+    def _refuse(self, body: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        head = (
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def _is_answering(self) -> bool:
+        # uvicorn's cycle is None until the first request, although it is not typed so.
+        return bool(self.cycle) and not self.cycle.response_complete
+
+    def _limit_head(self, size: int) -> None:
+        """Count what came of a message and is none of its body: a head, chunks' frames, or trailers."""
+        if not self._message_open or self._body_came or self._refusal is not None:
+            self._bytes_without_body = 0
+            return
+        self._bytes_without_body += size
+        if self._bytes_without_body > MAX_HEAD_BYTES:
+            self.send_400_response(f"a head or trailers are larger than {MAX_HEAD_BYTES} bytes")
+
+    def _make_room(self) -> None:
+        """End one connection on which nothing is being answered, if need be this one."""
+        ranks = {
+            one: one.rank()
+            for one in self.connections
+            if isinstance(one, GuardedProtocol) and not one.transport.is_closing()
+        }
+        waiting = {one: rank for one, rank in ranks.items() if rank is not None}
+        first = min(waiting, key=waiting.__getitem__)
+        first.transport.abort()
