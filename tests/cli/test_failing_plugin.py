@@ -89,7 +89,8 @@ def server(broken: Broken) -> Iterator[Started]:
 def frames(text: str) -> list[str]:
     """The lines of the traceback in ``text``, which has exactly one."""
     assert text.count("Traceback (most recent call last):") == 1
-    lines = text[text.index("Traceback") :].splitlines()
+    # The log indents them, so that none looks like an entry.
+    lines = [line.removeprefix("    ") for line in text[text.index("Traceback") :].splitlines()]
     carets = [line for line in lines if set(line.strip()) - {"^", "~"}]
     return carets[: carets.index("ValueError: boom") + 1]
 
