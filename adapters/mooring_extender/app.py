@@ -6,23 +6,26 @@ Routes: `/VERB` and `/profiles/NAME/VERB`, both also under the path prefix; `/he
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import grpc
 import msgspec
 
 from mooring_extender import translate, wire
+from mooring_extender.budget import Budget, default_budget_bytes
 from mooring_extender.calls import NodeCalls
 from mooring_extender.client import Client, ClientFactory
 from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, refuse, shortened
 from mooring_extender.foreseen import Foreseen
 from mooring_extender.metrics import CONTENT_TYPE, Metrics
-from mooring_extender.questions import Questions
+from mooring_extender.questions import REMEMBERED_BYTES, Question, Questions
 from mooring_extender.scores import priorities
 
 Scope = MutableMapping[str, Any]
@@ -35,6 +38,10 @@ DEADLINE_SHARE: Final = 0.75
 _OPERATIONS: Final = ("/healthz", "/livez", "/readyz", "/metrics")
 _PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
 READINESS_TIMEOUT_SECONDS: Final = 1.0
+LARGE_BODY_BYTES: Final = 2**20
+_READERS: Final = 2
+
+Document = TypeVar("Document")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,8 @@ class Options:
     failure still reaches kube-scheduler."""
     max_body_bytes: int = 64 * 2**20
     """The largest request body. 5,000 node objects take 31 to 59 MB, 5,000 node names 0.2 MB."""
+    body_budget_bytes: int = field(default_factory=default_budget_bytes)
+    """How much all bodies together may take, from their arrival to their answer; 256 KiB of each are free."""
     binders: frozenset[str] | None = None
     """The names in client certificates that may call the bind verb; None lets everybody."""
 
@@ -80,10 +89,12 @@ class ExtenderApp:
         self._make_client = make_client
         self._options = options
         self._prefix = "/" + options.path_prefix.strip("/") if options.path_prefix.strip("/") else ""
-        self._budget_seconds = DEADLINE_SHARE * options.http_timeout
+        self._call_seconds = DEADLINE_SHARE * options.http_timeout
         self._metrics = Metrics()
         self._first_profile = ""
         self._withdrawn = False
+        self._budget = Budget(options.body_budget_bytes)
+        self._readers = ThreadPoolExecutor(_READERS, "mooring-extender-reader")
         self._questions = Questions()
         self._foreseen = Foreseen()
         self._client: Client
@@ -122,6 +133,7 @@ class ExtenderApp:
         await receive()
         await self._calls.close()
         await self._client.close()
+        self._readers.shutdown(wait=False)
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _respond(self, scope: Scope, receive: Receive) -> Answer:
@@ -177,10 +189,14 @@ class ExtenderApp:
         return refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
 
     async def _decide(self, verb: str, profile: str, started: float, receive: Receive) -> Answer:
-        body = await self._body(receive)
-        if body is None:
-            return self._too_large()
-        deadline = started + self._budget_seconds
+        with self._budget.share() as grow_to:
+            body = await self._body(receive, grow_to)
+            if isinstance(body, Answer):
+                return body
+            return await self._answer(verb, profile, started, body)
+
+    async def _answer(self, verb: str, profile: str, started: float, body: bytes) -> Answer:
+        deadline = started + self._call_seconds
         try:
             return Answer(HTTPStatus.OK, await self._verbs[verb](_Call(body, profile, deadline)))
         except (wire.MalformedBodyError, wire.ArgumentsError, CallError) as error:
@@ -192,8 +208,8 @@ class ExtenderApp:
             log.exception("%s failed: a defect of mooring-extender", verb)
             return answer_failure(verb, error)
 
-    async def _body(self, receive: Receive) -> bytes | None:
-        """Return the body, or None if it is larger than allowed. The listener drops slow clients."""
+    async def _body(self, receive: Receive, grow_to: Callable[[int], bool]) -> bytes | Answer:
+        """Return the body, or the answer if it is larger than allowed. The listener drops slow clients."""
         chunks: list[bytes] = []
         size = 0
         while True:
@@ -203,9 +219,18 @@ class ExtenderApp:
             chunks.append(message["body"])
             size += len(message["body"])
             if size > self._options.max_body_bytes:
-                return None
+                return self._too_large()
+            if not grow_to(size):
+                text = "the bodies of all requests together take too much memory; retry after a pause"
+                return refuse(HTTPStatus.SERVICE_UNAVAILABLE, text)
             if not message["more_body"]:
                 return b"".join(chunks)
+
+    async def _read(self, reader: Callable[[bytes], Document], body: bytes) -> Document:
+        """Read a body; a large one in another thread, so that calls beside it go on."""
+        if len(body) <= LARGE_BODY_BYTES:
+            return reader(body)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, reader, body)
 
     async def _profile(self, call: _Call) -> str:
         """Return the profile to ask for; mooring's first one is asked for once."""
@@ -216,7 +241,7 @@ class ExtenderApp:
         return named
 
     async def _filter(self, call: _Call) -> bytes:
-        asked = self._questions.read(call.body)
+        asked: Question = await self._read(self._questions.read, call.body)
         profile = await self._profile(call)
         self._foreseen.forget(asked.pod)
         scores_wanted = asked.items is None and self._foreseen.wanted(profile)
@@ -227,7 +252,7 @@ class ExtenderApp:
             # kube-scheduler asks prioritize about them next.
             self._questions.remember(answer.passed)
             scores = translate.scores_along(answer.passed, response)
-            if scores is not None:
+            if scores is not None and len(call.body) <= REMEMBERED_BYTES:
                 self._foreseen.expect(profile, asked.pod, scores)
         self._metrics.filtered(answer.resolvable, answer.unresolvable)
         return answer.body
@@ -237,20 +262,20 @@ class ExtenderApp:
         foreseen = self._foreseen.take(profile, call.body)
         if foreseen is not None:
             return priorities(foreseen)
-        asked = self._questions.read(call.body)
+        asked: Question = await self._read(self._questions.read, call.body)
         request = translate.score_request(asked.pod, profile)
         response = await self._calls.score(request, asked, call.seconds_left)
         self._foreseen.want(profile)
         return translate.host_priorities(asked, response)
 
     async def _bind(self, call: _Call) -> bytes:
-        args = wire.read_binding_args(call.body)
+        args = await self._read(wire.read_binding_args, call.body)
         request = translate.bind_request(args, await self._profile(call))
         response = await self._client.bind(request, call.seconds_left())
         return msgspec.json.encode(translate.bind_result(response))
 
     async def _preempt(self, call: _Call) -> bytes:
-        args = wire.read_preemption_args(call.body)
+        args = await self._read(wire.read_preemption_args, call.body)
         request = translate.preempt_request(args, await self._profile(call))
         response = await self._client.preempt(request, call.seconds_left())
         return msgspec.json.encode(translate.preempt_result(response))

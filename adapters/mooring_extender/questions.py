@@ -18,6 +18,8 @@ from mooring_extender.names import BEFORE_NAMES, Names
 
 _AFTER_NODES: Final = b',"NodeNames":null}'
 _REMEMBERED: Final = 4
+REMEMBERED_BYTES: Final = 2 * 2**20
+"""A longer list is read again each time. 5,000 names take 0.2 MB."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -32,7 +34,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Questions:
-    """Reads questions. For one event loop."""
+    """Reads questions. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._recent: deque[Names] = deque(maxlen=_REMEMBERED)
@@ -45,17 +47,22 @@ class Questions:
             ArgumentsError: no pod, not exactly one node list, no node, or something that is no node name; a
                 string that no node can be called may be found only where the names are asked about.
         """
-        for names in self._recent:
+        for names in tuple(self._recent):
             if body.endswith(names.ending):
                 pod = _pod_before(body, len(body) - len(names.ending))
                 if pod is not None:
                     return Question(pod, names)
         asked = _in_full(body) if body.endswith(_AFTER_NODES) else self._split(body)
-        return asked or question(wire.read_extender_args(body))
+        if asked is None:
+            wire.limit_names_anywhere(body)
+            asked = question(wire.read_extender_args(body))
+        return asked
 
     def remember(self, names: Names) -> None:
-        """Expect a question about exactly these names, spelt as in `names.array`."""
-        if all(names.array != known.array for known in self._recent):
+        """Expect a question about exactly these names, spelt as in `names.array`; a long list is not kept."""
+        if len(names.array) > REMEMBERED_BYTES:
+            return
+        if all(names.array != known.array for known in tuple(self._recent)):
             self._recent.append(names)
 
     def _split(self, body: bytes) -> Question | None:
@@ -63,6 +70,7 @@ class Questions:
         at = body.find(BEFORE_NAMES)
         if at < 0 or not body.endswith(b"}"):
             return None
+        wire.limit_names(body, at + len(BEFORE_NAMES))
         array = body[at + len(BEFORE_NAMES) : -1]
         try:
             listed = wire.read_names(array)
@@ -95,7 +103,7 @@ def _in_full(body: bytes) -> Question | None:
     """Read a body with nodes in full in one pass; None leaves it to others."""
     try:
         args = wire.read_pod_and_nodes(body)
-        return _about_nodes(wire.pod(args.pod), args.nodes.items or [])
+        return _about_nodes(wire.pod(args.pod), wire.limit_nodes(args.nodes.items or []))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 

@@ -10,6 +10,7 @@ Pods and nodes stay the bytes that came. Only what the adapter needs is decoded:
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Generic, TypeVar
 
@@ -19,7 +20,9 @@ from msgspec import Raw, Struct
 from mooring_extender import casing
 
 NULL: Final = Raw(b"null")
-MAX_FOLDED_BYTES: Final = 8 * 2**20
+MAX_FOLDED_BYTES: Final = 256 * 2**10
+MAX_NODES: Final = 2**17
+"""A question about more is refused: no cluster has as many, and a few bytes for each would take seconds."""
 
 
 class MalformedBodyError(ValueError):
@@ -44,6 +47,12 @@ class PodAlone(Struct, rename="pascal", forbid_unknown_fields=True, frozen=True)
     """The beginning of ExtenderArgs."""
 
     pod: Raw = NULL
+
+
+class NamesAlone(Struct, rename="pascal", frozen=True):
+    """The names of a question, undecoded."""
+
+    node_names: Raw = NULL
 
 
 class NodeList(Struct, frozen=True):
@@ -145,7 +154,7 @@ class Reader(Generic[T]):
         """Decode `body`, whatever the casing of its keys.
 
         A document whose outermost keys are exact is taken to be exact all through. In any other one every
-        key is folded, which takes up to a second per 8 MiB: larger ones are refused.
+        key is folded, which takes up to a second per 8 MiB: those above 256 KiB are refused.
 
         Raises:
             MalformedBodyError: no JSON, no object, or more than one document.
@@ -198,6 +207,7 @@ _node_head: Final = msgspec.json.Decoder(_NodeHead)
 
 read_names: Final = msgspec.json.Decoder(list[str]).decode
 read_pod_and_nodes: Final = msgspec.json.Decoder(PodAndNodes).decode
+_names_alone: Final = msgspec.json.Decoder(NamesAlone)
 read_pod_alone: Final = msgspec.json.Decoder(PodAlone).decode
 read_extender_args: Final = Reader(ExtenderArgs, casing.EXTENDER_ARGS).read
 read_binding_args: Final = Reader(ExtenderBindingArgs, casing.EXTENDER_BINDING_ARGS).read
@@ -211,9 +221,39 @@ def read_node_list(nodes: Raw) -> list[Raw]:
         ArgumentsError: `nodes` is no NodeList.
     """
     try:
-        return _node_list.decode(nodes).items or []
+        return limit_nodes(_node_list.decode(nodes).items or [])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ArgumentsError(f"Nodes: {_at_field(error)}") from error
+
+
+def limit_names(body: bytes, start: int = 0) -> None:
+    """Refuse names that are too many before they are decoded.
+
+    Args:
+        body: what ends with a JSON array of names.
+        start: where the array begins, in bytes.
+
+    Raises:
+        ArgumentsError: there are more than MAX_NODES.
+    """
+    # A name, two quotes and a comma.
+    if len(body) - start > 3 * MAX_NODES and body.count(b",", start) >= MAX_NODES:
+        raise ArgumentsError(f"NodeNames has more than {MAX_NODES} names")
+
+
+def limit_names_anywhere(body: bytes) -> None:
+    """Do what `limit_names` does for a body that is not written as Go writes it."""
+    if len(body) > 3 * MAX_NODES:
+        # What can't be read is told by who reads all of it.
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            limit_names(bytes(_names_alone.decode(body).node_names))
+
+
+def limit_nodes(items: list[Raw]) -> list[Raw]:
+    """Return `items`. ArgumentsError: there are more than MAX_NODES."""
+    if len(items) > MAX_NODES:
+        raise ArgumentsError(f"Nodes has {len(items)} items, more than {MAX_NODES}")
+    return items
 
 
 def node_names(items: list[Raw]) -> list[str | None]:

@@ -130,6 +130,15 @@ def test_only_documents_in_another_casing_have_a_limit_of_their_own() -> None:
         wire.read_extender_args(question(names).replace(b"NodeNames", b"nodenames"))
 
 
+def test_a_large_document_in_another_casing_is_refused_by_name() -> None:
+    body = question(NodeNames=None, NODES={"items": [{"METADATA": {"NAME": "n"}}] * 20_000})
+    assert 2**18 < len(body) < 2**20
+    with pytest.raises(
+        wire.ArgumentsError, match="not in Go's casing; such a document may have 262144 bytes"
+    ):
+        wire.read_extender_args(body)
+
+
 def test_of_repeated_keys_the_last_wins() -> None:
     assert wire.read_extender_args(b'{"NodeNames":["a"],"NodeNames":["b"]}').node_names == ["b"]
 
