@@ -228,7 +228,8 @@ class Search:
         known = self._matches.get(key)
         if known is None:
             known = self._matches[key] = all(
-                compile_selector(text).matches(candidate.scope) for text in choice.expressions
+                compile_selector(text).matches(candidate.scope, self.check_time)
+                for text in choice.expressions
             ) and (not candidate.slice.spec.per_device_node_selection or self.reaches(candidate))
         return known
 

@@ -1,6 +1,8 @@
 """Finds whether a text matches a regular expression, in time linear in its length whatever the expression.
 
-Anybody who may make a claim may write one, and Python's own engine takes exponential time for some.
+Anybody who may make a claim may write one, and Python's own engine takes exponential time for some. All ways
+through the expression are followed at once: a set of steps is an integer with a bit for each, and where one
+leads is remembered, so that a character mostly costs a look into a table.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mooring.plugins.dynamic_resources.cel.syntax import UnsupportedExpressionError
 
@@ -15,6 +18,10 @@ WORD = frozenset(string.ascii_letters + string.digits + "_")
 """What a word is made of."""
 
 _MAX_STEPS = 2000
+_REMEMBERED = 256
+"""For how many sets of steps an expression remembers what they reach."""
+_LOOK_EVERY = 1000
+"""After how many characters the clock is looked at."""
 
 Test = Callable[[str], bool]
 """Whether one character will do."""
@@ -22,9 +29,12 @@ Test = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step: take a character (``test``), look around (``place``), or go on at any of ``ways``."""
+    """A step: take a character (``test``), look around (``place``), or go on at any of ``ways``.
 
-    ways: tuple[int, ...]
+    What takes a character or looks around goes on at the step behind it.
+    """
+
+    ways: tuple[int, ...] = ()
     test: Test | None = None
     place: str = ""
 
@@ -57,7 +67,7 @@ def look(place: str) -> Emit:
 
 def _single(test: Test | None, place: str) -> Emit:
     def emit(steps: list[Step]) -> None:
-        append(steps, Step((len(steps) + 1,), test, place))
+        append(steps, Step((), test, place))
 
     return emit
 
@@ -107,41 +117,77 @@ def repeat(part: Emit, least: int, most: int | None) -> Emit:
     return emit
 
 
-def found_in(steps: Sequence[Step], text: str) -> bool:
-    """Whether a part of ``text`` leads from the first of ``steps`` to the last."""
-    current: set[int] = set()
-    for at in range(len(text) + 1):
-        current = _reach(steps, {*current, 0}, text, at)
-        if len(steps) - 1 in current:
-            return True
-        if at < len(text):
-            taken = [steps[each] for each in current if _takes(steps[each], text[at])]
-            current = {way for step in taken for way in step.ways}
-    return False
+Around = tuple[bool, bool, bool]
+"""Whether a place is at the begin, at the end, and at the edge of a word."""
+
+_ANYWHERE = (False, False, False)
 
 
-def _takes(step: Step, character: str) -> bool:
-    return step.test is not None and step.test(character)
+class Automaton:
+    """Finds what ``steps`` describe, from the first to the last of them. Serves many threads."""
 
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = steps
+        self._goal = 1 << len(steps) - 1
+        self._looks = any(step.place for step in steps)
+        # Each thread may work out the same; all come to the same.
+        self._takers = lru_cache(_REMEMBERED)(self._takers_of)
+        self._reached = lru_cache(_REMEMBERED)(self._reached_from)
+        self._reached_by_byte = lru_cache(16 * _REMEMBERED)(self._reached_from_byte)
+        self._reached_by_step = lru_cache(8)(self._reached_from_steps)
 
-def _reach(steps: Sequence[Step], starts: set[int], text: str, at: int) -> set[int]:
-    """The steps that are reached from ``starts`` without a character."""
-    reached: set[int] = set()
-    left = list(starts)
-    while left:
-        each = left.pop()
-        step = steps[each]
-        if each not in reached:
-            reached.add(each)
-            if step.test is None and (not step.place or _is_at(step.place, text, at)):
-                left += step.ways
-    return reached
+    def found_in(self, text: str, check_time: Callable[[], None] = lambda: None) -> bool:
+        """Whether a part of ``text`` matches; ``check_time`` is called now and then, and may raise."""
+        current = 0
+        for at, character in enumerate(text):
+            if at % _LOOK_EVERY == 0:
+                check_time()
+            current = self._reached(current | 1, self._around(text, at))
+            if current & self._goal:
+                return True
+            current = (current & self._takers(character)) << 1
+        return bool(self._reached(current | 1, self._around(text, len(text))) & self._goal)
 
+    def _around(self, text: str, at: int) -> Around:
+        if not self._looks:
+            return _ANYWHERE
+        edge = (at > 0 and text[at - 1] in WORD) != (at < len(text) and text[at] in WORD)
+        return at == 0, at == len(text), edge
 
-def _is_at(place: str, text: str, at: int) -> bool:
-    if place == "^":
-        return at == 0
-    if place == "$":
-        return at == len(text)
-    edge = (at > 0 and text[at - 1] in WORD) != (at < len(text) and text[at] in WORD)
-    return edge == (place == "b")
+    def _takers_of(self, character: str) -> int:
+        """The steps that take ``character``."""
+        return sum(1 << i for i, step in enumerate(self._steps) if step.test and step.test(character))
+
+    def _reached_from(self, starts: int, around: Around) -> int:
+        """The steps that are reached from ``starts`` without a character."""
+        reached = 0
+        for index, byte in enumerate(starts.to_bytes(len(self._steps) // 8 + 1, "little")):
+            if byte:
+                reached |= self._reached_by_byte(index, byte, around)
+        return reached
+
+    def _reached_from_byte(self, index: int, byte: int, around: Around) -> int:
+        reached = 0
+        for bit in range(8):
+            if byte >> bit & 1:
+                reached |= self._reached_by_step(around)[8 * index + bit]
+        return reached
+
+    def _reached_from_steps(self, around: Around) -> list[int]:
+        """What is reached from each step; most ways lead ahead, so that few rounds from the end do."""
+        reached = [1 << i for i in range(len(self._steps))]
+        before: list[int] = []
+        while before != reached:
+            before = reached.copy()
+            for i in reversed(range(len(self._steps))):
+                for way in self._ways(i, around):
+                    reached[i] |= reached[way]
+        return reached
+
+    def _ways(self, i: int, around: Around) -> tuple[int, ...]:
+        """Where step ``i`` goes on without a character."""
+        place = self._steps[i].place
+        if not place:
+            return self._steps[i].ways
+        begin, end, edge = around
+        return (i + 1,) if {"^": begin, "$": end, "b": edge, "B": not edge}[place] else ()

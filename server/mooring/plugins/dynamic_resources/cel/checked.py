@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mooring.plugins.dynamic_resources.cel.functions import ANY
-from mooring.plugins.dynamic_resources.cel.syntax import Node
+from mooring.plugins.dynamic_resources.cel.syntax import Node, UnsupportedExpressionError
 
 SCALARS = frozenset({"bool", "int", "string", "quantity", "semver", ANY})
 """The types of values that have no parts."""
@@ -27,8 +27,11 @@ MISSING = object()
 LIST = "list of "
 """What the type of a list begins with."""
 
+METER = object()
+"""The name of the evaluation's meter in a scope."""
+
 Scope = Mapping[object, Any]
-"""Values by name: the device, and what comprehensions name."""
+"""Values by name: the device, what comprehensions and bindings name, and the meter."""
 
 Run = Callable[[Scope], Any]
 """Gives a value; raises EvaluationError."""
@@ -55,6 +58,18 @@ Check = Callable[[Node, Names], Checked]
 
 Form = Callable[[tuple[Node, ...], Names, Check], Checked]
 """A function or macro that checks its arguments itself."""
+
+
+def checked_each(
+    nodes: Sequence[Node], names: Names, check: Check, *, count: int | None = None
+) -> list[Checked]:
+    """The arguments of a function, which has ``count`` of them, checked; None = any number."""
+    if count not in (None, len(nodes)):
+        raise UnsupportedExpressionError(f"a function of {len(nodes)} arguments, not {count}")
+    found: list[Checked] = []
+    for node in nodes:  # A comprehension would take a frame more for each operator of a chain.
+        found.append(check(node, names))  # noqa: PERF401
+    return found
 
 
 def element_kind(kind: str) -> str | None:

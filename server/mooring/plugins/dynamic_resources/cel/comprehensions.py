@@ -10,6 +10,7 @@ from typing import Any
 
 from mooring.plugins.dynamic_resources.cel.checked import (
     LIST,
+    METER,
     SCALARS,
     Check,
     Checked,
@@ -29,8 +30,8 @@ from mooring.plugins.dynamic_resources.cel.values import (
 
 _MAX_ITEMS = 64
 
-Scopes = Callable[[Scope], Iterator[Scope]]
-"""For each item the values by name, with the item among them."""
+Scopes = Callable[[Scope], Iterator[tuple[Any, Scope]]]
+"""Each item, and the values by name with the item among them."""
 
 
 def _loop(
@@ -44,12 +45,13 @@ def _loop(
         raise UnsupportedExpressionError(f"a macro over {target.kind}, or without a name and {count} parts")
     slot = object()
 
-    def scopes(scope: Scope) -> Iterator[Scope]:
+    def scopes(scope: Scope) -> Iterator[tuple[Any, Scope]]:
         items = target.run(scope)
         if len(items) > _MAX_ITEMS:
             raise EvaluationError(f"a macro over {len(items)} items, more than {_MAX_ITEMS}")
         for item in items:
-            yield {**scope, slot: item}
+            scope[METER].spend(0)
+            yield item, {**scope, slot: item}
 
     inner = {**names, name.name: Checked(kind, lambda scope: scope[slot])}
     return target, scopes, [check(part, inner) for part in arguments[2:]]
@@ -84,23 +86,25 @@ def _quantified(deciding: bool) -> Form:
     def form(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
         _, scopes, wanted = _conditional(arguments, names, check)
 
-        return Checked("bool", lambda scope: decided(((wanted, inner) for inner in scopes(scope)), deciding))
+        return Checked(
+            "bool", lambda scope: decided(((wanted, inner) for _, inner in scopes(scope)), deciding)
+        )
 
     return form
 
 
 def _exists_one(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
     _, scopes, wanted = _conditional(arguments, names, check)
-    return Checked("bool", lambda scope: sum([condition(wanted.run(inner)) for inner in scopes(scope)]) == 1)
+    return Checked(
+        "bool", lambda scope: sum([condition(wanted.run(inner)) for _, inner in scopes(scope)]) == 1
+    )
 
 
 def _filter(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
     target, scopes, wanted = _conditional(arguments, names, check)
 
     def run(scope: Scope) -> list[Value]:
-        items = list(target.run(scope))
-        kept = [condition(wanted.run(inner)) for inner in scopes(scope)]
-        return [item for item, keep in zip(items, kept, strict=True) if keep]
+        return [item for item, inner in scopes(scope) if condition(wanted.run(inner))]
 
     return Checked(f"{LIST}{element_kind(target.kind)}", run)
 
@@ -113,7 +117,7 @@ def _map(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
         raise UnsupportedExpressionError(f"map() of {', '.join(part.kind for part in parts)}")
 
     def run(scope: Scope) -> list[Any]:
-        inner = scopes(scope)
+        inner = (each for _, each in scopes(scope))
         if len(parts) == 2:
             inner = (each for each in inner if condition(parts[0].run(each)))
         return [parts[-1].run(each) for each in inner]

@@ -6,9 +6,11 @@ Mirrors cel-go's ``parser/macro.go``, ``ext/bindings.go`` and the operators that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from mooring.plugins.dynamic_resources.cel.checked import (
     ENTRIES,
+    METER,
     MISSING,
     OPTIONAL,
     SCALARS,
@@ -16,10 +18,13 @@ from mooring.plugins.dynamic_resources.cel.checked import (
     Checked,
     Form,
     Names,
+    Run,
     Scope,
+    checked_each,
     element_kind,
 )
 from mooring.plugins.dynamic_resources.cel.comprehensions import MACROS, decided
+from mooring.plugins.dynamic_resources.cel.costs import comparing, matching, size
 from mooring.plugins.dynamic_resources.cel.functions import ANY
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
 from mooring.plugins.dynamic_resources.cel.syntax import (
@@ -38,22 +43,23 @@ from mooring.plugins.dynamic_resources.cel.values import (
     equal,
     kind_of,
     one_of,
+    one_of_constants,
 )
-
-
-def _arguments(arguments: tuple[Node, ...], count: int, names: Names, check: Check) -> list[Checked]:
-    if len(arguments) != count:
-        raise UnsupportedExpressionError(f"a function of {len(arguments)} arguments, not {count}")
-    return [check(argument, names) for argument in arguments]
 
 
 def _comparison(compare: Callable[[Value, Value], bool]) -> Form:
     def form(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
-        left, right = _arguments(arguments, 2, names, check)
+        left, right = checked_each(arguments, names, check, count=2)
         kinds = {left.kind, right.kind}
         if not kinds <= SCALARS or len(kinds - {ANY}) > 1:
             raise UnsupportedExpressionError(f"comparing {left.kind} with {right.kind}")
-        return Checked("bool", lambda scope: compare(left.run(scope), right.run(scope)))
+
+        def run(scope: Scope) -> bool:
+            one, other = left.run(scope), right.run(scope)
+            scope[METER].spend(comparing(one, other))
+            return compare(one, other)
+
+        return Checked("bool", run)
 
     return form
 
@@ -62,7 +68,7 @@ def _junction(deciding: bool) -> Form:
     """``&&`` (False decides) or ``||`` (True decides)."""
 
     def form(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
-        sides = _arguments(arguments, 2, names, check)
+        sides = checked_each(arguments, names, check)
         for side in sides:
             if side.kind not in ("bool", ANY):
                 raise UnsupportedExpressionError(f"a condition of type {side.kind}")
@@ -73,20 +79,35 @@ def _junction(deciding: bool) -> Form:
 
 
 def _choice(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
-    wanted, yes, no = _arguments(arguments, 3, names, check)
+    wanted, yes, no = checked_each(arguments, names, check, count=3)
     if wanted.kind not in ("bool", ANY) or yes.kind != no.kind or yes.kind not in SCALARS:
         raise UnsupportedExpressionError(f"a choice between {yes.kind} and {no.kind}")
     return Checked(yes.kind, lambda scope: (yes if condition(wanted.run(scope)) else no).run(scope))
 
 
 def _membership(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
-    item, items = _arguments(arguments, 2, names, check)
+    item, items = checked_each(arguments, names, check, count=2)
     held = element_kind(items.kind)
     if held not in ("bool", "int", "string") or item.kind not in (held, ANY):
         raise UnsupportedExpressionError(f"{item.kind} in {items.kind}")
-    literals = arguments[1].items if isinstance(arguments[1], Items) else (None,)
-    constant = all(isinstance(literal, Literal) for literal in literals)
-    return Checked("bool", lambda scope: one_of(item.run(scope), items.run(scope), constant=constant))
+    constant = _constants(arguments[1])
+
+    def run(scope: Scope) -> bool:
+        wanted = item.run(scope)
+        if constant is not None:
+            return one_of_constants(wanted, constant)
+        among = items.run(scope)
+        scope[METER].spend(size(among) if isinstance(among, list) else 1)
+        return one_of(wanted, among)
+
+    return Checked("bool", run)
+
+
+def _constants(node: Node) -> frozenset[tuple[type, Value]] | None:
+    """The items of a list of literals, each with its type; None for all else."""
+    items = node.items if isinstance(node, Items) else ()
+    literals = [item.value for item in items if isinstance(item, Literal)]
+    return frozenset((type(value), value) for value in literals) if 0 < len(literals) == len(items) else None
 
 
 def _presence(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
@@ -99,16 +120,38 @@ def _presence(arguments: tuple[Node, ...], names: Names, check: Check) -> Checke
     return Checked("bool", lambda scope: key.run(scope) in container.run(scope))
 
 
+class _Bound:
+    """A value that is evaluated when it is first used, and then kept; so is the error, if it fails."""
+
+    def __init__(self, run: Run, scope: Scope) -> None:
+        self._run, self._scope = run, scope
+        self._error: EvaluationError | None = None
+        self._value: Any = self
+
+    def value(self) -> Any:
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+        if self._value is self:
+            try:
+                self._value = self._run(self._scope)
+            except EvaluationError as error:
+                self._error = error
+                raise
+        return self._value
+
+
 def _binding(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
-    """``cel.bind(name, value, body)``: the value is evaluated, and may fail, only where it is used."""
+    """``cel.bind(name, value, body)``: the value is evaluated, and may fail, where it is first used."""
     name = arguments[1] if len(arguments) == 4 and arguments[0] == Name("cel") else None
     if not isinstance(name, Name):
         raise UnsupportedExpressionError("bind() other than cel.bind(name, value, expression)")
-    return check(arguments[3], {**names, name.name: check(arguments[2], names)})
+    value, slot = check(arguments[2], names), object()
+    body = check(arguments[3], {**names, name.name: Checked(value.kind, lambda scope: scope[slot].value())})
+    return Checked(body.kind, lambda scope: body.run({**scope, slot: _Bound(value.run, scope)}))
 
 
 def _or_value(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
-    optional, default = _arguments(arguments, 2, names, check)
+    optional, default = checked_each(arguments, names, check, count=2)
     kind = optional.kind.removeprefix(OPTIONAL)
     if kind == optional.kind or default.kind not in (SCALARS if kind == ANY else {kind}):
         raise UnsupportedExpressionError(f"orValue() of {optional.kind} and {default.kind}")
@@ -122,24 +165,27 @@ def _or_value(arguments: tuple[Node, ...], names: Names, check: Check) -> Checke
 
 
 def _has_value(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
-    (optional,) = _arguments(arguments, 1, names, check)
+    (optional,) = checked_each(arguments, names, check, count=1)
     if not optional.kind.startswith(OPTIONAL):
         raise UnsupportedExpressionError(f"hasValue() of {optional.kind}")
     return Checked("bool", lambda scope: optional.run(scope) is not MISSING)
 
 
 def _matching(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:
-    text = _arguments(arguments, 2, names, check)[0]
+    text = checked_each(arguments, names, check, count=2)[0]
     pattern = arguments[1].value if isinstance(arguments[1], Literal) else None
     if text.kind not in ("string", ANY) or not isinstance(pattern, str):
         raise UnsupportedExpressionError("matches() other than of a string and a constant pattern")
     compiled = Pattern(pattern)
+    constant = arguments[0].value if isinstance(arguments[0], Literal) else None
+    known = compiled.found_in(constant) if isinstance(constant, str) else None
 
     def run(scope: Scope) -> bool:
         value = text.run(scope)
         if not isinstance(value, str):
             raise EvaluationError(f"no such overload: matches of {kind_of(value)}")
-        return compiled.found_in(value)
+        scope[METER].spend(matching(value, pattern))
+        return compiled.found_in(value, scope[METER].check_time) if known is None else known
 
     return Checked("bool", run)
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from mooring.plugins.dynamic_resources.cel.automaton import (
     WORD,
+    Automaton,
     Emit,
     Step,
     Test,
     append,
     either,
-    found_in,
     look,
     one,
     repeat,
@@ -45,16 +45,12 @@ _REPEATS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "
 _COUNTS = re.compile(r"\{([0-9]+)(?:(,)([0-9]*))?\}")
 
 
-class Pattern:
-    """A compiled regular expression; immutable."""
+class Pattern(Automaton):
+    """A compiled regular expression. Serves many threads."""
 
     def __init__(self, text: str) -> None:
         """Raises UnsupportedExpressionError if ``text`` is no pattern, or one that is not supported."""
-        self._steps = _Reader(text).steps()
-
-    def found_in(self, text: str) -> bool:
-        """Whether a part of ``text`` matches."""
-        return found_in(self._steps, text)
+        super().__init__(_Reader(text).steps())
 
 
 class _Reader:

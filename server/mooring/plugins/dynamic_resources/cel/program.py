@@ -14,13 +14,17 @@ from mooring.plugins.dynamic_resources.cel.checked import (
     DOMAINS,
     ENTRIES,
     LIST,
+    METER,
     MISSING,
     OPTIONAL,
     Checked,
     Names,
     Run,
+    Scope,
+    checked_each,
     family,
 )
+from mooring.plugins.dynamic_resources.cel.costs import Meter, cost_of
 from mooring.plugins.dynamic_resources.cel.device import DeviceScope
 from mooring.plugins.dynamic_resources.cel.forms import FORMS
 from mooring.plugins.dynamic_resources.cel.functions import ANY, FUNCTIONS, METHODS, OPERATORS, Overload
@@ -43,6 +47,8 @@ _DEVICE_FIELDS: Mapping[str, tuple[str, Callable[[DeviceScope], Any]]] = {
     "capacity": ("capacity domains", lambda device: device.capacity),
 }
 _DEVICE = "device"
+_LIST_COST = 10
+"""What making a list costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +62,24 @@ class Selector:
     text: str
     _run: Run
 
-    def matches(self, device: DeviceScope) -> bool:
+    def matches(self, device: DeviceScope, check_time: Callable[[], None] = lambda: None) -> bool:
         """Whether the device fulfils it.
 
+        Args:
+            device: The device.
+            check_time: Called now and then; what it raises ends the evaluation.
+
         Raises:
-            EvaluationError: It fails on this device, for example because of a missing attribute.
+            EvaluationError: It fails on this device, for example because of a missing attribute, or costs
+                more than kube-scheduler allows.
         """
-        result = self._run({_DEVICE: device})
+        result = self._run({_DEVICE: device, METER: Meter(check_time)})
         if not isinstance(result, bool):
             raise EvaluationError(f"the result is of type {kind_of(result)}, not bool")
         return result
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def compile_selector(text: str) -> Selector:
     """``text`` as a selector.
 
@@ -94,7 +105,8 @@ def _check(node: Node, names: Names) -> Checked:
         return _entry(node, names)
     if isinstance(node, Items):
         return _items(node, names)
-    return _call(node, names)
+    form = FORMS.get((node.function, node.method))
+    return _call(node, names) if form is None else form(node.arguments, names, _check)
 
 
 def _entry(node: Entry, names: Names) -> Checked:
@@ -145,17 +157,23 @@ def _items(node: Items, names: Names) -> Checked:
         raise UnsupportedExpressionError(
             "a list that is empty or mixed, or of other than bool, int and string"
         )
-    return Checked(f"{LIST}{kinds.pop()}", lambda scope: [item.run(scope) for item in items])
+    kind = f"{LIST}{kinds.pop()}"
+    if all(isinstance(item, Literal) for item in node.items):
+        constant = [item.value for item in node.items if isinstance(item, Literal)]
+        return Checked(kind, lambda _: constant)
+
+    def run(scope: Scope) -> list[Value]:
+        scope[METER].spend(_LIST_COST)
+        return [item.run(scope) for item in items]
+
+    return Checked(kind, run)
 
 
 def _call(node: Call, names: Names) -> Checked:
-    form = FORMS.get((node.function, node.method))
-    if form is not None:
-        return form(node.arguments, names, _check)
     table = METHODS if node.method else OPERATORS if "_" in node.function else FUNCTIONS
     if node.function not in table:
         raise UnsupportedExpressionError(f"the function {node.function!r}")
-    arguments = [_check(argument, names) for argument in node.arguments]
+    arguments = checked_each(node.arguments, names, _check)
     kinds = [argument.kind for argument in arguments]
     fitting = [overload for overload in table[node.function] if _fits(overload, kinds)]
     if not fitting:
@@ -163,7 +181,18 @@ def _call(node: Call, names: Names) -> Checked:
     results = {overload.result for overload in fitting}
     runs = [argument.run for argument in arguments]
     kind = results.pop() if len(results) == 1 else ANY
-    return Checked(kind, lambda scope: _apply(node.function, fitting, [run(scope) for run in runs]))
+    cost = cost_of(node.function)
+
+    def run(scope: Scope) -> Value:
+        values: list[Value] = []
+        for each in runs:  # A comprehension would take a frame more for each operator of a chain.
+            values.append(each(scope))  # noqa: PERF401
+        overload = _overload(node.function, fitting, values)
+        scope[METER].spend(cost(*values))
+        result: Value = overload.apply(*values)
+        return result
+
+    return Checked(kind, run)
 
 
 def _fits(overload: Overload, kinds: list[str]) -> bool:
@@ -172,10 +201,9 @@ def _fits(overload: Overload, kinds: list[str]) -> bool:
     )
 
 
-def _apply(name: str, overloads: list[Overload], values: list[Value]) -> Value:
+def _overload(name: str, overloads: list[Overload], values: list[Value]) -> Overload:
     kinds = tuple(map(kind_of, values))
     for overload in overloads:
         if overload.parameters == kinds:
-            result: Value = overload.apply(*values)
-            return result
+            return overload
     raise EvaluationError(f"no such overload: {name} of {', '.join(kinds)}")

@@ -7,8 +7,9 @@ literals of int, string and bool. Operators become calls under the names that ce
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -22,10 +23,17 @@ _TOKEN = re.compile(
 )
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _RELATIONS = {"==", "!=", "<", "<=", ">", ">=", "in"}
-_LEVELS = ({"||"}, {"&&"}, _RELATIONS, {"+", "-"}, {"*", "/", "%"})
+_JUNCTIONS = {"||", "&&"}
+_LEVELS = {
+    sign: level
+    for level, signs in enumerate((["||"], ["&&"], _RELATIONS, ["+", "-"], ["*", "/", "%"]))
+    for sign in signs
+}
 _RESERVED = {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop"}
 _RESERVED |= {"namespace", "null", "package", "return", "var", "void", "while"}
-_MAX_DEPTH = 40
+_MAX_NESTED = 100
+_MAX_DEPTH = 250
+"""cel-go's limit of both is 250; Python's stack has no room for so many expressions in each other."""
 _MACROS = {"all", "exists", "exists_one", "filter", "map"}
 _MAX_LOOPS = 2
 
@@ -65,7 +73,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of ``arguments``; a method's target is the first of them."""
+    """A function of ``arguments``; a method's target is the first of them.
+
+    All sides that the same ``&&`` or ``||`` joins are the arguments of one call.
+    """
 
     function: str
     arguments: tuple[Node, ...]
@@ -91,7 +102,25 @@ def parse(text: str) -> Node:
     parser = _Parser(list(_tokens(text)))
     tree = parser.expression()
     parser.expect("end")
+    _limit_depth(tree)
     return tree
+
+
+def _limit_depth(tree: Node) -> None:
+    """Refuses what has too many operators, calls or selections one upon the other."""
+    level: Sequence[Node] = (tree,)
+    for _ in range(_MAX_DEPTH + 1):
+        level = [part for node in level for part in _parts(node)]
+    if level:
+        raise UnsupportedExpressionError(f"operators or calls nested deeper than {_MAX_DEPTH}")
+
+
+def _parts(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Entry):
+        return node.operand, node.key
+    if isinstance(node, Call):
+        return node.arguments
+    return node.items if isinstance(node, Items) else ()
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
@@ -120,24 +149,29 @@ class _Parser:
 
     def expression(self) -> Node:
         self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            raise UnsupportedExpressionError(f"expressions nested deeper than {_MAX_DEPTH}")
-        condition = self._binary(0)
+        if self._depth > _MAX_NESTED:
+            raise UnsupportedExpressionError(f"expressions nested deeper than {_MAX_NESTED}")
+        condition = self._binary()
         if self._take("?"):
-            yes = self._binary(0)
+            yes = self._binary()
             self.expect(":")
             condition = Call("_?:_", (condition, yes, self.expression()))
         self._depth -= 1
         return condition
 
-    def _binary(self, level: int) -> Node:
-        if level == len(_LEVELS):
-            return self._unary()
-        left = self._binary(level + 1)
-        while self._tokens[self._at][0] in _LEVELS[level]:
-            sign = self._next()
+    def _binary(self, least: int = 0) -> Node:
+        """Operators of the level ``least`` and of those that bind tighter."""
+        left = self._unary()
+        while _LEVELS.get(sign := self._tokens[self._at][0], -1) >= least:
             name = "@in" if sign == "in" else f"_{sign}_"
-            left = Call(name, (left, self._binary(level + 1)))
+            sides = [left]
+            while self._take(sign):
+                sides.append(self._binary(_LEVELS[sign] + 1))
+            left = (
+                Call(name, tuple(sides))
+                if sign in _JUNCTIONS
+                else reduce(lambda left, right: Call(name, (left, right)), sides)
+            )
         return left
 
     def _unary(self) -> Node:

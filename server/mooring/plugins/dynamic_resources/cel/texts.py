@@ -25,6 +25,8 @@ _SPACES = "".join(
         ),
     )
 )
+_MAX_LENGTH = 10_000_000
+"""Going once through such a text costs as much as an evaluation may."""
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _UPPER = {lower: upper for upper, lower in _LOWER.items()}
 
@@ -55,7 +57,14 @@ def split(text: str, separator: str, most: int = -1) -> list[str]:
 
 
 def replace(text: str, old: str, new: str, most: int = -1) -> str:
-    """``text`` with ``old`` replaced, at most ``most`` times if that isn't negative."""
+    """``text`` with ``old`` replaced, at most ``most`` times if that isn't negative.
+
+    Raises:
+        EvaluationError: The result would be longer than any text that may be gone through.
+    """
+    count = text.count(old) if most < 0 else min(text.count(old), most)
+    if len(text) + count * (len(new) - len(old)) > _MAX_LENGTH:
+        raise EvaluationError(f"replace: a result of more than {_MAX_LENGTH} characters")
     return text.replace(old, new, max(most, -1))
 
 

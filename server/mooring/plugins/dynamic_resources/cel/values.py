@@ -19,6 +19,7 @@ _SEMVER = re.compile(
     re.ASCII,
 )
 _MAX_PART = 2**64
+_MAX_DIGITS = 20
 
 PreRelease = tuple[bool, int, str]
 """A part of a pre-release: numbers, by value, before words, by letters."""
@@ -79,12 +80,13 @@ class Semver:
         if form is None:
             raise EvaluationError(f"{text[:80]!r} is not a semantic version")
         words = form[4].split(".") if form[4] else []
-        numbers = [int(number) for number in (form[1], form[2], form[3], *filter(str.isdigit, words))]
+        found = [form[1], form[2], form[3], *filter(str.isdigit, words)]
         padded = any(word.isdigit() and len(word) > 1 and word[0] == "0" for word in words)
-        if padded or max(numbers) >= _MAX_PART:
+        # Python reads no number of thousands of digits.
+        if padded or max(map(len, found)) > _MAX_DIGITS or max(map(int, found)) >= _MAX_PART:
             raise EvaluationError(f"{text[:80]!r} is not a semantic version: a number is padded or too large")
         parts = tuple((False, int(word), "") if word.isdigit() else (True, 0, word) for word in words)
-        return cls(numbers[0], numbers[1], numbers[2], parts)
+        return cls(int(form[1]), int(form[2]), int(form[3]), parts)
 
     @cached_property
     def _order(self) -> tuple[int, int, int, bool, tuple[PreRelease, ...]]:
@@ -133,19 +135,27 @@ def differ(left: Value, right: Value) -> bool:
         return True
 
 
-def one_of(item: Value, items: Value, *, constant: bool) -> bool:
-    """``item in items``; ``constant`` means a list of literals.
+def one_of_constants(item: Value, constants: frozenset[tuple[type, Value]]) -> bool:
+    """``item in [...]`` of a list of literals.
+
+    Raises:
+        InternalError: ``item`` is a version: cel-go looks it up by a hash.
+    """
+    if isinstance(item, Semver):
+        raise InternalError("a version in a constant list")
+    return (type(item), item) in constants
+
+
+def one_of(item: Value, items: Value) -> bool:
+    """``item in items``.
 
     Raises:
         EvaluationError: ``items`` has no items.
-        InternalError: ``item`` is a version, and the list is constant: cel-go looks it up by a hash.
     """
     if isinstance(items, dict):
         return isinstance(item, str) and item in items
     if not isinstance(items, list):
         raise EvaluationError(f"no such overload: in {kind_of(items)}")
-    if constant and isinstance(item, Semver):
-        raise InternalError("a version in a constant list")
     return any(type(item) is type(other) and item == other for other in items)
 
 
