@@ -53,6 +53,15 @@ REQUESTS = "spec.containers[0].resources.requests"
         pytest.param(raw(protobuf=b'{"metadata":{}}'), "pod.object.protobuf", id="JSON as protobuf"),
         pytest.param(asking(cpu=b'"-1"'), f"pod.object.json.{REQUESTS}[cpu]", id="negative quantity"),
         pytest.param(asking(memory=b'"lots"'), f"pod.object.json.{REQUESTS}[memory]", id="no quantity"),
+        pytest.param(
+            asking(memory=b"1" + b"0" * 30), f"pod.object.json.{REQUESTS}[...]", id="number beyond 64 bits"
+        ),
+        pytest.param(
+            raw(b'{"spec":null,"metadata":{"name":"\xff"}}'),
+            "pod.object.json",
+            id="no UTF-8 after a nullpod.object.json",
+            id="no UTF-8",
+        ),
         pytest.param(PodSource(reference=PodReference(name="p")), "pod.reference.namespace", id="nowhere"),
     ],
 )

@@ -90,6 +90,23 @@ def test_nodes_are_taken_as_feasible() -> None:
     assert len(answer.totals) == 3
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}]}, id="volume"),
+        pytest.param({"resourceClaims": [{"name": "c", "resourceClaimName": "x"}]}, id="devices"),
+    ],
+)
+def test_a_pod_whose_claim_is_unknown_has_scores(spec: dict[str, Any]) -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        pod = sent(make_pod(spec=spec))
+        answer = stubs.scheduling.Score(pb.ScoreRequest(pod=pod, include_totals=True))
+        assert not stubs.scheduling.Filter(pb.FilterRequest(pod=pod)).feasible_count
+    scores = {plugin.plugin: list(plugin.raw) for plugin in answer.plugins}
+    assert scores["DynamicResources"] == [0, 0, 0]
+    assert len(answer.totals) == 3
+
+
 def test_a_profile_without_score_plugins_weighs_nothing() -> None:
     with world(*NODES, document=configuration(profile("NodeName"))) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Score(pb.ScoreRequest(pod=sent(make_pod()), include_totals=True))

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Annotated
 
-Quantity = str | int | float
-"""A quantity as manifests spell it."""
+from msgspec import Meta
+
+Quantity = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
+"""A quantity as manifests spell it; as a number it is within 64 bits."""
 
 NANO = 1_000_000_000
 """Billionths in one unit."""

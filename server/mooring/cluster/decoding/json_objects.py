@@ -67,7 +67,7 @@ def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterOb
     check_size(data)
     try:
         stated = _type_meta(data)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise translated(error) from None
     wanted = agreed_kind((kind, api_version), (stated.kind or "", stated.api_version or ""))
     return checked(_decode(data, wanted)) if wanted is not None else None
@@ -118,7 +118,7 @@ def _decode(data: bytes, kind: type[ObjectT]) -> ObjectT:
         # Nulls are rare and the typed decoder has no notion of them: read again, slowly.
         try:
             return _convert(_anything(data), kind)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise translated(error) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise translated(error) from None

@@ -228,7 +228,8 @@ class DynamicResources(
         return Status.unschedulable(remedy.proposal)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
-        note = state.read(self.name, Note)
+        # There is none where scores alone were asked for and another plugin's PreFilter refused the pod.
+        note = state.get(self.name, Note) or Note()
         scores = np.zeros(len(nodes), np.int64)
         if not note.to_allocate or (
             self._rules.version >= _ALTERNATIVES_SCORED_SINCE and not self._rules.alternatives
