@@ -1,5 +1,7 @@
 """A pod is its kind and what is its own, and nothing else."""
 
+from weakref import ref
+
 import pytest
 
 from mooring.cluster.pod_kinds import PodKinds
@@ -27,6 +29,15 @@ def pod(name: str = "pod", app: str = "web", *, placed: bool = False) -> Pod:
 )
 def test_a_record_gives_back_its_pod(whole: Pod) -> None:
     assert PodRecord.of(whole, KINDS.of(whole), UNPLACED).pod == whole
+
+
+def test_a_kind_lives_as_long_as_it_is_used() -> None:
+    kinds = PodKinds(NEWEST_RULES)
+    used = kinds.of(pod("used", app="used"))
+    others = [ref(kinds.of(pod(app=f"app-{number}"))) for number in range(1_000)]
+    assert not any(other() for other in others)
+    assert kinds.of(pod("like it", app="used")) is used
+    assert kinds.of(pod(app="app-0")).class_key is kinds.of(pod(app="app-0")).class_key
 
 
 def test_pods_of_a_template_are_of_one_kind() -> None:

@@ -24,3 +24,16 @@ def test_an_object_that_took_the_place_of_another_has_its_own_answer() -> None:
 
     remembered = ByIdentity(count, most=1000)
     assert [remembered([None] * length) for length in range(500)] == list(range(500))
+
+
+def test_large_objects_are_not_kept_in_numbers() -> None:
+    asked: list[int] = []
+
+    def note(item: list[str]) -> None:
+        asked.append(len(item))
+
+    remembered = ByIdentity(note, most=1000, most_bytes=1000)
+    small, large, huge = ["x" * 100] * 3, ["x" * 100] * 8, ["x" * 100] * 100
+    for item in (small, small, large, large, small, huge, huge):
+        remembered(item)
+    assert asked == [3, 8, 3, 100], "the large one made it forget the small one"

@@ -123,6 +123,44 @@ def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None
     assert (per_pod < 20 * count) == (times == 1), f"{per_pod / count:.1f} bytes for each node and pod"
 
 
+def large(number: int) -> dict[str, Any]:
+    """A pod with terms of its own for every plugin that remembers those."""
+    labels = {f"key-{number}-{at}": "v" for at in range(400)}
+    apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "zone"}
+    return {
+        "spec": {
+            "affinity": {
+                "podAntiAffinity": {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [
+                        {"weight": 1, "podAffinityTerm": apart}
+                    ]
+                }
+            },
+            "topologySpreadConstraints": [
+                {**apart, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"},
+            ],
+        },
+    }
+
+
+def test_what_large_pods_leave_behind_does_not_grow_with_their_number() -> None:
+    registry, state = new_in_tree_registry(), State()
+    engine = build_engine(default(registry.catalog()), registry, state, NoBinder())
+    state.replace("test", [make_node(f"n{at}", labels={"zone": str(at % 3)}) for at in range(6)])
+    asked = 0
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            pod = make_pod(f"pod-{number}", **large(number))
+            asked += len(msgspec.json.encode(pod))
+            engine.decide(pod, engine.profile(), all_rows)
+        del pod
+        left = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert left < 6 * asked, f"{left / asked:.1f} times what was asked"
+
+
 def test_nothing_is_remembered_of_the_template_of_a_pod_that_is_only_asked_about() -> None:
     state = State()
     asked = make_pod("asked", labels={"app": "a"})

@@ -59,8 +59,7 @@ REQUESTS = "spec.containers[0].resources.requests"
         pytest.param(
             raw(b'{"spec":null,"metadata":{"name":"\xff"}}'),
             "pod.object.json",
-            id="no UTF-8 after a nullpod.object.json",
-            id="no UTF-8",
+            id="no UTF-8 after a null",
         ),
         pytest.param(PodSource(reference=PodReference(name="p")), "pod.reference.namespace", id="nowhere"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -15,18 +16,24 @@ from mooring.framework.resources import PodUsage, ResourceRules, pod_usage
 
 PartT = TypeVar("PartT", bound=Hashable)
 
-_MOST_KNOWN = 1 << 16
-"""At this many kinds all are forgotten, with them those that no pod is of any more."""
+_PARTS = 3
+"""A kind has so many parts that others may share."""
+
+_SPARE_PARTS = 1 << 8
+"""So many parts of kinds that are gone may be left, beside as many as are in use."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class PodKinds:
-    """The kinds of pods under ``rules``. Safe from any thread: losing a kind only costs time and memory."""
+    """The kinds of pods under ``rules``, each for as long as a record or a template has it.
+
+    Safe from any thread: losing a kind only costs time and memory.
+    """
 
     def __init__(self, rules: ResourceRules) -> None:
         self.rules = rules
-        self._known: dict[int, PodKind] = {}
+        self._known: WeakValueDictionary[int, PodKind] = WeakValueDictionary()
         self._parts: dict[Hashable, Hashable] = {}
 
     def of(self, pod: Pod) -> PodKind:
@@ -45,16 +52,21 @@ class PodKinds:
             template = same_template(template)
             usage, class_key, affinity, has_storage = _counted(template, self.rules)
             kind = PodKind(template, self._one(usage), self._one(class_key), self._one(affinity), has_storage)
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-                self._parts.clear()
             self._known[key] = kind
+            if len(self._parts) > 2 * _PARTS * len(self._known) + _SPARE_PARTS:
+                self._forget_parts()
         return kind
 
     def made_of(self, pod: Pod) -> PodKind:
         """The same, of which nothing is remembered: for a pod that is only asked about."""
         template = template_of(pod)
         return PodKind(template, *_counted(template, self.rules))
+
+    def _forget_parts(self) -> None:
+        """Keep those alone that a kind has."""
+        kinds = [kind for found in self._known.valuerefs() if (kind := found()) is not None]
+        in_use = [(kind.usage, kind.class_key, kind.affinity_key) for kind in kinds]
+        self._parts = {part: part for parts in in_use for part in parts}
 
     def _one(self, part: PartT) -> PartT:
         """The part to keep for all kinds that have an equal one: what is identical is compared fastest."""

@@ -59,7 +59,7 @@ class AffinityClass:
     column: Int64s | None = None
 
 
-class PodKind(msgspec.Struct, frozen=True, gc=False):
+class PodKind(msgspec.Struct, frozen=True, weakref=True):
     """What pods of one template are and count as; worked out once for all of them.
 
     Attributes:

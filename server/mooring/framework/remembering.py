@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+import msgspec
+
 T = TypeVar("T")
 V = TypeVar("V")
 
+_encode = msgspec.msgpack.Encoder().encode
 
 MOST_PODS = 1 << 10
 """How many pods a plugin remembers something of that each decision about pods like them asks for."""
+
+MOST_POD_BYTES = 1 << 19
+"""What these pods have together, encoded; as objects they take several times as much."""
 
 MOST_AT_ONCE = 1 << 5
 """The same of what one decision asks for several times, and hardly any later: new memory is slower."""
@@ -22,11 +28,14 @@ class ByIdentity(Generic[T, V]):
     Args:
         work_out: The function.
         most: So many answers are kept; then all are forgotten.
+        most_bytes: So many bytes the objects may have together, encoded, unless one alone has more.
     """
 
-    def __init__(self, work_out: Callable[[T], V], most: int) -> None:
+    def __init__(self, work_out: Callable[[T], V], most: int, most_bytes: int | None = None) -> None:
         self._work_out = work_out
         self._most = most
+        self._most_bytes = most_bytes
+        self._bytes = 0
         # The object is kept with its answer, so that its number isn't given to another one meanwhile.
         self._known: dict[int, tuple[T, V]] = {}
 
@@ -35,7 +44,14 @@ class ByIdentity(Generic[T, V]):
         if known is not None:
             return known[1]
         answer = self._work_out(item)
-        if len(self._known) >= self._most:
+        if len(self._known) >= self._most or not self._has_room_for(item):
             self._known.clear()
+            self._bytes = 0
         self._known[id(item)] = item, answer
         return answer
+
+    def _has_room_for(self, item: T) -> bool:
+        if self._most_bytes is None:
+            return True
+        self._bytes += len(_encode(item))
+        return self._bytes <= self._most_bytes

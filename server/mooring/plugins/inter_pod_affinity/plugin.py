@@ -27,7 +27,7 @@ from mooring.framework import (
 )
 from mooring.framework.objects import Namespace, PodAffinity
 from mooring.framework.pod_affinity import affinity_terms
-from mooring.framework.remembering import MOST_PODS, ByIdentity
+from mooring.framework.remembering import MOST_POD_BYTES, MOST_PODS, ByIdentity
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
 from mooring.plugins.inter_pod_affinity.filtering import FilterNotes, filter_notes
 from mooring.plugins.inter_pod_affinity.hints import events
@@ -55,7 +55,7 @@ class InterPodAffinity(
 
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._terms = ByIdentity(affinity_terms, MOST_PODS)
+        self._terms = ByIdentity(affinity_terms, MOST_PODS, MOST_POD_BYTES)
 
     def sign(self, pod: Pod) -> Hashable:
         return signature(pod.metadata.namespace, pod.metadata.labels, *_own(pod))

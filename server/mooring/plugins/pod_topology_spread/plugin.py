@@ -27,7 +27,7 @@ from mooring.framework import (
 )
 from mooring.framework.label_selector import SelectorError
 from mooring.framework.objects import ReplicaSet, ReplicationController, Service, StatefulSet
-from mooring.framework.remembering import MOST_PODS, ByIdentity
+from mooring.framework.remembering import MOST_POD_BYTES, MOST_PODS, ByIdentity
 from mooring.plugins.pod_topology_spread.args import Defaulting, PodTopologySpreadArgs
 from mooring.plugins.pod_topology_spread.constraints import (
     HARD,
@@ -71,7 +71,9 @@ class PodTopologySpread(
         self._reads_keys = handle.gates.enabled(MATCH_LABEL_KEYS_GATE)
         self._own = {
             action: ByIdentity(
-                partial(own_constraints, action=action, reads_keys=self._reads_keys), MOST_PODS
+                partial(own_constraints, action=action, reads_keys=self._reads_keys),
+                MOST_PODS,
+                MOST_POD_BYTES,
             )
             for action in (HARD, SOFT)
         }
