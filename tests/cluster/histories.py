@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import Any
 
 from hypothesis import strategies as st
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework.objects import Node, Pod
-from mooring.framework.pod_table import UNPLACED, AffinityClass, PodClass
+from mooring.framework.pod_classes import NO_CLASS, ClassKey
+from mooring.framework.pod_table import UNPLACED, AffinityClass, PodTable
 from mooring.testing.builders import make_node, make_pod
 
 NODE_NAMES = ("a", "b", "c", "d")
@@ -162,14 +164,7 @@ def content(state: State) -> dict[str, Any]:
             for uid, record in pod_table.records.items()
         },
         "classes": {
-            key: (
-                c.key,
-                c.namespace,
-                c.labels,
-                c.terminating,
-                {name_of[row]: n for row, n in checked_counts(c).items()},
-            )
-            for key, c in pod_table.classes.items()
+            key: {name_of[row]: n for row, n in counts.items()} for key, counts in classes(pod_table).items()
         },
         "rows": sorted(name_of[row] for row in pod_table.by_row),
         "with_storage": {name_of[row]: set(uids) for row, uids in pod_table.with_storage.items()},
@@ -180,7 +175,18 @@ def content(state: State) -> dict[str, Any]:
     }
 
 
-def checked_counts(pods: PodClass | AffinityClass) -> dict[int, int]:
+def classes(pods: PodTable) -> dict[ClassKey, Counter[int]]:
+    """How many pods of each class are on each row."""
+    table = pods.classes
+    counts: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for number, row in table.placed.T.tolist():
+        if number != NO_CLASS:
+            counts[number][row] += 1
+    assert counts.keys() == set(table.numbers.values())
+    return {key: counts[number] for key, number in table.numbers.items()}
+
+
+def checked_counts(pods: AffinityClass) -> dict[int, int]:
     """The counts of a class, once its column has been found to say the same."""
     if pods.column is not None:
         assert {row: int(pods.column[row]) for row in pods.column.nonzero()[0].tolist()} == pods.counts

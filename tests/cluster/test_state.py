@@ -6,6 +6,7 @@ from mooring.framework.errors import FailedPreconditionError, InvalidArgumentErr
 from mooring.framework.node_table import CPU_ROW, PODS_ROW
 from mooring.framework.pod_table import UNPLACED
 from mooring.testing.builders import make_node, make_pod
+from tests.cluster.histories import classes
 
 
 def cpu_on(state: State, node: str) -> int:
@@ -40,7 +41,7 @@ def test_a_pod_whose_node_is_unknown_waits_for_it() -> None:
     assert cpu_on(state, "n") == 1000
     state.apply("test", [Remove("Node", "", "n")])
     assert state.snapshot.pods.records["pod/default/p"].row == UNPLACED
-    assert state.snapshot.pods.classes == {}
+    assert classes(state.snapshot.pods) == {}
 
 
 def test_an_assumed_pod_counts_until_it_is_forgotten() -> None:

@@ -1,7 +1,7 @@
-"""What a decision costs depends on nodes, classes of pods and domains, not on how many pods there are.
+"""What a decision costs depends on nodes and domains, not on how many pods there are nor on their labels.
 
 A cold decision is measured in the Python instructions that it takes, the same in every run, with few and with
-many placed pods of the same kinds.
+many placed pods.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ MOST = 1.5
 """So many times the instructions may MANY pods take: some columns are longer, and nodes differ more."""
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+NAME = "statefulset.kubernetes.io/pod-name"
 APP = {"matchLabels": {"app": "a"}}
 """A quarter of the placed pods."""
 
@@ -77,7 +78,9 @@ def _claim(name: str, mode: str) -> list[Manifest]:
     ]
 
 
-def _cluster(pods: int, placed: Mapping[str, Any], objects: Sequence[Manifest]) -> Engine:
+def _cluster(
+    pods: int, placed: Mapping[str, Any], objects: Sequence[Manifest], *, own_labels: bool = False
+) -> Engine:
     """NODES nodes in three zones with ``pods`` pods of four kinds on them."""
     kinds = [make_pod(labels={"app": app}, spec=placed) for app in "abcd"]
     nodes = [
@@ -86,17 +89,23 @@ def _cluster(pods: int, placed: Mapping[str, Any], objects: Sequence[Manifest]) 
     state = State()
     state.replace(
         "test",
-        [*nodes, *map(from_manifest, objects), *(_placed(kinds[at % 4], at) for at in range(pods))],
+        [
+            *nodes,
+            *map(from_manifest, objects),
+            *(_placed(kinds[at % 4], at, own_labels=own_labels) for at in range(pods)),
+        ],
     )
     registry = new_in_tree_registry()
     return build_engine(default(registry.catalog()), registry, state, NoBinder())
 
 
-def _placed(kind: Pod, at: int) -> Pod:
+def _placed(kind: Pod, at: int, *, own_labels: bool) -> Pod:
+    name = f"p{at}"
+    own = {NAME: name} if own_labels else {}
     # Each kind is on every node but the spare ones, so that some node always does.
     return replace(
         kind,
-        metadata=replace(kind.metadata, name=f"p{at}", uid=f"u{at}"),
+        metadata=replace(kind.metadata, name=name, uid=f"u{at}", labels={**kind.metadata.labels, **own}),
         spec=replace(kind.spec, node_name=f"n{at // 4 % (NODES - SPARE)}"),
     )
 
@@ -160,6 +169,29 @@ def test_more_pods_of_the_same_kinds_cost_nothing(
     few, many, first = (_cluster(count, placed, objects) for count in (FEW, MANY, FEW))
     _instructions(first, pod)  # What a process does once doesn't count.
     assert _instructions(many, pod) <= MOST * _instructions(few, pod)
+
+
+@pytest.mark.parametrize(
+    ("spec", "objects"),
+    [
+        pytest.param(_spread(ZONE, "DoNotSchedule"), [], id="hard spread"),
+        pytest.param(_spread(HOSTNAME, "ScheduleAnyway"), [], id="soft spread"),
+        pytest.param({}, [SERVICE], id="default spread of a service"),
+        pytest.param(_affinity("podAffinity", ZONE), [], id="affinity"),
+        pytest.param(_affinity("podAntiAffinity", HOSTNAME), [], id="anti-affinity"),
+        pytest.param(_affinity("podAffinity", HOSTNAME, preferred=True), [], id="preferred affinity"),
+    ],
+)
+def test_a_label_that_each_placed_pod_has_of_its_own_costs_nothing(
+    spec: Manifest, objects: list[Manifest]
+) -> None:
+    asked = [make_pod(f"pending-{n}", labels={"app": "a", NAME: f"pending-{n}"}, spec=spec) for n in range(2)]
+    costs = []
+    for count in (FEW, FEW, MANY):  # The first for what a process does once.
+        engine = _cluster(count, {}, objects, own_labels=True)
+        # The first pod that names a label pays for its column.
+        costs.append([_instructions(engine, pod) for pod in asked][1])
+    assert costs[2] <= MOST * costs[1]
 
 
 def _with_attached(pods: int) -> Engine:

@@ -18,6 +18,7 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.kept import in_turn
 from mooring.runtime.rows import all_rows
 from mooring.testing import make_pod
+from tests.cluster.histories import classes
 from tests.runtime.test_kept import EMPTY_DOCUMENT, EMPTY_NODES, TEMPLATES, History, Step, histories, summary
 
 SEED = 5
@@ -95,10 +96,7 @@ def written(history: History, since: int) -> object:
         pods.records,
         pods.by_row,
         pods.priorities,
-        {
-            key: (one.counts, one.column is not None and one.column.tolist())
-            for key, one in pods.classes.items()
-        },
+        classes(pods),
         {
             key: (one.counts, one.column is not None and one.column.tolist())
             for key, one in pods.affinities.items()

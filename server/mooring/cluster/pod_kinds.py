@@ -11,7 +11,8 @@ import msgspec
 from mooring.cluster.sharing import same_template
 from mooring.framework.objects import Pod
 from mooring.framework.pod_affinity import AffinityKey, affinity_key
-from mooring.framework.pod_table import ClassKey, PodKind, template_of
+from mooring.framework.pod_classes import ClassKey
+from mooring.framework.pod_table import PodKind, template_of
 from mooring.framework.resources import PodUsage, ResourceRules, pod_usage
 
 PartT = TypeVar("PartT", bound=Hashable)

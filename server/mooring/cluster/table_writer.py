@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from mooring.cluster.class_counts import copy_of_class, count, count_each, discount
+from mooring.cluster.affinity_counts import copy_of_class, count, discount
+from mooring.cluster.class_writer import ClassWriter
 from mooring.cluster.kinds import TabledObject
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
@@ -19,7 +20,6 @@ from mooring.framework.pod_affinity import AffinityKey, affinity_terms
 from mooring.framework.pod_table import (
     UNPLACED,
     AffinityClass,
-    PodClass,
     PodKind,
     PodRecord,
     PodTable,
@@ -47,7 +47,7 @@ class TableWriter:
         self.objects = objects
         self.changes: list[RowChange] = []
         self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
-        self._classes = SharedValues(self.pods.classes, copy_of_class)
+        self._classes = ClassWriter(self.pods.classes)
         self._affinities = SharedValues(self.pods.affinities, copy_of_class)
         self._nominated = SharedValues(self.pods.nominated, dict)
         self._groups = SharedValues(self.pods.groups, dict)
@@ -60,7 +60,7 @@ class TableWriter:
 
     def fork(self) -> TableWriter:
         """An independent writer of a copy of the tables."""
-        old = self.pods
+        old, classes = self.pods, self._classes.fork()
         pods = PodTable(
             old.records.copy(),
             old.by_row.copy(),
@@ -68,14 +68,14 @@ class TableWriter:
             old.claim_users.copy(),
             old.ephemeral_users.copy(),
             old.priorities.copy(),
-            old.classes.copy(),
+            classes.classes,
             old.affinities.copy(),
             old.nominated.copy(),
             old.groups.copy(),
         )
         twin = TableWriter(self.nodes.fork(), pods, self.objects.fork())
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
-        twin._classes = self._classes.fork(pods.classes)
+        twin._classes = classes
         twin._affinities = self._affinities.fork(pods.affinities)
         twin._nominated = self._nominated.fork(pods.nominated)
         twin._groups = self._groups.fork(pods.groups)
@@ -145,7 +145,7 @@ class TableWriter:
         self.nodes.take_all(rows, kind.usage)
         priorities, priority = self.pods.priorities, kind.template.spec.priority or 0
         priorities[priority] = priorities.get(priority, 0) + len(rows)
-        count_each(self._class_of(kind), rows, self.nodes.table.capacity)
+        self._classes.place_all(kind.class_key, kind.template.metadata.labels, rows)
 
     def remove_pod(self, uid: str) -> None:
         """Removes the pod, if it is there."""
@@ -203,17 +203,9 @@ class TableWriter:
         priorities[priority] = priorities.get(priority, 0) + 1
         if kind.has_storage:
             self._volumes.attach(record)
-        count(self._class_of(kind), row, 1, self.nodes.table.capacity)
+        self._classes.place(kind.class_key, pod.metadata.labels, row)
         if kind.affinity_key is not None:
             self._attach_affinity(kind.affinity_key, record)
-
-    def _class_of(self, kind: PodKind) -> PodClass:
-        pod_class = self._classes.writable(kind.class_key)
-        if pod_class is None:
-            namespace, _, terminating = kind.class_key
-            pod_class = PodClass(kind.class_key, namespace, kind.template.metadata.labels, terminating)
-            self._classes.put(kind.class_key, pod_class)
-        return pod_class
 
     def _detach(self, record: PodRecord) -> None:
         uid, row, kind = record.uid, record.row, record.kind
@@ -228,23 +220,25 @@ class TableWriter:
                 discard_from(self._nominated, pod.status.nominated_node_name, uid)
             return
         self.nodes.give_back(row, kind.usage)
-        self._leave(row, uid)
+        self._classes.remove(kind.class_key, row, self._leave(row, uid))
         priorities = self.pods.priorities
         priorities[pod.priority] -= 1
         if not priorities[pod.priority]:
             del priorities[pod.priority]
         if kind.has_storage:
             self._volumes.detach(record)
-        discount(self._classes, kind.class_key, row, self.nodes.table.capacity)
         if kind.affinity_key is not None:
             discount(self._affinities, kind.affinity_key, row, self.nodes.table.capacity)
 
-    def _leave(self, row: int, uid: str) -> None:
-        left = tuple(other for other in self.pods.by_row[row] if other != uid)
-        if left:
-            self.pods.by_row[row] = left
+    def _leave(self, row: int, uid: str) -> int:
+        """The pod isn't on the row any more; returns which of the pods there it was."""
+        there = self.pods.by_row[row]
+        index = there.index(uid)
+        if len(there) > 1:
+            self.pods.by_row[row] = (*there[:index], *there[index + 1 :])
         else:
             del self.pods.by_row[row]
+        return index
 
     def _attach_affinity(self, key: AffinityKey, record: PodRecord) -> None:
         affinity = self._affinities.writable(key)

@@ -15,7 +15,7 @@ Bools = npt.NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 ABSENT = 0
-"""The id of "this node has no such label"."""
+"""The id of "there is no such label"."""
 
 
 def grown(array: npt.NDArray[Scalar], length: int) -> npt.NDArray[Scalar]:
@@ -29,10 +29,10 @@ def grown(array: npt.NDArray[Scalar], length: int) -> npt.NDArray[Scalar]:
 
 
 class LabelColumn:
-    """The values of one label key over all nodes.
+    """The values of one label key over all rows of a table, of which each is a node or a class of pods.
 
     Attributes:
-        ids: int32[capacity], the interned value of each row; ``ABSENT`` where the node lacks the key.
+        ids: int32[capacity], the interned value of each row; ``ABSENT`` where it lacks the key.
         values: The value of each id; index 0 stands for "absent".
 
     The writer adds a value before it writes its id, so a reader that first copies ids finds all of them here.
@@ -46,7 +46,7 @@ class LabelColumn:
         self._index: dict[str, int] = {}
 
     def id_of(self, value: str) -> int:
-        """The id of ``value``; ``ABSENT`` when no node ever had it."""
+        """The id of ``value``; ``ABSENT`` when no row ever had it."""
         return self._index.get(value, ABSENT)
 
     def put(self, row: int, value: str | None) -> None:
@@ -70,16 +70,16 @@ class LabelColumn:
         twin.ids, twin.values, twin._index = self.ids.copy(), self.values.copy(), self._index.copy()
         return twin
 
-    def is_in(self, rows: Int32s, values: Iterable[str]) -> Bools:
-        """bool[K]: the node of each row has one of ``values``."""
-        ids = self.ids[rows]
+    def is_in(self, rows: Int32s | slice, values: Iterable[str]) -> Bools:
+        """bool[K]: each row has one of ``values``."""
+        ids = self._at(rows)
         wanted = {self.id_of(value) for value in values} - {ABSENT}
         if len(wanted) == 1:
             return np.equal(ids, wanted.pop())
         return self._lookup(ids, wanted)
 
-    def exists(self, rows: Int32s) -> Bools:
-        """bool[K]: the node of each row has the key."""
+    def exists(self, rows: Int32s | slice) -> Bools:
+        """bool[K]: each row has the key."""
         return np.not_equal(self.ids[rows], ABSENT)
 
     def holds(self, rows: Int32s, test: Callable[[str], bool]) -> Bools:
@@ -87,6 +87,11 @@ class LabelColumn:
         ids = self.ids[rows]
         present = np.unique(ids).tolist()
         return self._lookup(ids, {number for number in present if number and test(self.values[number])})
+
+    def _at(self, rows: Int32s | slice) -> Int32s:
+        """A copy, to which no id is added that the values looked at next don't have."""
+        ids = self.ids[rows]
+        return ids.copy() if isinstance(rows, slice) else ids
 
     def _lookup(self, ids: Int32s, wanted: set[int]) -> Bools:
         table = np.zeros(len(self.values) + 1, np.bool_)

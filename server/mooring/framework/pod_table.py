@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -11,35 +11,11 @@ from msgspec.structs import replace
 from mooring.framework.columns import Int64s
 from mooring.framework.objects import ObjectMeta, Pod
 from mooring.framework.pod_affinity import AffinityKey, AffinityTerms
+from mooring.framework.pod_classes import ClassKey, PodClasses
 from mooring.framework.resources import PodUsage
 
 UNPLACED = -1
 """The row of a pod that is on no known node."""
-
-ClassKey = tuple[str, frozenset[tuple[str, str]], bool]
-"""What tells classes apart: namespace, labels, terminating. The key itself answers a selector, too."""
-
-
-@dataclass(slots=True)
-class PodClass:
-    """Pods that no selector can tell apart: same namespace, same labels, same way of being deleted.
-
-    Attributes:
-        key: What tells it apart.
-        namespace: Their namespace.
-        labels: Their labels.
-        terminating: They are being deleted.
-        counts: How many of them each node row has; a selector is matched once per class, not per pod.
-        column: int64[capacity when it was made], the same for all rows, once many of them have any; rows
-            beyond its end have none.
-    """
-
-    key: ClassKey
-    namespace: str
-    labels: Mapping[str, str]
-    terminating: bool
-    counts: dict[int, int] = field(default_factory=dict)
-    column: Int64s | None = None
 
 
 @dataclass(slots=True)
@@ -50,7 +26,8 @@ class AffinityClass:
         key: What tells it apart.
         terms: Their terms.
         counts: How many of them each node row has; a pod is matched with the terms once, not once per pod.
-        column: As in ``PodClass``.
+        column: int64[capacity when it was made], the same for all rows, once many of them have any; rows
+            beyond its end have none.
     """
 
     key: AffinityKey
@@ -198,7 +175,7 @@ class PodTable:
         claim_users: UIDs of the placed pods that name each claim, by its namespace and name.
         ephemeral_users: The same for the claims that are made for ephemeral volumes.
         priorities: How many placed pods have each priority.
-        classes: The distinct kinds of placed pods.
+        classes: The placed pods as selectors see them.
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
         nominated: UIDs of the pods without a node, by the name of the node that preemption made room on.
         groups: UIDs of the pods of each pod group, placed or not, by its namespace and name.
@@ -210,7 +187,7 @@ class PodTable:
     claim_users: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
     ephemeral_users: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
     priorities: dict[int, int] = field(default_factory=dict)
-    classes: dict[ClassKey, PodClass] = field(default_factory=dict)
+    classes: PodClasses = field(default_factory=PodClasses)
     affinities: dict[AffinityKey, AffinityClass] = field(default_factory=dict)
     nominated: dict[str, dict[str, None]] = field(default_factory=dict)
     groups: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)

@@ -7,7 +7,7 @@ node, so nothing here walks over pods.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mooring.framework import Bools, Int32s, Int64s, NodeTable, NodeView, PodChange
 from mooring.framework.columns import ABSENT, Scalar
-from mooring.framework.pod_table import AffinityClass, PodClass, PodKind
+from mooring.framework.pod_table import AffinityClass, PodKind
 from mooring.framework.remembering import ByIdentity
 
 _MOST_KINDS = 256
@@ -153,10 +153,11 @@ class DomainCounts:
 
     def add_class(self, key: str, pods: AffinityClass, weight: int = 1) -> None:
         """The same for the pods of one class."""
-        if pods.column is not None:
-            self.add(key, pods_by_row((pods,), self._topologies.capacity), weight)
+        column = pods.column
+        if column is not None:
+            self.add(key, _fitted(column, self._topologies.capacity), weight)
             return
-        rows, amounts = placed(pods, self._topologies.capacity)
+        rows, amounts = _placed(pods, self._topologies.capacity)
         domains = self._topologies[key].ids[rows]
         inside = domains != ABSENT
         if inside.any():
@@ -199,27 +200,21 @@ class FollowingNotes(ABC):
         """What one pod of ``kind`` adds: to which counts, and how much. Asked once for each kind."""
 
 
-def pods_by_row(classes: Iterable[PodClass | AffinityClass], capacity: int) -> Int64s:
-    """int64[capacity]: how many pods of ``classes`` each row has."""
-    totals: Int64s = np.zeros(capacity, np.int64)
-    for pod_class in classes:
-        column = pod_class.column
-        if column is not None:
-            known = min(len(column), capacity)
-            totals[:known] += column[:known]
-            continue
-        rows, amounts = placed(pod_class, capacity)
-        totals[rows] += amounts
-    return totals
+def _fitted(column: Int64s, capacity: int) -> Int64s:
+    """int64[capacity]: ``column``, which may be of a time with more rows or with fewer."""
+    by_row = np.zeros(capacity, np.int64)
+    known = min(len(column), capacity)
+    by_row[:known] = column[:known]
+    return by_row
 
 
-def placed(pod_class: PodClass | AffinityClass, capacity: int) -> tuple[Int64s, Int64s]:
+def _placed(pods: AffinityClass, capacity: int) -> tuple[Int64s, Int64s]:
     """int64[R] each: the rows that have pods of the class, each once, and how many.
 
     The writer may change the counts meanwhile: they are read from a copy, and rows that are newer than
     the evaluation are left out; the engine finds out and begins again.
     """
-    counts = pod_class.counts.copy()
+    counts = pods.counts.copy()
     rows = np.fromiter(counts.keys(), np.int64, len(counts))
     amounts = np.fromiter(counts.values(), np.int64, len(counts))
     known = rows < capacity

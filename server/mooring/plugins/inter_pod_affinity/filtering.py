@@ -25,8 +25,8 @@ from mooring.framework import (
 from mooring.framework.columns import ABSENT
 from mooring.framework.pod_affinity import NO_TERMS, AffinityTerms, affinity_terms
 from mooring.framework.pod_table import PodKind
-from mooring.plugins.inter_pod_affinity.terms import OwnTerm, matching_all
-from mooring.plugins.topology import DomainCounts, FollowingNotes, Move, Topologies, pods_by_row
+from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
+from mooring.plugins.topology import DomainCounts, FollowingNotes, Move, Topologies
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -140,13 +140,14 @@ def filter_notes(
     """The notes for ``pod``, whose namespace has ``labels``."""
     table = snapshot.nodes
     topologies = Topologies(table)
-    classes = tuple(snapshot.pods.classes.values()) if near or apart else ()
+    classes, capacity = snapshot.pods.classes, topologies.capacity
     wanted, unwanted = DomainCounts(topologies), DomainCounts(topologies)
-    pods = pods_by_row(matching_all(near, classes) if near else (), topologies.capacity)
-    for term in near:
-        wanted.add(term.topology_key, pods)
+    if near:
+        pods = pods_by_row(near, classes, capacity)
+        for term in near:
+            wanted.add(term.topology_key, pods)
     for term in apart:
-        unwanted.add(term.topology_key, pods_by_row(matching_all((term,), classes), topologies.capacity))
+        unwanted.add(term.topology_key, pods_by_row((term,), classes, capacity))
     opposed = _opposed(pod, snapshot, labels, topologies)
     return FilterNotes(topologies, table.index, pod, labels, near, apart, wanted, unwanted, opposed)
 

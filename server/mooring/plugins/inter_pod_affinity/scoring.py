@@ -14,8 +14,8 @@ import numpy as np
 from mooring.framework import Int64s, NodeView, Pod, Snapshot
 from mooring.framework.pod_affinity import NO_TERMS, AffinityTerm, AffinityTerms, affinity_terms
 from mooring.framework.pod_table import PodKind
-from mooring.plugins.inter_pod_affinity.terms import OwnTerm, matching_all
-from mooring.plugins.topology import DomainCounts, FollowingNotes, Move, Topologies, pods_by_row
+from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
+from mooring.plugins.topology import DomainCounts, FollowingNotes, Move, Topologies
 
 Weighted = tuple[AffinityTerm, int]
 """A term and what one pod that it brings together is worth; negative to keep them apart."""
@@ -74,9 +74,8 @@ def worth_of_domains(
     """What the pods that are placed now make each domain worth; the arguments are as in ``Worth``."""
     topologies = Topologies(snapshot.nodes)
     worth = Worth(pod, labels, own, hard_weight, DomainCounts(topologies))
-    classes = tuple(snapshot.pods.classes.values()) if own else ()
     for term in own:
-        pods = pods_by_row(matching_all((term,), classes), topologies.capacity)
+        pods = pods_by_row((term,), snapshot.pods.classes, topologies.capacity)
         worth.domains.add(term.topology_key, pods, term.weight)
     for affinity in tuple(snapshot.pods.affinities.values()):
         for theirs, weight in worth.wishes_of(affinity.terms):

@@ -5,14 +5,14 @@ Mirrors ``mergeAffinityTermNamespacesIfNotEmpty`` in ``plugins/interpodaffinity/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mooring.framework import KubeVersion, Pod, Snapshot
+from mooring.framework import Int64s, KubeVersion, Pod, Snapshot
 from mooring.framework.label_selector import LabelMatcher
 from mooring.framework.objects import Namespace
 from mooring.framework.pod_affinity import AffinityTerm
-from mooring.framework.pod_table import PodClass
+from mooring.framework.pod_classes import PodClasses
 
 _SELECTOR_KEPT_SINCE = KubeVersion(1, 34)
 """From this release on the namespace selector is not put away once the namespaces' names are found. It is
@@ -48,12 +48,17 @@ def own_terms(terms: Iterable[AffinityTerm], snapshot: Snapshot, version: KubeVe
     )
 
 
-def matching_all(terms: Iterable[OwnTerm], classes: Iterable[PodClass]) -> list[PodClass]:
-    """Those of ``classes`` that every one of ``terms`` is about."""
-    found = list(classes)
-    for term in terms:
-        found = [c for c in found if term.matches(c.namespace, c.labels)]
-    return found
+def pods_by_row(terms: Sequence[OwnTerm], classes: PodClasses, capacity: int) -> Int64s:
+    """int64[capacity]: how many pods that every one of ``terms``, at least one, is about each row has."""
+    first, *others = terms
+    selector, namespaces = first.selector, first.namespaces
+    for term in others:
+        selector = selector.narrowed(term.selector)
+        if namespaces is None:
+            namespaces = term.namespaces
+        elif term.namespaces is not None:
+            namespaces = namespaces & term.namespaces
+    return classes.by_row(selector, namespaces, capacity)
 
 
 def namespace_labels(pod: Pod, snapshot: Snapshot) -> Mapping[str, str]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mooring.framework import ObjectTable, Pod
+import numpy as np
+
+from mooring.framework import Int64s, ObjectTable, Pod
 from mooring.framework.label_selector import LabelMatcher, SelectorError, compiled, having
 from mooring.framework.objects import (
     ReplicaSet,
@@ -17,7 +19,7 @@ from mooring.framework.objects import (
     StatefulSet,
     TopologySpreadConstraint,
 )
-from mooring.framework.pod_table import ClassKey
+from mooring.framework.pod_classes import ClassKey, PodClasses
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 
@@ -59,6 +61,12 @@ class Constraint:
         if theirs != namespace or terminating or self.selector.empty:
             return False
         return self.selector.matches(labels)
+
+    def by_row(self, namespace: str, classes: PodClasses, capacity: int) -> Int64s:
+        """int64[capacity]: how many pods that it ``counts`` each row has."""
+        if self.selector.empty:
+            return np.zeros(capacity, np.int64)
+        return classes.by_row(self.selector, (namespace,), capacity, terminating=False)
 
 
 def own_constraints(pod: Pod, action: str, *, reads_keys: bool) -> tuple[Constraint, ...]:

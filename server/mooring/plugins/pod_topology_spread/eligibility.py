@@ -16,7 +16,7 @@ from mooring.framework.columns import ABSENT
 from mooring.framework.node_selector import required_matches
 from mooring.framework.taints import tolerated
 from mooring.plugins.pod_topology_spread.constraints import Constraint
-from mooring.plugins.topology import DomainCount, Topologies, Topology, pods_by_row
+from mooring.plugins.topology import DomainCount, Topologies, Topology
 
 
 class Cluster:
@@ -33,7 +33,7 @@ class Cluster:
         self._nodes = nodes.subset(nodes.table.rows())
         self._pod = pod
         self._comparing = comparing
-        self._classes = tuple(nodes.snapshot.pods.classes.values())
+        self._classes = nodes.snapshot.pods.classes
 
     def with_keys(self, constraints: Sequence[Constraint]) -> Bools:
         """bool[capacity]: the row has a node with the topology keys of all ``constraints``."""
@@ -54,8 +54,7 @@ class Cluster:
     def count(self, constraint: Constraint, topology: Topology, counting: Bools | None = None) -> DomainCount:
         """The pods that the constraint is about, on the rows that are ``counting`` (bool[capacity])."""
         namespace = self._pod.metadata.namespace
-        matching = [c for c in self._classes if constraint.counts(namespace, c.key, c.labels)]
-        pods = pods_by_row(matching, self.topologies.capacity)
+        pods = constraint.by_row(namespace, self._classes, self.topologies.capacity)
         sums = topology.sums(pods if counting is None else np.where(counting, pods, 0))
         return DomainCount(topology, sums, counting)
 

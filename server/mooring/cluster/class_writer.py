@@ -1,0 +1,152 @@
+"""Writes which classes of placed pods there are and where each pod is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mooring.cluster.shared_values import SharedValues
+from mooring.framework.columns import LabelColumn, grown
+from mooring.framework.pod_classes import NO_CLASS, ClassKey, PodClasses
+
+_FIRST_ROOM = 16
+
+_PLACE = 4
+"""Bytes of a place's number."""
+
+_STALE = 2
+"""A column with so many times more values than there were ever classes at once is made anew, as most of its
+values are of pods that are gone."""
+
+
+class ClassWriter:
+    """The one writer of ``classes``. The caller holds the tables' lock.
+
+    What is written is an array's element or a reference to a new array, never an array's size: readers look
+    without a lock.
+    """
+
+    def __init__(self, classes: PodClasses) -> None:
+        self.classes = classes
+        self._columns = SharedValues(classes.label_columns, LabelColumn.copy)
+        self._sizes = [0]
+        """How many pods each number has."""
+        self._free_numbers: list[int] = []
+        self._places: dict[int, bytes] = {}
+        """By row the places of its pods in the order in which they came; as bytes, since an int takes 40."""
+        self._used_places = 0
+        """From here on no place was ever used."""
+        self._free_places: list[int] = []
+        """Those before it that have no pod."""
+
+    def fork(self) -> ClassWriter:
+        """An independent writer of a copy."""
+        old = self.classes
+        with old.lock:
+            twin = ClassWriter(
+                PodClasses(
+                    numbers=old.numbers.copy(),
+                    namespaces=old.namespaces.copy(),
+                    terminating=old.terminating.copy(),
+                    label_columns=old.label_columns.copy(),
+                    placed=old.placed.copy(),
+                )
+            )
+            twin._columns = self._columns.fork(twin.classes.label_columns)
+        twin._sizes = self._sizes.copy()
+        twin._free_numbers = self._free_numbers.copy()
+        twin._places = self._places.copy()
+        twin._used_places = self._used_places
+        twin._free_places = self._free_places.copy()
+        return twin
+
+    def place(self, key: ClassKey, labels: Mapping[str, str], row: int) -> None:
+        """A pod of the class, with ``labels``, came to ``row``."""
+        self.place_all(key, labels, (row,))
+
+    def place_all(self, key: ClassKey, labels: Mapping[str, str], rows: Sequence[int]) -> None:
+        """One came to each of ``rows``, of which one may be there several times."""
+        number = self._number(key, labels)
+        self._sizes[number] += len(rows)
+        new, places = self._new_places(len(rows)), self._places
+        numbers_of, rows_of = self.classes.placed
+        for row, place in zip(rows, new, strict=True):
+            rows_of[place] = row
+            numbers_of[place] = number
+            places[row] = places.get(row, b"") + place.to_bytes(_PLACE, "little")
+
+    def remove(self, key: ClassKey, row: int, index: int) -> None:
+        """The pod that is at ``index`` among those on ``row``, one of the class, left it."""
+        places, at = self._places[row], index * _PLACE
+        place = int.from_bytes(places[at : at + _PLACE], "little")
+        self.classes.placed[0, place] = NO_CLASS
+        self._free_places.append(place)
+        left = places[:at] + places[at + _PLACE :]
+        if left:
+            self._places[row] = left
+        else:
+            del self._places[row]
+        number = self.classes.numbers[key]
+        self._sizes[number] -= 1
+        if not self._sizes[number]:
+            del self.classes.numbers[key]
+            self._free_numbers.append(number)
+
+    def _number(self, key: ClassKey, labels: Mapping[str, str]) -> int:
+        number = self.classes.numbers.get(key)
+        if number is None:
+            with self.classes.lock:
+                number = self._new_number()
+                self._describe(number, key, labels)
+                self.classes.numbers[key] = number
+        return number
+
+    def _new_number(self) -> int:
+        """One that no class has, with room in all columns."""
+        if self._free_numbers:
+            return self._free_numbers.pop()
+        classes = self.classes
+        number = len(self._sizes)
+        self._sizes.append(0)
+        if number == len(classes.terminating):
+            room = max(_FIRST_ROOM, 2 * number)
+            classes.namespaces.grow(room)
+            for key in tuple(classes.label_columns):
+                self._column(key).grow(room)
+            # Last: a reader takes the length of this one for that of all.
+            classes.terminating = grown(classes.terminating, room)
+        return number
+
+    def _describe(self, number: int, key: ClassKey, labels: Mapping[str, str]) -> None:
+        classes = self.classes
+        namespace, _, terminating = key
+        if len(classes.namespaces.values) > _STALE * len(classes.terminating):
+            self._renew_namespaces()
+        classes.namespaces.put(number, namespace)
+        classes.terminating[number] = terminating
+        for label in tuple(classes.label_columns):
+            column = self._column(label)
+            column.put(number, labels.get(label))
+            if len(column.values) > _STALE * len(classes.terminating):
+                self._columns.drop(label)
+
+    def _renew_namespaces(self) -> None:
+        column = LabelColumn(len(self.classes.terminating))
+        for (namespace, _, _), number in self.classes.numbers.items():
+            column.put(number, namespace)
+        self.classes.namespaces = column
+
+    def _column(self, label: str) -> LabelColumn:
+        """The column to write to; readers add and remove some under the lock that the caller holds."""
+        column = self._columns.writable(label)
+        assert column is not None  # noqa: S101  # for the type checker
+        return column
+
+    def _new_places(self, count: int) -> list[int]:
+        """So many places that have no pod."""
+        free = self._free_places
+        again = [free.pop() for _ in range(min(count, len(free)))]
+        first, self._used_places = self._used_places, self._used_places + count - len(again)
+        room = self.classes.placed.shape[1]
+        if self._used_places > room:
+            self.classes.placed = grown(self.classes.placed, max(_FIRST_ROOM, 2 * room, self._used_places))
+        return [*again, *range(first, self._used_places)]

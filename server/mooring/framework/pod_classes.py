@@ -1,0 +1,119 @@
+"""The placed pods as columns, so that a selector is matched with all of them at once.
+
+Mirrors what ``countPodsMatchSelector`` (``plugins/podtopologyspread/common.go``) and ``processExistingPod``
+(``plugins/interpodaffinity``) find out pod by pod.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
+from mooring.framework.label_selector import LabelMatcher, Requirement
+
+ClassKey = tuple[str, frozenset[tuple[str, str]], bool]
+"""What tells classes apart: namespace, labels, terminating."""
+
+NO_CLASS = 0
+"""The number that no class has."""
+
+_MOST_KEYS = 64
+"""Of so many label keys there is a column; beyond that the oldest one makes room."""
+
+
+@dataclass(slots=True)
+class PodClasses:
+    """Which classes of placed pods there are, and on which row each pod is.
+
+    A class is all pods that no selector can tell apart: same namespace, same labels, all being deleted or
+    none. Pods with a label of their own are a class each, which is why nothing here looks at classes one by
+    one: a selector's condition is one comparison of a column, and a label that no selector names has none.
+
+    Readers take no lock. What they find is of one moment only if nothing was written meanwhile; the engine
+    finds out and begins again.
+
+    Attributes:
+        lock: Held by the writer while it adds a class; taken by readers only to build a label column.
+        numbers: Each class's number, from 1 on. A number is used again once its class has no pods.
+        namespaces: The namespace of each number.
+        terminating: bool[C], the pods of the number are being deleted. ``C`` is how many numbers there is
+            room for; the other columns are never shorter.
+        label_columns: For each label key that a selector has asked for, its values by number.
+        placed: int32[2, P]: for each place of a pod the number of its class, ``NO_CLASS`` when it is free,
+            and the row.
+    """
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    numbers: dict[ClassKey, int] = field(default_factory=dict)
+    namespaces: LabelColumn = field(default_factory=lambda: LabelColumn(1))
+    terminating: Bools = field(default_factory=lambda: np.zeros(1, np.bool_))
+    label_columns: dict[str, LabelColumn] = field(default_factory=dict)
+    placed: Int32s = field(default_factory=lambda: np.zeros((2, 0), np.int32))
+
+    def by_row(
+        self,
+        selector: LabelMatcher,
+        namespaces: Iterable[str] | None,
+        capacity: int,
+        *,
+        terminating: bool = True,
+    ) -> Int64s:
+        """int64[capacity]: how many pods each row has that ``selector`` matches.
+
+        Args:
+            selector: Of the pods' labels.
+            namespaces: Where they may be; None = everywhere.
+            capacity: How many rows to count; pods on later ones are left out.
+            terminating: Whether pods that are being deleted count.
+        """
+        if selector.nothing:
+            return np.zeros(capacity, np.int64)
+        matching = self._matching(selector.requirements, namespaces, terminating=terminating)
+        classes, rows = self.placed
+        # Clipped, as classes may have come since they were matched.
+        found = rows[np.flatnonzero(matching.take(classes, mode="clip"))]
+        return np.bincount(found, minlength=capacity)[:capacity].astype(np.int64, copy=False)
+
+    def _matching(
+        self, requirements: Iterable[Requirement], namespaces: Iterable[str] | None, *, terminating: bool
+    ) -> Bools:
+        """bool[C]: whether the number is of a class that is meant; what freed ones say doesn't matter."""
+        leaving = self.terminating
+        numbers = slice(0, len(leaving))
+        spaces = self.namespaces
+        found = spaces.exists(numbers) if namespaces is None else spaces.is_in(numbers, namespaces)
+        if not terminating:
+            found &= ~leaving
+        for requirement in requirements:
+            found &= self._holds(requirement, numbers)
+        return found
+
+    def _holds(self, requirement: Requirement, numbers: slice) -> Bools:
+        """bool[C]: ``requirement.holds`` for the labels of each number."""
+        column = self._column(requirement.key)
+        if requirement.operator == "Exists":
+            return column.exists(numbers)
+        if requirement.operator == "DoesNotExist":
+            return ~column.exists(numbers)
+        found = column.is_in(numbers, requirement.values)
+        return found if requirement.operator == "In" else ~found
+
+    def _column(self, key: str) -> LabelColumn:
+        """The column of label ``key``; built when it is asked for the first time."""
+        column = self.label_columns.get(key)
+        if column is not None:
+            return column
+        with self.lock:
+            column = self.label_columns.get(key)
+            if column is None:
+                column = LabelColumn(len(self.terminating))
+                for (_, labels, _), number in tuple(self.numbers.items()):
+                    column.put(number, dict(labels).get(key))
+                while len(self.label_columns) >= _MOST_KEYS:
+                    del self.label_columns[next(iter(self.label_columns))]
+                self.label_columns[key] = column
+            return column
