@@ -16,12 +16,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
+import uvloop
 
+from mooring_extender import protocol
 from mooring_extender.app import ExtenderApp
-from mooring_extender.protocol import GuardedProtocol
 
 log = logging.getLogger(__name__)
 
@@ -138,11 +139,23 @@ class _Server(uvicorn.Server):
             self.force_exit = self.should_exit = True
 
 
+class Loop(uvloop.Loop):
+    """uvloop's event loop, on which a TLS handshake has no more time than a request.
+
+    Until then a connection is in no protocol's hands, and uvicorn leaves the limit at a minute.
+    """
+
+    async def create_server(self, *args: Any, **options: Any) -> Any:
+        if options.get("ssl") is not None:
+            options["ssl_handshake_timeout"] = protocol.RECEIVE_SECONDS
+        return await super().create_server(*args, **options)
+
+
 def _config(app: ExtenderApp, tls: ssl.SSLContext | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=GuardedProtocol,
-        loop="uvloop",
+        http=protocol.GuardedProtocol,
+        loop=f"{__name__}:Loop",
         ws="none",
         lifespan="on",
         interface="asgi3",

@@ -11,9 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from mooring_extender import protocol
+from mooring_extender.app import ExtenderApp, Options
+from mooring_extender.server import ExtenderServer
 from mooring_extender.tls import TlsFiles, client_names, server_context
 from tests.certificates import Authority, Pair
-from tests.extender.fakes import Rules, grpc_server
+from tests.extender.fakes import FakeClient, Rules, grpc_server
 from tests.extender.test_cli import running
 
 BINDING = json.dumps({"PodName": "p", "PodNamespace": "default", "PodUID": "u", "Node": "n1"})
@@ -135,6 +138,21 @@ def test_no_session_outlives_the_authority_that_let_it_in(tmp_path: Path, versio
         except (ssl.SSLError, ConnectionError):
             answered = b""
         assert answered == b""
+
+
+def test_a_silent_handshake_has_the_time_of_a_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "RECEIVE_SECONDS", 0.2)
+    own = Authority(tmp_path).issue("adapter")
+    tls = server_context(TlsFiles(own.certificate, own.key))
+    server = ExtenderServer(ExtenderApp(FakeClient, Options()), "127.0.0.1", 0, tls)
+    server.start()
+    try:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as silent:
+            assert silent.recv(1) == b""
+    finally:
+        server.stop()
 
 
 def test_the_adapter_shows_a_certificate_to_mooring(tmp_path: Path) -> None:
