@@ -89,6 +89,25 @@ def test_the_same_seed_gives_the_same_node_and_seeds_differ() -> None:
     assert len({chosen(other)[0] for other in others}) > 3
 
 
+def test_ties_beyond_a_message_are_refused_before_the_last_pod_is_decided() -> None:
+    asked: list[str] = []
+
+    def same(name: str) -> int:
+        asked.append(name)
+        return 1
+
+    nodes = [make_node(f"node-{number}") for number in range(10)]
+    limits = Limits(max_message_bytes=1_000)
+    with world(*nodes, plugins=[scoring("Same", same)], limits=limits) as w, direct(w.backend) as stubs:
+        few = batch(make_pod(), pods=columns(5), include_ties=True)
+        assert len(stubs.scheduling.Schedule(few).ties) == 5
+        asked.clear()
+        many = batch(make_pod(), pods=columns(1_000), include_ties=True)
+        failure = refused(lambda: stubs.scheduling.Schedule(many))
+    assert [field for field, _ in failure.violations] == ["include_ties"]
+    assert len(asked) < 200
+
+
 @pytest.mark.parametrize(
     ("nodes", "expected"),
     [

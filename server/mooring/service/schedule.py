@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from mooring.framework import Code, Pod, Status
-from mooring.framework.errors import DeadlineExceededError, MooringError
+from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError, MooringError
 from mooring.runtime.choice import Choice, ChoiceColumns
 from mooring.runtime.engine import Engine
 from mooring.runtime.placement import Placement
@@ -51,6 +51,7 @@ class Schedule:
         self._committed = False
         self._waiting: list[tuple[int, Reservation, float]] = []
         self._closed = False
+        self._tie_bytes = 0
 
     def at_once(self, progress: Progress) -> pb.ScheduleResponse | None:
         """Decide what takes no plugin's code, and so no slot; None when ``run`` has to do it.
@@ -152,7 +153,7 @@ class Schedule:
         except DeadlineExceededError:
             return 0
         for index, choice in zip(batch.indices[some], choices, strict=False):
-            self._take(choice, batch.templates[index][1])
+            self._take(choice, batch.templates[index][1], batch.selection)
         return len(choices)
 
     def _decide(self, engine: Engine, batch: Batch, at: int, progress: Progress) -> None:
@@ -168,12 +169,26 @@ class Schedule:
             raise
         if choice.node_name is not None and selection.state is not None:
             selection.state.assume(pod, choice.node_name)
-        self._take(choice, profile)
+        self._take(choice, profile, selection)
 
-    def _take(self, choice: Choice, profile: Profile) -> None:
+    def _take(self, choice: Choice, profile: Profile, selection: Selection) -> None:
         self._version = choice.state_version
         self._add(choice, choice.status, choice.message)
         self._count_dry_runs(result_of(choice.status), profile)
+        self._check_size(selection)
+
+    def _check_size(self, selection: Selection) -> None:
+        """Refuses ties that no message has room for as soon as there are so many."""
+        ties, most = self._columns.ties, self._backend.limits.max_message_bytes
+        if not ties or not self._request.include_ties:
+            return
+        self._tie_bytes += selection.least_bytes(ties[-1])
+        if self._tie_bytes > most:
+            raise InvalidArgumentError.at(
+                "include_ties",
+                f"the ties of {len(ties)} pods take more than the {most} bytes of a message; send fewer "
+                "pods in one call, or ask for indices",
+            )
 
     def _commit(self, batch: Batch, pod: Pod, profile: Profile, progress: Progress) -> None:
         began = time.perf_counter()

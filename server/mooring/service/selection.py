@@ -141,6 +141,12 @@ class Selection:
         else:
             fill_names(answer, names, joined=self._form == pb.NODE_FORM_JOINED_NAMES)
 
+    def least_bytes(self, names: Sequence[str]) -> int:
+        """How many bytes ``names`` take in an answer, at least."""
+        if self._form == pb.NODE_FORM_INDICES:
+            return len(names)
+        return len(names) + sum(map(len, names))
+
     def _selected_rows(self, table: NodeTable) -> Int32s:
         message = self._message
         if self._kind == "all":
