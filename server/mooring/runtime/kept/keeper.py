@@ -91,9 +91,8 @@ class Keeper:
                 )
             ),
         )
-        try:
-            template: Template | None = self._templates[key]
-        except KeyError:
+        template = self._templates.get(key)
+        if template is None:
             template, again = self._made(pod, profile)
             if template is not None and again:
                 self._remember(key, template)

@@ -113,7 +113,8 @@ class Standing:
         """The bytes of its arrays; what plugins note isn't known."""
         order = 0 if self.order is None else self.order.nbytes
         scaled = sum(scaled.raw.nbytes for scaled in self.scaled)
-        return self.rows.nbytes + self.open.rows.nbytes + self.base.nbytes + scaled + order
+        open_rows = 0 if self.open.rows is self.rows else self.open.rows.nbytes
+        return self.rows.nbytes + open_rows + self.base.nbytes + scaled + order
 
     @property
     def passes(self) -> bool:
@@ -163,7 +164,8 @@ def stand(profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls
         raise NotKeptError
     evaluation.profile = narrowed(profile, roles.stands)
     run_filters(evaluation, np.flatnonzero(allowed).astype(np.int32), calls)
-    view = NodeView(cluster.snapshot, rows[evaluation.codes == 0])
+    fits = evaluation.codes == 0
+    view = NodeView(cluster.snapshot, rows if fits.all() else rows[fits])
     evaluation.profile = profile
     skipped = run_pre_score(evaluation, view, calls)
     roles.sort((*profile.pre_score, *profile.score), skipped)
