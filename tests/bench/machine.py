@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("mooring", "grpcio", "protobuf", "numpy", "msgspec", "uvicorn", "httptools", "uvloop")
+LIBRARIES = ("mooring-scheduler", "grpcio", "protobuf", "numpy", "msgspec", "uvicorn", "httptools", "uvloop")
 
 
 def describe() -> dict[str, Any]:

@@ -1,19 +1,22 @@
 """ClusterService: what the state is, its nodes and their epochs, pushed objects."""
 
 import threading
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pytest
 
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.service.backend import SourceState
+from mooring.service.cluster import ClusterServicer
 from mooring.testing.builders import make_node, make_pod, to_json
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
 from mooring.v1.objects_pb2 import KubernetesObject
+from tests.runtime.pausing import Running, pause
 from tests.service.backends import WAYS, direct, refused, sent, world
 from tests.service.harness import LONG
 
@@ -173,6 +176,25 @@ def test_one_bad_object_and_nothing_is_applied() -> None:
         info = stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest())
     assert [field for field, _ in failure.violations] == ["events[1].put.objects[1].json.metadata.name"]
     assert (info.node_count, info.sources[0].next_sequence) == (3, 4)
+
+
+def test_who_asks_for_all_waits_for_no_source_while_the_state_waits_for_it() -> None:
+    with (
+        world(push=True) as w,
+        direct(w.backend) as stubs,
+        pause(ClusterServicer, "_provenance", thread="asking") as inside,
+    ):
+        stubs.cluster.PushObjects(load(*NODES))
+        servicer = ClusterServicer(w.backend)
+        asking = Running(
+            "asking", lambda: servicer.GetClusterInfo(pb.GetClusterInfoRequest(), cast("Any", None))
+        )
+        inside.wait()
+        pushing = Running("pushing", lambda: stubs.cluster.PushObjects(load(*NODES, first=4)))
+        time.sleep(0.1)
+        inside.go_on()
+        assert asking.result().synced
+        pushing.result()
 
 
 def test_asking_while_pushing_ends() -> None:

@@ -134,4 +134,4 @@ def test_metrics_are_shown() -> None:
 
 def test_an_unknown_path_says_which_there_are() -> None:
     with running() as mooring:
-        assert get(mooring, "/nothing") == (404, "try /healthz, /livez, /readyz or /metrics\n")
+        assert get(mooring, "/nothing") == (404, "try /healthz, /livez, /metrics, /readyz\n")

@@ -30,11 +30,11 @@ class ClusterServicer(ClusterServiceServicer):
         started = Timestamp()
         started.FromDatetime(backend.start_time)
         # Sources have locks of their own, which they hold while they wait for the state's.
-        sources = backend.sources()
+        sources, synced = backend.sources(), backend.synced()
         with state.lock:
             return pb.GetClusterInfoResponse(
                 provenance=self._provenance(),
-                synced=backend.synced(),
+                synced=synced,
                 node_count=len(state.snapshot.nodes),
                 pod_count=len(state.snapshot.pods),
                 pending_pod_count=sum(1 for _ in state.snapshot.pods.pending()),
