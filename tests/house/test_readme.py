@@ -24,9 +24,13 @@ MOORING = Path(sys.executable).with_name("mooring")
 pytestmark = pytest.mark.xdist_group("readme")
 
 
+def plain_environment() -> dict[str, str]:
+    """The environment without COLUMNS, which is set where tests run in parallel."""
+    return {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+
+
 def run(*command: str | Path, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
-    # Where tests run in parallel, COLUMNS is set.
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    environment = plain_environment()
     environment |= {"PYTHONPATH": str(path)} if path else {}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
@@ -122,7 +126,7 @@ def test_the_commands_work_in_an_environment_of_ones_own(dependencies: Path, tmp
     own = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
-        env={**os.environ, **own, "PYTHONPATH": str(dependencies), "PIP_QUIET": "1"},
+        env={**plain_environment(), **own, "PYTHONPATH": str(dependencies), "PIP_QUIET": "1"},
         capture_output=True,
         text=True,
         check=False,
