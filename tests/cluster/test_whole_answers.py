@@ -68,9 +68,11 @@ class Scripted:
 
 @contextmanager
 def scripted(*pieces: bytes, tls: ssl.SSLContext | None = None) -> Iterator[tuple[Scripted, str]]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    plain = socket.create_server(("127.0.0.1", 0))
+    # Wrapping takes the socket over: it is the wrapped one that has to be closed.
+    with tls.wrap_socket(plain, server_side=True) if tls else plain as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
-        server = Scripted(tls.wrap_socket(listener, server_side=True) if tls else listener, pieces)
+        server = Scripted(listener, pieces)
         threading.Thread(target=server.accept, daemon=True).start()
         yield server, address
 
