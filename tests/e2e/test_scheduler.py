@@ -259,9 +259,3 @@ def words(api: Api, name: str) -> tuple[list[Any], list[Any]]:
 
 def message_of(condition: dict[str, Any]) -> str | None:
     return condition.get("message") if condition["reason"] != "SchedulingGated" else None
-
-
-def test_a_configuration_with_extenders_is_refused(control_plane: ControlPlane, tmp_path: Path) -> None:
-    config = {**ALONE, "extenders": [{"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter"}]}
-    with pytest.raises(RuntimeError, match="extenders: mooring scheduler calls no extenders"):
-        scheduler(control_plane, tmp_path, config).start()

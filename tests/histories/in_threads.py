@@ -135,6 +135,7 @@ class InThreads:
         self.engine, self.reference = (self.setting.engine(self.state) for _ in range(2))
         # Half of the histories are played beside the engine's own check, which mustn't cry wolf, either.
         self.engine.self_check.every, self.engine.self_check.share = dice.choice((0, 10)), 1.0
+        self.engine.self_check.not_before = 0.0
         self.state.apply("test", self.cluster.begin(dice))
         self._bursts = 0
 

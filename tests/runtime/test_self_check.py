@@ -105,7 +105,7 @@ def engine_of(
     }
     configuration = from_document(document, registry.catalog())
     engine = build_engine(configuration, registry, state, NoBinder(), observer=observer)
-    engine.self_check.every = every
+    engine.self_check.every, engine.self_check.not_before = every, 0.0
     state.replace("test", [make_node(name) for name in NODES])
     return engine, state
 

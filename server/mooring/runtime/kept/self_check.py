@@ -34,6 +34,9 @@ DEFAULT_EVERY = 1000
 DEFAULT_SHARE = 0.02
 """The largest part of one thread's time that checks may take."""
 
+FIRST_AFTER = 1.0
+"""Seconds without checks after the start: a short burst of decisions is not held up by one."""
+
 _REMEMBERED = 8
 """Evaluations of earlier checks that are kept to find out which plugin's answers changed."""
 
@@ -78,6 +81,7 @@ class SelfCheck:
         every: One answer in this many is checked, if the share of time allows; 0 = none.
         share: The largest part of one thread's time that is spent; above 0, up to 1.
         different: How many checks found a wrong answer.
+        not_before: No check begins before this, by the monotonic clock in seconds.
     """
 
     def __init__(self, asking: Asking, keeper: Keeper, checked: Callable[[str], object]) -> None:
@@ -85,10 +89,10 @@ class SelfCheck:
         self.share = DEFAULT_SHARE
         self._asking = asking
         self.different = 0
+        self.not_before = time.monotonic() + FIRST_AFTER
         self._keeper = keeper
         self._checked = checked
         self._answers = 0
-        self._not_before = 0.0
         self._count = 0
         self._busy = threading.Lock()
         self._earlier: deque[Asked] = deque(maxlen=_REMEMBERED)
@@ -99,7 +103,7 @@ class SelfCheck:
         if self._answers < self.every or not self.every:
             return
         self._answers = 0
-        if time.monotonic() >= self._not_before and self._busy.acquire(blocking=False):
+        if time.monotonic() >= self.not_before and self._busy.acquire(blocking=False):
             threading.Thread(
                 target=self._run, args=(pod, profile, seed), name="self-check", daemon=True
             ).start()
@@ -113,7 +117,7 @@ class SelfCheck:
             log.exception("checking a cached answer about pods like %s failed", pod.key)
         finally:
             now = time.monotonic()
-            self._not_before = now + (now - began) * (1 / self.share - 1)
+            self.not_before = now + (now - began) * (1 / self.share - 1)
             self._busy.release()
 
     def check(self, pod: Pod, profile: Profile, seed: int) -> bool | None:
