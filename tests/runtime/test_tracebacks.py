@@ -67,5 +67,5 @@ def test_each_line_of_each_plugin_is_shown(caplog: pytest.LogCaptureFixture) -> 
 
 def test_a_plugin_whose_code_was_not_reached_has_no_frames(caplog: pytest.LogCaptureFixture) -> None:
     Tracebacks().tell("Rack", "Filter", TypeError("takes 1 argument"))
-    assert caplog.text.splitlines()[-1] == "    TypeError: takes 1 argument"
+    assert caplog.text.splitlines()[-1].strip() == "TypeError: takes 1 argument"
     assert "Traceback" not in caplog.text
