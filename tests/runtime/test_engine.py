@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -218,3 +220,17 @@ def test_a_pod_is_not_its_own_guest() -> None:
     state.apply("test", [Put(pod)])
     engine = engine_of(state, fit=True)
     assert engine.decide(pod, engine.profile(), all_rows).node_name == "a"
+
+
+def test_an_engine_over_a_fork_goes_with_its_last_user() -> None:
+    """It holds a copy of the state, which is too large to wait for the collector of cycles."""
+    state = state_of("a")
+    over = engine_of(state).over(state.fork())
+    over.decide(make_pod(), over.profile(), all_rows)
+    gone = weakref.ref(over)
+    gc.disable()
+    try:
+        del over
+        assert gone() is None
+    finally:
+        gc.enable()

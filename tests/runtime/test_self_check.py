@@ -121,9 +121,9 @@ def asked(engine: Engine, times: int = 3, **fields: Any) -> Pod:
 def test_an_honest_cache_passes() -> None:
     engine, state = engine_of(Favourite)
     pod, check = asked(engine), engine.self_check
-    assert check.check(pod, engine.profile(), 1)
+    assert check.check(engine, pod, engine.profile(), 1)
     state.apply("test", [Put(make_pod("other", node="a", requests={"cpu": "1"}))])
-    assert check.check(pod, engine.profile(), 1)
+    assert check.check(engine, pod, engine.profile(), 1)
     assert not check.different
 
 
@@ -131,13 +131,13 @@ def test_a_placed_pod_is_asked_about_as_one_like_it_that_is_not_placed() -> None
     engine, _ = engine_of()
     pod, check = asked(engine, requests={"cpu": "1"}), engine.self_check
     engine.decide_and_assume(pod, engine.profile(), all_rows)
-    assert check.check(pod, engine.profile(), 1)
+    assert check.check(engine, pod, engine.profile(), 1)
 
 
 def test_nothing_is_compared_where_nothing_is_cached() -> None:
     engine, _ = engine_of()
     pod = make_pod("gated", spec={"schedulingGates": [{"name": "example.com/wait"}]})
-    assert engine.self_check.check(pod, engine.profile(), 0) is None
+    assert engine.self_check.check(engine, pod, engine.profile(), 0) is None
 
 
 def signed_alike(engine: Engine, _: State) -> Pod:
@@ -147,7 +147,7 @@ def signed_alike(engine: Engine, _: State) -> Pod:
 
 def changed_later(engine: Engine, state: State) -> Pod:
     pod = asked(engine)
-    assert engine.self_check.check(pod, engine.profile(), 0)
+    assert engine.self_check.check(engine, pod, engine.profile(), 0)
     state.apply("test", [Put(make_pod("guest", node="c"))])
     return pod
 
@@ -178,7 +178,7 @@ def test_a_plugin_that_declares_what_is_not_true_is_named(
     pod = history(engine, state)
     with caplog.at_level(logging.ERROR):
         for _ in range(len(NODES)):
-            check.check(pod, engine.profile(), 0)
+            check.check(engine, pod, engine.profile(), 0)
     assert said in caplog.text
     assert '"metadata":' in caplog.text
     assert check.different
@@ -194,9 +194,9 @@ def test_a_wrong_answer_drops_what_is_cached(monkeypatch: pytest.MonkeyPatch) ->
         patch.setattr(Kept, "_put", lambda *_: [])
         state.apply("test", [Put(make_pod("big", node="a", requests={"cpu": "30"}))])
         asked(engine, **wants)
-    assert check.check(pod, engine.profile(), 0) is False
+    assert check.check(engine, pod, engine.profile(), 0) is False
     asked(engine, **wants)
-    assert check.check(pod, engine.profile(), 0)
+    assert check.check(engine, pod, engine.profile(), 0)
 
 
 def test_one_answer_in_so_many_is_checked_behind_the_decisions() -> None:

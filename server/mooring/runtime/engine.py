@@ -88,7 +88,7 @@ class Engine:
         self._kept = KeptDecisions(state, keeper)
         self._answers = KeptAnswers(state, keeper)
         self._overlays = Overlays(state, keeper)
-        self.self_check = SelfCheck(self, keeper, self._observer.self_checked)
+        self.self_check = SelfCheck(keeper, self._observer.self_checked)
 
     def extend(self, extenders: Sequence[Extender]) -> None:
         """Let extenders take part in every profile's decisions, in this order. Before the first decision."""
@@ -171,7 +171,7 @@ class Engine:
         calls = partial(self._trying, profile, progress) if ask else ask_nobody
         found = self._answers.totals(pod, profile, rows, calls)
         if found is not None:
-            self.self_check.answered(pod, profile, 0)
+            self.self_check.answered(self, pod, profile, 0)
         return found
 
     def learn_reasons(
@@ -224,7 +224,7 @@ class Engine:
         found = self._overlays.decide(templates, indices, uids, seed, progress, calls)
         if found is not None:
             self._observer.algorithm_duration((time.perf_counter() - began) / len(uids), len(uids))
-            self.self_check.answered(*templates[indices[-1]], seed, len(uids))
+            self.self_check.answered(self, *templates[indices[-1]], seed, len(uids))
         return found
 
     def decide_and_assume(
@@ -265,7 +265,9 @@ class Engine:
         if turn.choices:
             seconds = (time.perf_counter() - began) / len(turn.choices)
             self._observer.algorithm_duration(seconds, len(turn.choices))
-            self.self_check.answered(*templates[indices[len(turn.choices) - 1]], seed, len(turn.choices))
+            self.self_check.answered(
+                self, *templates[indices[len(turn.choices) - 1]], seed, len(turn.choices)
+            )
         return turn.choices
 
     def _decide_and_assume(
@@ -360,7 +362,7 @@ class Engine:
             if assume:
                 self.start = (self.start + choice.evaluated) % len(self.state.snapshot.nodes)
             self._observer.algorithm_duration(time.perf_counter() - began)
-            self.self_check.answered(pod, profile, seed)
+            self.self_check.answered(self, pod, profile, seed)
         return choice
 
     def _measured_look(self, pod: Pod, profile: Profile, rows: Rows, **how: Any) -> tuple[Evaluation, int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 import msgspec
 from msgspec.structs import replace
 
@@ -51,14 +49,9 @@ class Keeper:
         self.movements = Movements(cluster)
         self._templates: dict[tuple[str, bytes], Template] = {}
         self._template_bytes = 0
-        self._kept: SecondUseCache[Kept] = SecondUseCache(
-            _MOST_KEPT_BYTES, attrgetter("nbytes"), attrgetter("used"), self._forget_templates
-        )
-        self._standing: SecondUseCache[Standing] = SecondUseCache(
-            _MOST_STANDING_BYTES, attrgetter("nbytes"), attrgetter("version")
-        )
+        self._kept: SecondUseCache[Kept] = SecondUseCache(_MOST_KEPT_BYTES, self._forget_templates)
+        self._standing: SecondUseCache[Standing] = SecondUseCache(_MOST_STANDING_BYTES)
         self._signer = Signer()
-        self._uses = 0
 
     def drop(self) -> None:
         """Forget every evaluation, as if nothing had been asked yet."""
@@ -97,8 +90,7 @@ class Keeper:
             if template is not None and again:
                 self._remember(key, template)
         if template is not None:
-            self._uses += 1
-            template.kept.used = self._uses
+            self._kept.use(template.kept)
         return template
 
     def _remember(self, key: tuple[str, bytes], template: Template) -> None:

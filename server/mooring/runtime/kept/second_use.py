@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-Value = TypeVar("Value")
+
+class Counted(Protocol):
+    """What such a cache takes.
+
+    Attributes:
+        nbytes: Its size by now.
+        used: When it was used last; written by the cache.
+    """
+
+    @property
+    def nbytes(self) -> int: ...
+
+    used: int
+
+
+Value = TypeVar("Value", bound=Counted)
 
 _MOST_HASHES = 1 << 12
 """Hashes of what was used once; then all of them are forgotten."""
@@ -23,22 +38,13 @@ class SecondUseCache(Generic[Value]):
 
     Args:
         most_bytes: The budget.
-        size: The bytes of a value.
-        last_used: When a value was used last, as an increasing number.
         dropped: Called after values were dropped.
     """
 
-    def __init__(
-        self,
-        most_bytes: int,
-        size: Callable[[Value], int],
-        last_used: Callable[[Value], int],
-        dropped: Callable[[], object] = lambda: None,
-    ) -> None:
+    def __init__(self, most_bytes: int, dropped: Callable[[], object] = lambda: None) -> None:
         self._most_bytes = most_bytes
-        self._size = size
-        self._last_used = last_used
         self._dropped = dropped
+        self._uses = 0
         self._lock = threading.Lock()
         self._values: dict[Hashable, Value] = {}
         self._newest: tuple[Hashable, Value] | None = None
@@ -54,16 +60,26 @@ class SecondUseCache(Generic[Value]):
     def bytes(self) -> int:
         """The bytes of the values that are kept."""
         with self._lock:
-            return sum(map(self._size, self._values.values()))
+            return sum(value.nbytes for value in self._values.values())
 
     def get(self, key: Hashable) -> Value | None:
-        """The value of ``key``; None when there is none."""
+        """The value of ``key``, which is used now; None when there is none."""
         with self._lock:
             value, newest = self._values.get(key), self._newest
-            return newest[1] if value is None and newest is not None and newest[0] == key else value
+            if value is None and newest is not None and newest[0] == key:
+                value = newest[1]
+        if value is not None:
+            self.use(value)
+        return value
+
+    def use(self, value: Value) -> None:
+        """``value`` is used now, by somebody who has held it since."""
+        self._uses += 1
+        value.used = self._uses
 
     def put(self, key: Hashable, value: Value) -> bool:
         """Count a use of ``key``, whose value is ``value`` from now on; whether it is kept."""
+        self.use(value)
         with self._lock:
             mark = hash(key)
             again = key in self._values or mark in self._used_once
@@ -94,11 +110,11 @@ class SecondUseCache(Generic[Value]):
         if self._unmeasured < min(_MEASURED_EACH, len(self._values)):
             return False
         self._unmeasured = 0
-        sizes = {key: self._size(value) for key, value in self._values.items()}
+        sizes = {key: value.nbytes for key, value in self._values.items()}
         total = sum(sizes.values())
         if total <= self._most_bytes:
             return False
-        for key in sorted(self._values, key=lambda key: self._last_used(self._values[key])):
+        for key in sorted(self._values, key=lambda key: self._values[key].used):
             if total <= self._most_bytes // 2 or len(self._values) == 1:
                 break
             del self._values[key]

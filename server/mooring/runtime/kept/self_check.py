@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from mooring.framework import ClusterState, Pod
 from mooring.runtime.choice import Choice
-from mooring.runtime.evaluation import Evaluation
 from mooring.runtime.kept.culprits import Asked, liars
 from mooring.runtime.kept.keeper import Keeper
 from mooring.runtime.kept.kept import Kept
@@ -37,8 +36,9 @@ DEFAULT_SHARE = 0.02
 FIRST_AFTER = 1.0
 """Seconds without checks after the start: a short burst of decisions is not held up by one."""
 
-_REMEMBERED = 8
-"""Evaluations of earlier checks that are kept to find out which plugin's answers changed."""
+_MOST_REMEMBERED, _MOST_REMEMBERED_ROWS = 8, 1 << 17
+"""Evaluations of earlier checks that are kept, to find out which plugin's answers changed, and how many nodes
+they have together: each of them holds a copy of the state."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -73,7 +73,6 @@ class SelfCheck:
     """Safe from any thread; ``answered`` takes well under a microsecond unless a check begins.
 
     Args:
-        asking: Asks the engine.
         keeper: Whose evaluations are dropped when one was wrong.
         checked: Told the outcome of each check: ``same``, ``different`` or ``failed``.
 
@@ -84,10 +83,9 @@ class SelfCheck:
         not_before: No check begins before this, by the monotonic clock in seconds.
     """
 
-    def __init__(self, asking: Asking, keeper: Keeper, checked: Callable[[str], object]) -> None:
+    def __init__(self, keeper: Keeper, checked: Callable[[str], object]) -> None:
         self.every = DEFAULT_EVERY
         self.share = DEFAULT_SHARE
-        self._asking = asking
         self.different = 0
         self.not_before = time.monotonic() + FIRST_AFTER
         self._keeper = keeper
@@ -95,23 +93,23 @@ class SelfCheck:
         self._answers = 0
         self._count = 0
         self._busy = threading.Lock()
-        self._earlier: deque[Asked] = deque(maxlen=_REMEMBERED)
+        self._earlier: deque[Asked] = deque()
 
-    def answered(self, pod: Pod, profile: Profile, seed: int, count: int = 1) -> None:
-        """So many pods like ``pod`` got a cached answer."""
+    def answered(self, asking: Asking, pod: Pod, profile: Profile, seed: int, count: int = 1) -> None:
+        """``asking`` gave ``count`` pods like ``pod`` a cached answer."""
         self._answers += count
         if self._answers < self.every or not self.every:
             return
         self._answers = 0
         if time.monotonic() >= self.not_before and self._busy.acquire(blocking=False):
             threading.Thread(
-                target=self._run, args=(pod, profile, seed), name="self-check", daemon=True
+                target=self._run, args=(asking, pod, profile, seed), name="self-check", daemon=True
             ).start()
 
-    def _run(self, pod: Pod, profile: Profile, seed: int) -> None:
+    def _run(self, asking: Asking, pod: Pod, profile: Profile, seed: int) -> None:
         began = time.monotonic()
         try:
-            self.check(pod, profile, seed)
+            self.check(asking, pod, profile, seed)
         except Exception:
             self._checked("failed")
             log.exception("checking a cached answer about pods like %s failed", pod.key)
@@ -120,7 +118,7 @@ class SelfCheck:
             self.not_before = now + (now - began) * (1 / self.share - 1)
             self._busy.release()
 
-    def check(self, pod: Pod, profile: Profile, seed: int) -> bool | None:
+    def check(self, asking: Asking, pod: Pod, profile: Profile, seed: int) -> bool | None:
         """Ask about a pod like ``pod`` in both ways, in this thread.
 
         Returns:
@@ -130,30 +128,39 @@ class SelfCheck:
         self._count += 1
         name = f"self-check-{self._count}"
         asked = replace(pod, metadata=replace(pod.metadata, name=name, uid=name))
-        cached = self._asking.from_cache(asked, profile, seed)
+        cached = asking.from_cache(asked, profile, seed)
         if cached is None:
             return None
-        full = self._asking.in_full(asked, profile, seed, cached.state)
+        full = asking.in_full(asked, profile, seed, cached.state)
         same = summary(cached.choice) == summary(full)
         self._checked("same" if same else "different")
         now = Asked(cached.kept, asked, full.evaluation, full.state_version)
         if not same:
             self.different += 1
-            self._tell(cached, full, now, profile, seed)
+            found = liars(
+                now,
+                tuple(self._earlier),
+                self._keeper.movements,
+                lambda like: asking.in_full(like, profile, seed, cached.state).evaluation,
+            )
             self._keeper.drop()
             self._earlier.clear()
-        self._earlier.append(now)
+            self._tell(cached, full, now, found, seed)
+        self._remember(now)
         return same
 
-    def _tell(self, cached: Cached, full: Choice, now: Asked, profile: Profile, seed: int) -> None:
-        def again(pod: Pod) -> Evaluation:
-            return self._asking.in_full(pod, profile, seed, cached.state).evaluation
+    def _remember(self, asked: Asked) -> None:
+        earlier = self._earlier
+        earlier.append(asked)
+        rows = sum(len(one.evaluation.rows) for one in earlier)
+        while len(earlier) > _MOST_REMEMBERED or rows > _MOST_REMEMBERED_ROWS:
+            rows -= len(earlier.popleft().evaluation.rows)
 
-        found = liars(now, tuple(self._earlier), self._keeper.movements, again)
+    def _tell(self, cached: Cached, full: Choice, now: Asked, found: Sequence[str], seed: int) -> None:
         log.error(
-            "a cached answer was wrong, so all are dropped: profile %s, state version %d, seed %d: "
+            "a cached answer was wrong, so all were dropped: profile %s, state version %d, seed %d: "
             "cached %s, in full %s; %s; cached at version %d for %s; the pod: %s",
-            profile.name,
+            now.evaluation.profile.name,
             full.state_version,
             seed,
             summary(cached.choice),

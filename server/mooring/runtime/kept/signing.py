@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -78,12 +77,12 @@ class _Shape(msgspec.Struct):
     Attributes:
         signs: Those of the plugins that don't look at what a pod asks for; None when nothing is used again.
         nbytes: The bytes of the encoded pod.
-        used: When it was used last.
+        used: When it was used last, as its cache counts.
     """
 
     signs: _Signs | None
     nbytes: int
-    used: int
+    used: int = 0
 
 
 class Signer:
@@ -91,10 +90,7 @@ class Signer:
 
     def __init__(self) -> None:
         self._plugins: dict[str, _Plugins] = {}
-        self._shapes: SecondUseCache[_Shape] = SecondUseCache(
-            _MOST_SHAPE_BYTES, attrgetter("nbytes"), attrgetter("used")
-        )
-        self._uses = 0
+        self._shapes: SecondUseCache[_Shape] = SecondUseCache(_MOST_SHAPE_BYTES)
         self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[AmountPlugins, Profile]] = {}
 
     def sign(self, pod: Pod, profile: Profile) -> Signature | None:
@@ -129,13 +125,11 @@ class Signer:
         """None when a plugin that doesn't look at what ``pod`` asks for says that nothing is used again."""
         shapeless = without_requests(pod)
         key = profile.name, _encode(shapeless)
-        self._uses += 1
         shape = self._shapes.get(key)
         if shape is None:
             signs = _signs(shapeless, plugins.by_shape, plugins.by_amounts)
-            shape = _Shape(signs, len(key[1]), self._uses)
-            self._shapes.put(key, shape)
-        shape.used = self._uses
+            shape = _Shape(signs, len(key[1]))
+        self._shapes.put(key, shape)
         return shape.signs
 
 

@@ -74,7 +74,7 @@ class Scaled:
     raw: Int64s
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Standing:
     """What the plugins say of all nodes that look neither at amounts nor at ordinary pods.
 
@@ -93,6 +93,7 @@ class Standing:
             looked at; else None.
         wanted: After how many feasible nodes it ends.
         notes: What the plugins noted.
+        used: When it was used last, as its cache counts.
     """
 
     version: int
@@ -107,6 +108,7 @@ class Standing:
     order: Int32s | None
     wanted: int
     notes: CycleState
+    used: int = 0
 
     @property
     def nbytes(self) -> int:
