@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 FREE_BYTES: Final = 256 * 2**10
-"""So much of each body is not counted: a list of 5,000 names is read however many megabytes others hold."""
+"""This much of each body is not counted: a list of 5,000 names is read however many megabytes others hold."""
 
 _LIMIT_FILES: Final = (
     Path("/sys/fs/cgroup/memory.max"),

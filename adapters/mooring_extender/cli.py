@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
-import itertools
 import logging
 import os
 import re
@@ -12,11 +11,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
+from mooring_extender.grammar import SWITCH, SwitchParser, boolean, logging_format
 from mooring_extender.logs import FORMATS, formatter
 from mooring_extender.server import ExtenderServer, ListenError
 from mooring_extender.tls import TlsFiles, channel_credentials, server_context
@@ -30,32 +30,6 @@ EXIT_FAILED: Final = 1
 _Converter = Callable[[str], object]
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PIECE: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_SWITCH: Final = "[=BOOL]"
-
-
-class _Parser(argparse.ArgumentParser):
-    """Takes a bare ``--switch`` as ``--switch=true`` and never takes the next word for its value.
-
-    This is the grammar of mooring's own commands, of which the adapter imports nothing.
-    """
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        switches = {
-            name for action in self._actions if action.type is _boolean for name in action.option_strings
-        }
-        for word, following in itertools.pairwise(args):
-            if word in switches and following in {"true", "false"}:
-                self.error(f"{word} {following}: a switch has its value behind =, {word}={following}")
-        given = [f"{word}=true" if word in switches else word for word in args]
-        return super().parse_known_args(given, namespace)
-
-    def format_usage(self) -> str:
-        return super().format_usage().replace(f" {_SWITCH}", _SWITCH)
-
-    def format_help(self) -> str:
-        # argparse puts a blank between a flag and its value; the texts behind stay in their column.
-        text = super().format_help().replace(f" {_SWITCH}  ", f"{_SWITCH}   ")
-        return text.replace(f" {_SWITCH}", _SWITCH)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -110,7 +84,7 @@ def _server(args: argparse.Namespace, host: str, port: int) -> ExtenderServer:
 def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     about = "Answers kube-scheduler's extender calls with the decisions of a mooring server."
     twins = f"Each flag has a twin in the environment: --http-timeout is {ENVIRONMENT_PREFIX}HTTP_TIMEOUT."
-    parser = _Parser(prog="mooring-extender", description=about, epilog=twins, allow_abbrev=False)
+    parser = SwitchParser(prog="mooring-extender", description=about, epilog=twins, allow_abbrev=False)
 
     def flag(name: str, metavar: str, default: str, text: str, kind: _Converter = str) -> None:
         # argparse converts string defaults, so a bad value in the environment is a usage error too.
@@ -140,9 +114,9 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     flag("server-ca-file", "PATH", "", "speak TLS to mooring, and trust these authorities, PEM")
     flag("server-cert-file", "PATH", "", "the certificate to show to mooring, PEM")
     flag("server-key-file", "PATH", "", "that certificate's private key, PEM")
-    flag("insecure-listen", _SWITCH, "false", "allow plain HTTP on an address that is not loopback", _boolean)
+    flag("insecure-listen", SWITCH, "false", "allow plain HTTP on an address that is not loopback", boolean)
     flag("v", "LEVEL", "0", "log verbosity, 0 to 10", _verbosity)
-    flag("logging-format", "FORMAT", "text", f"of the log: {' or '.join(FORMATS)}", _logging_format)
+    flag("logging-format", "FORMAT", "text", f"of the log: {' or '.join(FORMATS)}", logging_format)
     return parser
 
 
@@ -183,18 +157,6 @@ def _verbosity(text: str) -> int:
     if not (text.isdecimal() and int(text) <= 10):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 10")
     return int(text)
-
-
-def _logging_format(text: str) -> str:
-    if text not in FORMATS:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(FORMATS)}")
-    return text
-
-
-def _boolean(text: str) -> bool:
-    if text not in {"true", "false"}:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-    return text == "true"
 
 
 def _is_loopback(host: str) -> bool:

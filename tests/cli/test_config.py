@@ -107,6 +107,11 @@ def test_a_configuration_is_found_in_the_manifests_that_carry_it(
             id="two",
         ),
         pytest.param(
+            [config_map("one", f"{FILE}---\n{FILE}")],
+            "found 2: document 1.data[file-0], document 1.data[file-0]",
+            id="two under one key",
+        ),
+        pytest.param(
             [config_map("one", f"{FILE}kind: Policy\n")],
             "document 1.data[file-0]: kind: line 4: given twice, first on line 2",
             id="a broken one",

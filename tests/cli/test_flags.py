@@ -10,6 +10,7 @@ import pytest
 
 from mooring.cli import flags
 from mooring.cli.main import COMMANDS, _parser
+from mooring_extender import grammar
 from mooring_extender.cli import ENVIRONMENT_PREFIX
 from mooring_extender.cli import _parser as adapter_parser
 from tests.cli.commands import call
@@ -36,11 +37,11 @@ def every_flag() -> list[Any]:
 def samples(action: argparse.Action) -> str:
     """A value that differs from the default."""
     kinds: dict[Any, str] = {
-        flags.boolean: "false" if action.default == "true" else "true",
+        grammar.boolean: "false" if action.default == "true" else "true",
         flags.output_form: "json",
         flags.feature_gates: "A=true",
         flags.kube_version: "1.35",
-        flags.logging_format: "json",
+        grammar.logging_format: "json",
     }
     return kinds.get(action.type, "7" if action.type else "other")
 
@@ -100,7 +101,7 @@ def test_every_switch_shows_its_grammar(
     parser: argparse.ArgumentParser, action: argparse.Action, name: str
 ) -> None:
     shown = parser.format_usage() + parser.format_help()
-    assert (f"{name}[=BOOL]" in shown) is (action.type is flags.boolean)
+    assert (f"{name}[=BOOL]" in shown) is (action.type is grammar.boolean)
     assert " [=BOOL]" not in shown
 
 

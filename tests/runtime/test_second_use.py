@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 from typing import Any
 
@@ -160,6 +161,7 @@ def test_what_large_pods_leave_behind_does_not_grow_with_their_number() -> None:
             asked += len(msgspec.json.encode(pod))
             engine.decide(pod, engine.profile(), all_rows)
         del pod
+        gc.collect()
         left = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()

@@ -209,7 +209,7 @@ def _election(
         raise InvalidArgumentError.at(
             "--leader-elect", "needs an API server: give --kubeconfig or --in-cluster"
         )
-    return election_of(asked, asked.resource_name, server, lost)
+    return election_of(asked, server, lost)
 
 
 def assemble(

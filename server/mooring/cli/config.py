@@ -69,9 +69,7 @@ def _check_extenders(file: str, loaded: config.Configuration, catalog: config.Ca
         ConfigError: ``file`` has faults, or its extenders lack something.
     """
     extenders = config.load(read_text(file), catalog).document.extenders
-    names = [profile.scheduler_name for profile in loaded.profiles]
-    points = [profile.plugins for profile in loaded.profiles]
-    errors = list(config.check_reserving(names, points, extenders))
+    errors = list(config.check_reserving(loaded.profiles, extenders))
     errors += config.check_ignored(loaded.profiles, extenders)
     if not extenders:
         errors.append(FieldError("extenders", f"{file} has none, so kube-scheduler asks nobody"))

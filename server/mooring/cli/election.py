@@ -12,11 +12,11 @@ from mooring.runtime.clock import SystemClock
 from mooring.scheduler.leadership import LeaderElection, new_identity
 
 
-def election_of(asked: Asked, name: str, server: ApiServer, lost: Callable[[], None]) -> LeaderElection:
-    """Takes part in the election for the lease ``name``, at the pace that is ``asked`` for.
+def election_of(asked: Asked, server: ApiServer, lost: Callable[[], None]) -> LeaderElection:
+    """Takes part in the election for the lease, at the pace, that is ``asked`` for.
 
     ``lost`` is called when this process led and leads no more.
     """
     times = lease_times(asked)
-    lease = Lease(server, asked.resource_namespace, name, times.renew_deadline / 2)
+    lease = Lease(server, asked.resource_namespace, asked.resource_name, times.renew_deadline / 2)
     return LeaderElection(lease, new_identity(), times, SystemClock(), lost)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import re
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from mooring.framework import KubeVersion
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.runtime.kept.self_check import DEFAULT_EVERY
+from mooring_extender.grammar import SWITCH, SwitchParser, boolean, logging_format
 from mooring_extender.logs import FORMATS
 
 ENVIRONMENT_PREFIX = "MOORING_"
@@ -25,24 +25,9 @@ Kind = Callable[[str], Any]
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
-_SWITCH = "[=BOOL]"
-"""What a switch may be followed by, as help shows it."""
 
-
-class Parser(argparse.ArgumentParser):
-    """Takes a bare ``--switch`` as ``--switch=true`` and never takes the next word for its value."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        switches = {
-            name for action in self._actions if action.type is boolean for name in action.option_strings
-        }
-        words = list(args)
-        if all(action.option_strings for action in self._actions):
-            for word, following in itertools.pairwise(words):
-                if word in switches and following in ("true", "false"):
-                    self.error(f"{word} {following}: a switch has its value behind =, {word}={following}")
-        given = [f"{word}=true" if word in switches else word for word in words]
-        return super().parse_known_args(given, namespace)
+class Parser(SwitchParser):
+    """The parser of a command, which knows all values in the end."""
 
     def values(self, args: argparse.Namespace) -> dict[str, str]:
         """Each flag's value as Go writes it, by its long name without the dashes, sorted."""
@@ -52,14 +37,6 @@ class Parser(argparse.ArgumentParser):
             if action.option_strings
         }
         return dict(sorted(found.items()))
-
-    def format_usage(self) -> str:
-        return super().format_usage().replace(f" {_SWITCH}", _SWITCH)
-
-    def format_help(self) -> str:
-        # argparse puts a blank between a flag and its value; the texts behind stay in their column.
-        text = super().format_help().replace(f" {_SWITCH}  ", f"{_SWITCH}   ")
-        return text.replace(f" {_SWITCH}", _SWITCH)
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - it has no public name
@@ -83,7 +60,7 @@ class Flags:
             f"--{name}",
             type=kind,
             default=twin(name) or default,
-            metavar=_SWITCH if kind is boolean else metavar,
+            metavar=SWITCH if kind is boolean else metavar,
             help=text + shown,
         )
 
@@ -95,7 +72,7 @@ class Flags:
             default=twin(name) or None,
             nargs="?" if bare else None,
             const=bare or None,
-            metavar=_SWITCH if kind is boolean else metavar,
+            metavar=SWITCH if kind is boolean else metavar,
             help=text,
         )
 
@@ -112,7 +89,7 @@ class Flags:
     def switch(self, name: str, text: str) -> None:
         """A flag that is on or off: ``--name``, ``--name=true``, ``--name=false``."""
         self.parser.add_argument(
-            f"--{name}", type=boolean, default=twin(name) or "false", metavar=_SWITCH, help=text
+            f"--{name}", type=boolean, default=twin(name) or "false", metavar=SWITCH, help=text
         )
 
 
@@ -146,13 +123,6 @@ def twin(name: str) -> str:
 def words(text: str) -> list[str]:
     """The values in a text, separated by commas."""
     return [value for value in text.split(",") if value]
-
-
-def boolean(text: str) -> bool:
-    """Either ``true`` or ``false``."""
-    if text not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-    return text == "true"
 
 
 def positive(text: str) -> int:
@@ -206,13 +176,6 @@ def verbosity(text: str) -> int:
     if not (level.isascii() and level.isdecimal() and int(level) <= 10):
         raise argparse.ArgumentTypeError(f"{level!r} is not a number from 0 to 10")
     return int(level)
-
-
-def logging_format(text: str) -> str:
-    """Either ``text`` or ``json``."""
-    if text not in FORMATS:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(FORMATS)}")
-    return text
 
 
 def output_form(text: str) -> str:

@@ -48,7 +48,7 @@ CIPHER_SUITES: Final = {
     "TLS_AES_256_GCM_SHA384": "",
     "TLS_CHACHA20_POLY1305_SHA256": "",
 }
-"""OpenSSL's names by Go's; "" = a suite of TLS 1.3, whose suites can't be chosen, in Go neither."""
+"""OpenSSL's names by Go's; "" = a suite of TLS 1.3, whose suites are not configurable, as in Go."""
 
 PAIR_NAME: Final = "kube-scheduler"
 """``--cert-dir`` has the certificate in a file of this name with .crt at its end, and its key with .key."""

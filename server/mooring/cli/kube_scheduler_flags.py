@@ -12,7 +12,6 @@ from mooring.cli.flags import (
     Flags,
     Kind,
     above_zero,
-    boolean,
     kube_version,
     port,
     seconds,
@@ -20,6 +19,7 @@ from mooring.cli.flags import (
     words,
 )
 from mooring.cli.https import TLS_VERSIONS
+from mooring_extender.grammar import boolean
 
 log = logging.getLogger(__name__)
 

@@ -254,7 +254,7 @@ def _election(
     times = lease_times(asked)
     # Requests of the scheduler must never keep a renewal waiting.
     server = connection.server(qps=0.0, timeout_seconds=times.renew_deadline / 2)
-    return election_of(asked, asked.resource_name, server, give_up)
+    return election_of(asked, server, give_up)
 
 
 def _telemetry(args: argparse.Namespace, parts: _Parts, metrics: Metrics) -> TelemetryListener | None:

@@ -126,7 +126,7 @@ def _shown(args: argparse.Namespace, registry: CollectorRegistry) -> ShownMetric
 
 
 class Delegated:
-    """Lets in whom the API server lets in; a ``Gatekeeper``. Where that doesn't say, nobody is let in.
+    """Admits the requests that the API server authorizes; a ``Gatekeeper``. If it can't be asked, none is.
 
     Args:
         reviews: Asks the API server.

@@ -11,11 +11,11 @@ from mooring.framework.pod_affinity import AffinityKey
 from mooring.framework.pod_table import AffinityClass
 
 _SPARSE = 8
-"""While a class has pods on fewer than one row in so many, it has no column."""
+"""A class gets a column once it has pods on more than one row in this many."""
 
 
 def count(pods: AffinityClass, row: int, amount: int, capacity: int) -> None:
-    """So many more pods of the class on ``row``; it gets a column once that takes less than ``counts``."""
+    """Add ``amount`` to the count on ``row``; a class gets a column once that takes less than ``counts``."""
     counts = pods.counts
     number = counts[row] = counts.get(row, 0) + amount
     if not number:
@@ -32,7 +32,7 @@ def count(pods: AffinityClass, row: int, amount: int, capacity: int) -> None:
 def discount(
     classes: SharedValues[AffinityKey, AffinityClass], key: AffinityKey, row: int, capacity: int
 ) -> None:
-    """One pod of the class less on ``row``; a class without pods is dropped."""
+    """Remove one pod of the class from ``row``; drop the class when it has none left."""
     found = classes.writable(key)
     if found is not None:
         count(found, row, -1, capacity)

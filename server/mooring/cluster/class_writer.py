@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.columns import LabelColumn, grown
-from mooring.framework.pod_classes import NO_CLASS, ClassKey, PodClasses
+from mooring.framework.columns import LabelColumn, LabelColumns, grown
+from mooring.framework.pod_classes import MOST_KEYS, NO_CLASS, ClassKey, PodClasses
 
 _FIRST_ROOM = 16
 
 _PLACE = 4
-"""Bytes of a place's number."""
+"""How many bytes a place's number takes."""
 
 _STALE = 2
-"""A column with so many times more values than there were ever classes at once is made anew, as most of its
-values are of pods that are gone."""
+"""A column is rebuilt once it has this many times more distinct values than rows: most of its values are of
+pods that are gone."""
 
 
 class ClassWriter:
@@ -34,9 +34,9 @@ class ClassWriter:
         self._places: dict[int, bytes] = {}
         """By row the places of its pods in the order in which they came; as bytes, since an int takes 40."""
         self._used_places = 0
-        """From here on no place was ever used."""
+        """The first place that was never used."""
         self._free_places: list[int] = []
-        """Those before it that have no pod."""
+        """Used places that are free again."""
 
     def fork(self) -> ClassWriter:
         """An independent writer of a copy."""
@@ -47,7 +47,7 @@ class ClassWriter:
                     numbers=old.numbers.copy(),
                     namespaces=old.namespaces.copy(),
                     terminating=old.terminating.copy(),
-                    label_columns=old.label_columns.copy(),
+                    label_columns=LabelColumns(old.label_columns, most=MOST_KEYS),
                     placed=old.placed.copy(),
                 )
             )
@@ -64,7 +64,7 @@ class ClassWriter:
         self.place_all(key, labels, (row,))
 
     def place_all(self, key: ClassKey, labels: Mapping[str, str], rows: Sequence[int]) -> None:
-        """One came to each of ``rows``, of which one may be there several times."""
+        """One pod came to each of ``rows``; a row may occur more than once."""
         number = self._number(key, labels)
         self._sizes[number] += len(rows)
         new, places = self._new_places(len(rows)), self._places
@@ -130,10 +130,9 @@ class ClassWriter:
                 self._columns.drop(label)
 
     def _renew_namespaces(self) -> None:
-        column = LabelColumn(len(self.classes.terminating))
-        for (namespace, _, _), number in self.classes.numbers.items():
-            column.put(number, namespace)
-        self.classes.namespaces = column
+        classes = self.classes
+        named = ((number, namespace) for (namespace, _, _), number in classes.numbers.items())
+        classes.namespaces = LabelColumn.of(len(classes.terminating), named)
 
     def _column(self, label: str) -> LabelColumn:
         """The column to write to; readers add and remove some under the lock that the caller holds."""
@@ -142,7 +141,7 @@ class ClassWriter:
         return column
 
     def _new_places(self, count: int) -> list[int]:
-        """So many places that have no pod."""
+        """``count`` free places."""
         free = self._free_places
         again = [free.pop() for _ in range(min(count, len(free)))]
         first, self._used_places = self._used_places, self._used_places + count - len(again)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mooring.cluster.image_writer import ImageWriter
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.columns import grown
+from mooring.framework.columns import LabelColumns, grown
 from mooring.framework.node_table import PODS_ROW, NodeTable
 from mooring.framework.objects import Node, Taint
 from mooring.framework.resources import PodUsage
@@ -53,7 +53,7 @@ class NodeWriter:
                 image_set=old.image_set.copy(),
                 image_set_nodes=old.image_set_nodes.copy(),
                 images=old.images.copy(),
-                label_columns={key: column.copy() for key, column in old.label_columns.items()},
+                label_columns=LabelColumns({key: column.copy() for key, column in old.label_columns.items()}),
             )
         )
         twin._free = self._free.copy()

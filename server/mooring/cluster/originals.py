@@ -1,6 +1,6 @@
 """Objects as the API server sent them, for those who hand them on whole.
 
-The state holds what scheduling reads of an object; an extender is sent all of it.
+The state holds what scheduling reads of an object; extenders are sent the whole object.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.cluster.kinds import ClusterObject
+from mooring.cluster.kinds import ClusterObject, identity
 from mooring.framework.errors import NotFoundError
 from mooring.framework.objects import Pod
 
@@ -35,7 +35,7 @@ class OriginalsOfKind:
     def put(self, item: ClusterObject, data: bytes) -> None:
         """The object is like this from now on; ``data`` is JSON."""
         meta = item.metadata
-        key = _key(meta.namespace, meta.name)
+        key = identity(meta.namespace, meta.name)
         if self._wanted(item):
             self._kept[key] = item, _bare(item, data)
         else:
@@ -52,7 +52,7 @@ class OriginalsOfKind:
 
     def find(self, namespace: str, name: str) -> tuple[Any, bytes] | None:
         """The object as the state has it, and as JSON; None when it is gone, or not kept."""
-        return self._kept.get(_key(namespace, name))
+        return self._kept.get(identity(namespace, name))
 
 
 UNWANTED = OriginalsOfKind(lambda _: False)
@@ -65,7 +65,7 @@ class Originals:
     That is without kind and API version, and without the managed fields of pods.
 
     Args:
-        wanted: By kind, which objects will be asked for; nothing is kept of the other ones.
+        wanted: By kind, which objects will be asked for; others are not kept.
     """
 
     def __init__(self, wanted: Mapping[str, Wanted]) -> None:
@@ -98,10 +98,6 @@ class Originals:
         if found is None:
             raise NotFoundError(f"node {name} is gone; schedule again", reason="NODE_NOT_FOUND", node=name)
         return found[1]
-
-
-def _key(namespace: str, name: str) -> str:
-    return f"{namespace}/{name}" if namespace else name
 
 
 def _bare(item: ClusterObject, data: bytes) -> bytes:

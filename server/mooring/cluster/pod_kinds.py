@@ -18,10 +18,10 @@ from mooring.framework.resources import PodUsage, ResourceRules, pod_usage
 PartT = TypeVar("PartT", bound=Hashable)
 
 _PARTS = 3
-"""A kind has so many parts that others may share."""
+"""How many parts of a kind may be shared with other kinds."""
 
 _SPARE_PARTS = 1 << 8
-"""So many parts of kinds that are gone may be left, beside as many as are in use."""
+"""How many unused parts may be kept on top of twice those in use."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -59,7 +59,7 @@ class PodKinds:
         return kind
 
     def made_of(self, pod: Pod) -> PodKind:
-        """The same, of which nothing is remembered: for a pod that is only asked about."""
+        """As ``of``, without remembering the kind: for a pod that is only asked about."""
         template = template_of(pod)
         return PodKind(template, *_counted(template, self.rules))
 

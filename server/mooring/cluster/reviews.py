@@ -1,4 +1,4 @@
-"""Who somebody is and what they may read, as the API server says: TokenReview and SubjectAccessReview.
+"""Authenticates and authorizes callers through the API server: TokenReview and SubjectAccessReview.
 
 Mirrors ``DelegatingAuthenticationOptions`` and ``DelegatingAuthorizationOptions`` of ``k8s.io/apiserver``.
 """

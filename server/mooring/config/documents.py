@@ -23,11 +23,11 @@ def read_configuration(text: str) -> Any:
         ConfigError: the text is not YAML, or holds no configuration among several documents, or several.
     """
     documents = read_documents(text)
-    found = dict(_found(documents))
+    found = list(_found(documents))
     if len(found) == 1:
-        return next(iter(found.values()))
+        return found[0][1]
     if found:
-        places = ", ".join(found)
+        places = ", ".join(place for place, _ in found)
         raise ConfigError([FieldError("", f"one {KIND} is expected, found {len(found)}: {places}")])
     if len(documents) == 1 and not _is_wrapper(documents[0]):
         return documents[0]

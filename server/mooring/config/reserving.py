@@ -8,11 +8,10 @@ nodes offer kube-scheduler holds itself, unless it is told to ignore them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from mooring.config.arguments import FIT, ignored_resources
 from mooring.config.configuration import EffectiveProfile
-from mooring.config.expand import EnabledPlugin
 from mooring.config.fields import join
 from mooring.config.in_tree import IN_TREE_POINTS
 from mooring.config.types import Extender
@@ -23,22 +22,19 @@ _PROFILE = re.compile(r"/profiles/([^/]+)/?$")
 
 
 def check_reserving(
-    names: Sequence[str],
-    points: Sequence[Mapping[str, Sequence[EnabledPlugin]]],
-    extenders: Sequence[Extender],
+    profiles: Sequence[EffectiveProfile], extenders: Sequence[Extender]
 ) -> Iterator[FieldError]:
     """A fault for each profile that reserves what no extender will bind by it.
 
     Args:
-        names: Of each profile, its name.
-        points: Of each profile, the plugins by point. kube-scheduler reserves for its own plugins itself.
-        extenders: kube-scheduler's stanzas; none = nobody asks as an extender.
+        profiles: Those that the extenders ask. kube-scheduler reserves for its own plugins itself.
+        extenders: kube-scheduler's stanzas; none = mooring isn't called as an extender.
     """
-    for index, (name, plugins) in enumerate(zip(names, points, strict=True)):
-        asking = [extender for extender in extenders if _asks(extender, name)]
+    for index, profile in enumerate(profiles):
+        asking = [extender for extender in extenders if _asks(extender, profile.scheduler_name)]
         if not asking or any(extender.bind_verb for extender in asking):
             continue
-        ours = [plugin.name for plugin in plugins["reserve"] if plugin.name not in IN_TREE_POINTS]
+        ours = [plugin.name for plugin in profile.plugins["reserve"] if plugin.name not in IN_TREE_POINTS]
         if ours:
             yield FieldError(
                 join("profiles", index, "plugins", "reserve"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -45,6 +46,14 @@ class LabelColumn:
         self.values: list[str] = [""]
         self._index: dict[str, int] = {}
 
+    @classmethod
+    def of(cls, capacity: int, values: Iterable[tuple[int, str | None]]) -> LabelColumn:
+        """The column of ``capacity`` rows with these values by row."""
+        column = cls(capacity)
+        for row, value in values:
+            column.put(row, value)
+        return column
+
     def id_of(self, value: str) -> int:
         """The id of ``value``; ``ABSENT`` when no row ever had it."""
         return self._index.get(value, ABSENT)
@@ -72,11 +81,10 @@ class LabelColumn:
 
     def is_in(self, rows: Int32s | slice, values: Iterable[str]) -> Bools:
         """bool[K]: each row has one of ``values``."""
-        ids = self._at(rows)
         wanted = {self.id_of(value) for value in values} - {ABSENT}
         if len(wanted) == 1:
-            return np.equal(ids, wanted.pop())
-        return self._lookup(ids, wanted)
+            return np.equal(self.ids[rows], wanted.pop())
+        return self._lookup(self._at(rows), wanted)
 
     def exists(self, rows: Int32s | slice) -> Bools:
         """bool[K]: each row has the key."""
@@ -97,3 +105,32 @@ class LabelColumn:
         table = np.zeros(len(self.values) + 1, np.bool_)
         table[list(wanted)] = True
         return table[ids]
+
+
+class LabelColumns(dict[str, LabelColumn]):
+    """A table's label columns by key, each built when it is asked for the first time.
+
+    Args:
+        columns: Those that are there already.
+        most: At most this many columns; then the one that was built first is dropped.
+    """
+
+    __slots__ = ("_most",)
+
+    def __init__(self, columns: Mapping[str, LabelColumn] | None = None, *, most: int | None = None) -> None:
+        super().__init__(columns or {})
+        self._most = most
+
+    def find(self, key: str, lock: threading.RLock, build: Callable[[str], LabelColumn]) -> LabelColumn:
+        """The column of ``key``. ``lock`` is the writer's, and is taken only to ``build`` the column."""
+        column = self.get(key)
+        if column is not None:
+            return column
+        with lock:
+            column = self.get(key)
+            if column is None:
+                column = build(key)
+                while self._most is not None and len(self) >= self._most:
+                    del self[next(iter(self))]
+                self[key] = column
+            return column

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
+from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn, LabelColumns
 from mooring.framework.objects import Node, Taint
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
@@ -98,7 +98,7 @@ class NodeTable:
     image_set: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
     image_set_nodes: Int32s = field(default_factory=lambda: np.zeros(16, np.int32))
     images: dict[str, ImageUse] = field(default_factory=dict)
-    label_columns: dict[str, LabelColumn] = field(default_factory=dict)
+    label_columns: LabelColumns = field(default_factory=LabelColumns)
 
     @property
     def capacity(self) -> int:
@@ -115,15 +115,9 @@ class NodeTable:
 
     def label(self, key: str) -> LabelColumn:
         """The column of label ``key``; built when it is asked for the first time."""
-        column = self.label_columns.get(key)
-        if column is not None:
-            return column
-        with self.lock:
-            column = self.label_columns.get(key)
-            if column is None:
-                column = LabelColumn(self.capacity)
-                for row, node in enumerate(self.nodes):
-                    if node is not None and key in node.metadata.labels:
-                        column.put(row, node.metadata.labels[key])
-                self.label_columns[key] = column
-            return column
+        return self.label_columns.find(key, self.lock, self._label_column)
+
+    def _label_column(self, key: str) -> LabelColumn:
+        nodes = enumerate(self.nodes)
+        values = ((row, node.metadata.labels.get(key)) for row, node in nodes if node is not None)
+        return LabelColumn.of(self.capacity, values)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
-from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
+from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn, LabelColumns
 from mooring.framework.label_selector import LabelMatcher, Requirement
 
 ClassKey = tuple[str, frozenset[tuple[str, str]], bool]
@@ -21,8 +22,8 @@ ClassKey = tuple[str, frozenset[tuple[str, str]], bool]
 NO_CLASS = 0
 """The number that no class has."""
 
-_MOST_KEYS = 64
-"""Of so many label keys there is a column; beyond that the oldest one makes room."""
+MOST_KEYS = 64
+"""At most this many label keys have a column; then the oldest is dropped."""
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ class PodClasses:
     numbers: dict[ClassKey, int] = field(default_factory=dict)
     namespaces: LabelColumn = field(default_factory=lambda: LabelColumn(1))
     terminating: Bools = field(default_factory=lambda: np.zeros(1, np.bool_))
-    label_columns: dict[str, LabelColumn] = field(default_factory=dict)
+    label_columns: LabelColumns = field(default_factory=partial(LabelColumns, most=MOST_KEYS))
     placed: Int32s = field(default_factory=lambda: np.zeros((2, 0), np.int32))
 
     def by_row(
@@ -94,7 +95,7 @@ class PodClasses:
 
     def _holds(self, requirement: Requirement, numbers: slice) -> Bools:
         """bool[C]: ``requirement.holds`` for the labels of each number."""
-        column = self._column(requirement.key)
+        column = self.label_columns.find(requirement.key, self.lock, self._label_column)
         if requirement.operator == "Exists":
             return column.exists(numbers)
         if requirement.operator == "DoesNotExist":
@@ -102,18 +103,12 @@ class PodClasses:
         found = column.is_in(numbers, requirement.values)
         return found if requirement.operator == "In" else ~found
 
-    def _column(self, key: str) -> LabelColumn:
-        """The column of label ``key``; built when it is asked for the first time."""
-        column = self.label_columns.get(key)
-        if column is not None:
-            return column
-        with self.lock:
-            column = self.label_columns.get(key)
-            if column is None:
-                column = LabelColumn(len(self.terminating))
-                for (_, labels, _), number in tuple(self.numbers.items()):
-                    column.put(number, dict(labels).get(key))
-                while len(self.label_columns) >= _MOST_KEYS:
-                    del self.label_columns[next(iter(self.label_columns))]
-                self.label_columns[key] = column
-            return column
+    def _label_column(self, key: str) -> LabelColumn:
+        """The column of label ``key``, as the classes are now."""
+        classes = tuple(self.numbers.items())
+        values = ((number, _value(labels, key)) for (_, labels, _), number in classes)
+        return LabelColumn.of(len(self.terminating), values)
+
+
+def _value(labels: Iterable[tuple[str, str]], key: str) -> str | None:
+    return next((value for name, value in labels if name == key), None)

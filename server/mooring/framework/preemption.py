@@ -95,7 +95,7 @@ class Preemption:
         status: Success when there is a candidate, else why not.
         candidates: In row order, or in the order of the given ones.
         best: The nodes of the best candidates, equally good, in the same order.
-        eligible: The pod may make room; else nothing was looked for, or extenders were against it, and a
+        eligible: The pod may make room; else nothing was looked for, or extenders left no candidate, and a
             node that is being cleared for the pod stays its own.
     """
 

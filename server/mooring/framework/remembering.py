@@ -27,7 +27,7 @@ class ByIdentity(Generic[T, V]):
 
     Args:
         work_out: The function.
-        most: So many answers are kept; then all are forgotten.
+        most: How many answers are kept before all are forgotten.
         most_bytes: So many bytes the objects may have together, encoded, unless one alone has more.
     """
 

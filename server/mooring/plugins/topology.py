@@ -201,7 +201,7 @@ class FollowingNotes(ABC):
 
 
 def _fitted(column: Int64s, capacity: int) -> Int64s:
-    """int64[capacity]: ``column``, which may be of a time with more rows or with fewer."""
+    """int64[capacity]: ``column``, which may be longer or shorter."""
     by_row = np.zeros(capacity, np.int64)
     known = min(len(column), capacity)
     by_row[:known] = column[:known]

@@ -45,7 +45,7 @@ class Extender(Protocol):
 
     Attributes:
         name: Its address.
-        weight: Its scores, 0 to 10 each, count so many times.
+        weight: The factor of its scores, which are 0 to 10.
         ignorable: Decisions go on without it when it fails.
         filters: Whether it takes part in filtering,
         prioritizes: in scoring,

@@ -66,7 +66,7 @@ def _filtered(evaluation: Evaluation, extender: Extender, asked: Mapping[str, in
             continue
         status = _refusal(extender, answer, name)
         evaluation.codes[asked[name]] = numbers.setdefault(status, len(numbers))
-        # As there, a node of which nothing was said does not count as evaluated.
+        # As in kube-scheduler, a node that the extender says nothing about does not count as evaluated.
         evaluation.evaluated -= not status.reasons
         if evaluation.rejections is not None:
             evaluation.rejections[asked[name]].append(status)

@@ -1,4 +1,4 @@
-"""Pending pods placed where nobody else acts: what kube-scheduler would come to, without its waiting.
+"""Places pending pods in a cluster where nothing else happens, as kube-scheduler would, without real waiting.
 
 Time stands still while there are pods to try. Once all were tried, nothing but the end of a wait at Permit
 can change anything, so the clock jumps there.
@@ -41,8 +41,8 @@ class Simulation:
 
     - A pod that waits at Permit keeps its place while the others are tried.
     - The pods that a plugin wants to be activated come next.
-    - When all were tried, those that still wait are rejected as after their time, and give their places back;
-      then whatever had found no place is tried again.
+    - When all were tried, those that still wait are rejected as if their Permit timeout had expired, and give
+      their places back; then the pods that found no node are tried again.
 
     Args:
         engine: Decides, and has the state in which the pods count from then on.
@@ -69,7 +69,7 @@ class Simulation:
             yield pod
         while self._waiting:
             self._clock.advance_to(min(self._room.end(uid) for uid in self._waiting))
-            self._finish_those_who_wait_no_longer()
+            self._finish_released()
             again, self._unplaced = self._unplaced, {}
             for uid, pod in again.items():
                 del self._results[uid]
@@ -80,7 +80,7 @@ class Simulation:
         return self._results[pod.metadata.uid]
 
     def _try_with_activated(self, pod: Pod) -> None:
-        """An attempt for the pod, and for each that has had none and is activated by it, or by such a one."""
+        """Try the pod, then every untried pod that it activates, directly or through others."""
         todo = deque([pod])
         while todo:
             pod = todo.popleft()
@@ -101,7 +101,7 @@ class Simulation:
             self._unplaced[uid] = pod
         else:
             self._waiting[uid] = _Waiting(placement.choice, reservation)
-            self._finish_those_who_wait_no_longer()
+            self._finish_released()
         return reservation
 
     def _activated_by(self, reservation: Reservation | None) -> list[Pod]:
@@ -113,7 +113,7 @@ class Simulation:
             (pod for pod in pods if pod.metadata.uid in position), key=lambda pod: position[pod.metadata.uid]
         )
 
-    def _finish_those_who_wait_no_longer(self) -> None:
+    def _finish_released(self) -> None:
         now = self._clock.monotonic()
         for uid in [uid for uid in self._waiting if self._room.end(uid) <= now]:
             waiting = self._waiting.pop(uid)

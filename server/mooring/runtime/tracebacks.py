@@ -63,4 +63,4 @@ def _innermost(trace: TracebackType | None) -> tuple[str, int]:
 
 
 TRACEBACKS = Tracebacks()
-"""Those of this process, as its log is one."""
+"""One for the whole process, as there is one log."""

@@ -59,7 +59,7 @@ def build_scheduler(
     Args:
         around: What it works with.
         times: How long pods back off.
-        binders: So many pods are bound at a time.
+        binders: How many pods are bound concurrently.
         longest_wait: After so many seconds a refused pod that no event helped is tried again.
     """
     wake = Wake()

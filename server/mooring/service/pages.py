@@ -74,7 +74,7 @@ def configz(document: Mapping[str, Any]) -> Page:
 def flagz(component: str, flags: Mapping[str, str]) -> Page:
     """The flags with their values."""
     text = "".join(f"{name}={value}\n" for name, value in flags.items())
-    return lambda accept: _negotiated(accept, "Flagz", component, text, lambda: {"flags": dict(flags)})
+    return lambda accept: _negotiated(accept, "Flagz", component, text, {"flags": dict(flags)})
 
 
 def statusz(component: str, version: str, emulated: str, paths: tuple[str, ...]) -> Page:
@@ -96,14 +96,12 @@ def statusz(component: str, version: str, emulated: str, paths: tuple[str, ...])
             "emulationVersion": emulated,
             "paths": list(paths),
         }
-        return _negotiated(accept, "Statusz", component, text, lambda: fields)
+        return _negotiated(accept, "Statusz", component, text, fields)
 
     return answer
 
 
-def _negotiated(
-    accept: str, kind: str, component: str, text: str, fields: Callable[[], Mapping[str, Any]]
-) -> Answer:
+def _negotiated(accept: str, kind: str, component: str, text: str, fields: Mapping[str, Any]) -> Answer:
     """Text for people, or the object that programs ask for by group, version and kind."""
     for offer in accept.split(",") if accept.strip() else ("*/*",):
         media, *rest = (part.strip() for part in offer.split(";"))
@@ -113,7 +111,7 @@ def _negotiated(
         whole = (asked.get("g"), asked.get("v"), asked.get("as")) == (GROUP, VERSION, kind)
         if media in (JSON, YAML) and whole:
             head = {"kind": kind, "apiVersion": f"{GROUP}/{VERSION}", "metadata": {"name": component}}
-            document = {**head, **fields()}
+            document = {**head, **fields}
             body = json.dumps(document) if media == JSON else yaml.safe_dump(document)
             return Answer(HTTPStatus.OK, f"{media};g={GROUP};v={VERSION};as={kind}", body.encode())
     return refusal(

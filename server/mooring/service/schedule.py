@@ -178,7 +178,7 @@ class Schedule:
         self._check_size(selection)
 
     def _check_size(self, selection: Selection) -> None:
-        """Refuses ties that no message has room for as soon as there are so many."""
+        """Refuses the request once its ties can no longer fit into one message."""
         ties, most = self._columns.ties, self._backend.limits.max_message_bytes
         if not ties or not self._request.include_ties:
             return

@@ -6,11 +6,12 @@ which is what the probes of kube-scheduler's manifests do.
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from mooring.framework.certificates import load_pair
 
 VALID_DAYS = 365
 
@@ -25,8 +26,9 @@ class Pair:
 
 def self_signed_context() -> ssl.SSLContext:
     """A server's TLS context with a new key and a certificate for this host's name."""
-    pair = self_signed_pair()
-    return _context(pair.key + pair.certificate)
+    context, pair = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self_signed_pair()
+    load_pair(context, pair.certificate, pair.key)
+    return context
 
 
 def self_signed_pair() -> Pair:
@@ -56,15 +58,3 @@ def self_signed_pair() -> Pair:
         ),
         certificate.public_bytes(serialization.Encoding.PEM),
     )
-
-
-def _context(pem: bytes) -> ssl.SSLContext:
-    """The context of a key with its certificate; nothing is written to a disk, which may be read-only."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    descriptor = os.memfd_create("self-signed")
-    try:
-        os.write(descriptor, pem)
-        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
-    finally:
-        os.close(descriptor)
-    return context

@@ -195,7 +195,7 @@ class Slots:
             return True
 
     def _refuse_waiting(self) -> None:
-        """Let the calls go that wait for a slot: few will come free, and other replicas have some."""
+        """Refuse the calls that wait for a slot: few will come free, and other replicas have some."""
         ends = 0
         with suppress(queue.Empty):
             while True:

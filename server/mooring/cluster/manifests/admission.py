@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mooring.cluster.manifests.documents import Document
-from mooring.cluster.manifests.fields import Manifest, mapping, name_of, namespace_of, sequence
+from mooring.cluster.manifests.fields import Manifest, mapping, mappings, name_of, namespace_of, sequence
 
 READ_KINDS = frozenset({"LimitRange", "RuntimeClass"})
 """Kinds that are read here and nowhere else."""
@@ -68,7 +68,7 @@ class Admission:
 
 
 def _of_containers(limit_range: Manifest) -> list[Manifest]:
-    limits = [one for one in sequence(mapping(limit_range, "spec"), "limits") if isinstance(one, dict)]
+    limits = mappings(mapping(limit_range, "spec"), "limits")
     return [one for one in limits if one.get("type") == "Container"]
 
 

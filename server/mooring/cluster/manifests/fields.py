@@ -22,6 +22,11 @@ def sequence(manifest: Manifest, name: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def mappings(manifest: Manifest, name: str) -> list[Manifest]:
+    """The objects of the list in a field."""
+    return [item for item in sequence(manifest, name) if isinstance(item, dict)]
+
+
 def name_of(manifest: Manifest) -> str:
     """The name of an object."""
     return str(mapping(manifest, "metadata").get("name") or "")

@@ -1,4 +1,4 @@
-"""How Prometheus is talked to: who asks, and whom is believed to be Prometheus."""
+"""How Prometheus is reached: the client's credentials, and the authority of the server's certificate."""
 
 from __future__ import annotations
 

@@ -37,12 +37,9 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.pod_table import UNPLACED, PodKind
-from mooring.framework.quantity import parse_quantity
+from mooring.framework.quantity import NANO, parse_quantity
 from mooring.framework.remembering import ByIdentity
 from mooring.plugins.underlay_ip.args import Consumers, NodeIPs, UnderlayIPArgs
-
-NANOS = 10**9
-"""Quantities are counted in billionths."""
 
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
@@ -56,7 +53,7 @@ MOST_KINDS = 1 << 14
 """Of so many kinds of pods it is remembered whether they use an IP."""
 
 MOST_NODES = 1 << 14
-"""Of so many nodes it is remembered how many IPs they have."""
+"""For how many nodes the number of IPs is remembered."""
 
 FEW_NODES = 64
 """Up to so many nodes, the pods on each are looked at, as when room is sought on one; above, all pods are."""
@@ -173,7 +170,7 @@ class UnderlayIP(
         return QueueingHint.QUEUE if left_one else QueueingHint.SKIP
 
     def _after_node(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
-        """A node that is new, is a master no more, or has more IPs than before may have a free one."""
+        """A node that is new, is no longer a master, or has more IPs than before may have a free one."""
         before = 0 if old is None or is_master(old) else self._ips(old)
         now = 0 if is_master(new) else self._ips(new)
         return QueueingHint.QUEUE if now > before else QueueingHint.SKIP
@@ -201,7 +198,7 @@ def ips_of(node: Node, args: UnderlayIPArgs) -> int:
     said = args.node_ips
     if said.resource:
         amount = node.status.allocatable.get(said.resource)
-        return args.ips_per_node if amount is None else max(parse_quantity(amount) // NANOS, 0)
+        return args.ips_per_node if amount is None else max(parse_quantity(amount) // NANO, 0)
     texts = node.metadata.labels if said.label else node.metadata.annotations
     text = texts.get(said.label or said.annotation, "")
     return int(text) if _WHOLE.fullmatch(text) else args.ips_per_node

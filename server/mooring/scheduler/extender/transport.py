@@ -11,17 +11,17 @@ import ipaddress
 import logging
 import os
 import ssl
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 from mooring import __version__
 from mooring.config.types import Extender, ExtenderTLS
 from mooring.framework.args import FieldError
+from mooring.framework.certificates import load_pair
 from mooring.framework.errors import InvalidArgumentError
 
 log = logging.getLogger(__name__)
@@ -50,25 +50,18 @@ class Answer:
     body: bytes
 
 
-class Transport(Protocol):
-    """The way to an extender. Safe from any thread."""
-
-    def post(self, url: str, body: bytes, seconds: float) -> Answer:
-        """POST JSON and read all of the answer, which has so long.
-
-        Raises:
-            TransportError: There was none.
-        """
-        ...
-
-
-class _HttpTransport:
-    """Implements ``Transport``: connections are reused, and nothing is sent twice."""
+class Transport:
+    """The way to an extender: connections are reused, and nothing is sent twice. Safe from any thread."""
 
     def __init__(self, manager: Any) -> None:
         self._manager = manager
 
     def post(self, url: str, body: bytes, seconds: float) -> Answer:
+        """POST JSON and read the whole answer within ``seconds``.
+
+        Raises:
+            TransportError: There was none.
+        """
         from urllib3 import Timeout
         from urllib3.exceptions import HTTPError
 
@@ -112,18 +105,18 @@ def _read(response: Any, end: float) -> bytes:
     return b"".join(chunks)
 
 
-def build_transport(extender: Extender, path: str, environment: Mapping[str, str] | None = None) -> Transport:
+def build_transport(extender: Extender, path: str) -> Transport:
     """The way to ``extender``, whose stanza is at ``path`` of the configuration.
 
     Args:
         extender: Its stanza.
         path: For errors.
-        environment: Where proxies are named; None = the process's own.
 
     Raises:
         InvalidArgumentError: Its TLS can't be used.
     """
     from urllib3 import PoolManager, ProxyManager, disable_warnings
+    from urllib3.exceptions import InsecureRequestWarning
 
     context = _context(extender, f"{path}.tlsConfig")
     options: dict[str, Any] = {"maxsize": CONNECTIONS, "ssl_context": context}
@@ -134,9 +127,9 @@ def build_transport(extender: Extender, path: str, environment: Mapping[str, str
             "%s: the certificate of %s is not verified; give a CA in tlsConfig", path, extender.url_prefix
         )
         # Once is enough; urllib3 would say it at each call.
-        disable_warnings()
-    proxy = _proxy(extender.url_prefix, os.environ if environment is None else environment)
-    return _HttpTransport(ProxyManager(proxy, **options) if proxy else PoolManager(**options))
+        disable_warnings(InsecureRequestWarning)
+    proxy = _proxy(extender.url_prefix, os.environ)
+    return Transport(ProxyManager(proxy, **options) if proxy else PoolManager(**options))
 
 
 def _context(extender: Extender, path: str) -> ssl.SSLContext:
@@ -166,21 +159,17 @@ def _context(extender: Extender, path: str) -> ssl.SSLContext:
 
 
 def _prove(context: ssl.SSLContext, tls: ExtenderTLS) -> None:
-    """Load the client's certificate, if there are both halves of one; inline data is needed as files."""
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        certificate = _file(folder / "certificate", tls.cert_data, tls.cert_file)
-        key = _file(folder / "key", tls.key_data, tls.key_file)
-        if certificate and key:
-            context.load_cert_chain(certificate, key)
+    """Load the client's certificate, if there are both halves of one, each inline or in a file."""
+    if not ((tls.cert_data or tls.cert_file) and (tls.key_data or tls.key_file)):
+        return
+    if tls.cert_data or tls.key_data:
+        load_pair(context, _pem(tls.cert_data, tls.cert_file), _pem(tls.key_data, tls.key_file))
+    else:
+        context.load_cert_chain(tls.cert_file, tls.key_file)
 
 
-def _file(place: Path, data: str, file: str) -> str | Path:
-    """The file to read, which is ``place`` when there is inline data."""
-    if not data:
-        return file
-    place.write_bytes(_inline(data))
-    return place
+def _pem(data: str, file: str) -> bytes:
+    return _inline(data) if data else Path(file).read_bytes()
 
 
 def _inline(data: str) -> bytes:

@@ -104,10 +104,7 @@ def read_filter(body: bytes, *, by_name: bool) -> tuple[FilterAnswer, str]:
     nodes = _list(_members(answer.get("nodes"), "Nodes").get("items"), "Nodes.items")
     said = [_text(name, "NodeNames") for name in names or ()]
     if not by_name or names is None:
-        metadata = (
-            _members(_members(node, "Nodes.items").get("metadata"), "metadata") for node in nodes or ()
-        )
-        said = [_text(meta.get("name"), "metadata.name") for meta in metadata]
+        said = [_name(node) for node in nodes or ()]
     failed = _texts(answer.get("failednodes"), "FailedNodes")
     unresolvable = _texts(answer.get("failedandunresolvablenodes"), "FailedAndUnresolvableNodes")
     return FilterAnswer(said, failed, unresolvable), _text(answer.get("error"), "Error")

@@ -8,7 +8,7 @@ from mooring.cluster.decoding import from_manifest
 from mooring.cluster.manifests.controllers.known import Known
 from mooring.cluster.manifests.controllers.workload import Workload
 from mooring.cluster.manifests.documents import Document
-from mooring.cluster.manifests.fields import Manifest, mapping, sequence
+from mooring.cluster.manifests.fields import Manifest, mapping, mappings, sequence
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.node_selector import NAME_FIELD, required_match
@@ -34,7 +34,7 @@ def _tolerations(on_host: bool) -> list[Manifest]:
 
 
 def daemon_set_pods(owner: Workload, known: Known) -> Iterator[Document]:
-    """A pod for each node that lets it, and that has none yet."""
+    """A pod for each eligible node that has none yet."""
     spec = mapping(owner.template, "spec")
     added = _tolerations(spec.get("hostNetwork") is True)
     kept = [one for one in sequence(spec, "tolerations") if _without_value(one) not in added]
@@ -93,8 +93,8 @@ def _node_of(pod: Document) -> str:
     """The node that a pod of a DaemonSet runs on, or is meant for."""
     spec = mapping(pod.manifest, "spec")
     required = mapping(mapping(mapping(spec, "affinity"), "nodeAffinity"), _REQUIRED)
-    for term in sequence(required, "nodeSelectorTerms"):
-        for field in sequence(term, "matchFields") if isinstance(term, dict) else ():
-            if isinstance(field, dict) and field.get("key") == NAME_FIELD:
+    for term in mappings(required, "nodeSelectorTerms"):
+        for field in mappings(term, "matchFields"):
+            if field.get("key") == NAME_FIELD:
                 return str(next(iter(sequence(field, "values")), ""))
     return str(spec.get("nodeName") or "")

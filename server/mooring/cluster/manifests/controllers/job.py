@@ -8,7 +8,7 @@ from itertools import count, islice
 from mooring.cluster.manifests.controllers.known import Known, has_succeeded
 from mooring.cluster.manifests.controllers.workload import Workload
 from mooring.cluster.manifests.documents import Document
-from mooring.cluster.manifests.fields import mapping, sequence
+from mooring.cluster.manifests.fields import mapping, mappings
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 """The label and annotation with a pod's number among those of an indexed Job."""
@@ -26,9 +26,7 @@ def job_pods(owner: Workload, known: Known) -> Iterator[Document]:
         for index in islice((index for index in count() if index not in taken), max(missing, 0)):
             yield _indexed_pod(owner, index)
     else:
-        names = (owner.pod_name(number) for number in count())
-        free = (name for name in names if not known.has("Pod", owner.namespace, name))
-        for name in islice(free, max(missing, 0)):
+        for name in known.free_pod_names(owner, missing):
             yield owner.pod(name, _labels(owner))
 
 
@@ -45,8 +43,7 @@ def _wanted(owner: Workload, succeeded: int) -> int:
 def _is_finished(owner: Workload) -> bool:
     return any(
         condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True"
-        for condition in sequence(owner.status, "conditions")
-        if isinstance(condition, dict)
+        for condition in mappings(owner.status, "conditions")
     )
 
 

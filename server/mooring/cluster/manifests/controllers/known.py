@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import count, islice
 
 from mooring.cluster.manifests.controllers.workload import Workload
 from mooring.cluster.manifests.documents import Document
-from mooring.cluster.manifests.fields import Manifest, mapping, name_of, namespace_of, sequence
+from mooring.cluster.manifests.fields import Manifest, mapping, mappings, name_of, namespace_of
 from mooring.framework.objects import Node
 
 _Key = tuple[str, str, str]
@@ -56,6 +57,12 @@ class Known:
         """The pods of ``owner`` that its controller counts."""
         return [pod for pod in self.owned(owner, "Pod") if is_active(pod)]
 
+    def free_pod_names(self, owner: Workload, wanted: int) -> Iterator[str]:
+        """The first ``wanted`` names of pods of ``owner`` that no pod has; none when that is negative."""
+        names = map(owner.pod_name, count())
+        free = (name for name in names if not self.has("Pod", owner.namespace, name))
+        return islice(free, max(wanted, 0))
+
     def unknown_owners(
         self, namespace: str, kind: str, stem: str
     ) -> Iterator[tuple[Manifest, list[Document]]]:
@@ -72,8 +79,7 @@ class Known:
 
 def owner_references(document: Document) -> list[Manifest]:
     """What the object says of its owners."""
-    references = sequence(mapping(document.manifest, "metadata"), "ownerReferences")
-    return [reference for reference in references if isinstance(reference, dict)]
+    return mappings(mapping(document.manifest, "metadata"), "ownerReferences")
 
 
 def is_active(pod: Document) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count, islice
 
 from mooring.cluster.manifests.controllers.known import Known, is_active, owner_references
 from mooring.cluster.manifests.controllers.workload import Workload
@@ -52,10 +51,7 @@ def replica_pods(owner: Workload, known: Known) -> Iterator[Document]:
 
 
 def _pods(owner: Workload, known: Known, wanted: int) -> Iterator[Document]:
-    missing = max(wanted - len(known.active_pods(owner)), 0)
-    names = (owner.pod_name(ordinal) for ordinal in count())
-    free = (name for name in names if not known.has("Pod", owner.namespace, name))
-    for name in islice(free, missing):
+    for name in known.free_pod_names(owner, wanted - len(known.active_pods(owner))):
         yield owner.pod(name)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mooring.cluster.manifests.controllers.known import Known
 from mooring.cluster.manifests.controllers.workload import Workload
 from mooring.cluster.manifests.documents import Document
-from mooring.cluster.manifests.fields import Manifest, mapping, name_of, sequence
+from mooring.cluster.manifests.fields import Manifest, mapping, mappings, name_of, sequence
 
 
 def stateful_set_objects(owner: Workload, known: Known) -> Iterator[Document]:
@@ -18,23 +18,23 @@ def stateful_set_objects(owner: Workload, known: Known) -> Iterator[Document]:
     if owner.spec.get("template") is None:
         return
     first = owner.count("ordinals", "start", default=0)
+    templates = mappings(owner.spec, "volumeClaimTemplates")
     for ordinal in range(first, first + owner.count("replicas", default=1)):
         name = f"{owner.name}-{ordinal}"
-        claims = [_claim(owner, template, ordinal) for template in _claim_templates(owner)]
+        claims = [_claim(owner, template, ordinal) for template in templates]
         for claim in claims:
             if not known.has("PersistentVolumeClaim", owner.namespace, name_of(claim.manifest)):
                 yield claim
         if not known.has("Pod", owner.namespace, name):
-            yield _pod(owner, name, ordinal)
+            yield _pod(owner, name, ordinal, templates)
 
 
-def _pod(owner: Workload, name: str, ordinal: int) -> Document:
+def _pod(owner: Workload, name: str, ordinal: int, templates: Sequence[Manifest]) -> Document:
     labels = {
         "statefulset.kubernetes.io/pod-name": name,
         "apps.kubernetes.io/pod-index": str(ordinal),
         "controller-revision-hash": f"{owner.name}-{owner.template_hash}",
     }
-    templates = _claim_templates(owner)
     claimed = [
         {
             "name": name_of(template),
@@ -49,11 +49,6 @@ def _pod(owner: Workload, name: str, ordinal: int) -> Document:
         if not isinstance(volume, dict) or volume.get("name") not in taken
     ]
     return owner.pod(name, labels, volumes=[*claimed, *own])
-
-
-def _claim_templates(owner: Workload) -> list[Manifest]:
-    templates = sequence(owner.spec, "volumeClaimTemplates")
-    return [template for template in templates if isinstance(template, dict)]
 
 
 def _claim_name(owner: Workload, template: Manifest, ordinal: int) -> str:

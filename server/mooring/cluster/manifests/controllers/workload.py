@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from hashlib import sha256
 from json import dumps
 from typing import Any
@@ -22,7 +23,7 @@ _SELECTING = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"
 """The kinds whose selectors plugins read."""
 
 _LETTERS = str.maketrans("0123456789", "456789bcdf")
-"""How ``rand.SafeEncodeString`` of k8s.io/apimachinery writes digits: no word can come of it."""
+"""How ``rand.SafeEncodeString`` of k8s.io/apimachinery writes digits: so that no word can be spelled."""
 
 
 class Workload:
@@ -30,7 +31,7 @@ class Workload:
 
     Attributes:
         document: Its manifest.
-        kind, name, namespace, uid: Who it is; the UID is the default one where the manifest has none.
+        kind, name, namespace, uid: Its identity; the UID is the default one where the manifest has none.
     """
 
     def __init__(self, document: Document) -> None:
@@ -55,7 +56,7 @@ class Workload:
         """Its status; empty for a manifest that was never applied."""
         return mapping(self.document.manifest, "status")
 
-    @property
+    @cached_property
     def selector(self) -> Manifest:
         """Its label selector."""
         return mapping(mapping(as_stored(self.document.manifest), "spec"), "selector")
@@ -77,7 +78,7 @@ class Workload:
         """The labels of the template."""
         return mapping(mapping(self.template, "metadata"), "labels")
 
-    @property
+    @cached_property
     def template_hash(self) -> str:
         """What stands for the template in names and labels: another one for every other template.
 
@@ -123,10 +124,14 @@ class Workload:
 
         What has no owner itself gets something that keeps its pods apart from those of a namesake.
         """
+        return f"{self._stem}-{suffix}"
+
+    @cached_property
+    def _stem(self) -> str:
         if sequence(self.metadata, "ownerReferences"):
-            return f"{self.name}-{suffix}"
+            return self.name
         tag = sha256(f"{self.kind}/{self.namespace}/{self.name}".encode()).hexdigest()[:5]
-        return f"{self.name}-{tag}-{suffix}"
+        return f"{self.name}-{tag}"
 
     def pod(
         self,
@@ -153,7 +158,7 @@ class Workload:
         )
 
     def made(self, manifest: Manifest) -> Document:
-        """Something that its controller makes; it stands where the workload stands."""
+        """Something that its controller makes; its origin is the workload's."""
         return Document(self.document.origin, manifest)
 
     def _refused(self, path: str, message: str) -> InvalidArgumentError:

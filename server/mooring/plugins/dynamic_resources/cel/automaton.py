@@ -118,7 +118,7 @@ def repeat(part: Emit, least: int, most: int | None) -> Emit:
 
 
 Around = tuple[bool, bool, bool]
-"""Whether a place is at the begin, at the end, and at the edge of a word."""
+"""Whether a place is at the beginning, at the end, and at the edge of a word."""
 
 _ANYWHERE = (False, False, False)
 

@@ -29,11 +29,11 @@ from mooring.plugins.dynamic_resources.cel.functions import ANY
 from mooring.plugins.dynamic_resources.cel.patterns import Pattern
 from mooring.plugins.dynamic_resources.cel.syntax import (
     Entry,
-    Items,
     Literal,
     Name,
     Node,
     UnsupportedExpressionError,
+    literals,
 )
 from mooring.plugins.dynamic_resources.cel.values import (
     EvaluationError,
@@ -90,7 +90,8 @@ def _membership(arguments: tuple[Node, ...], names: Names, check: Check) -> Chec
     held = element_kind(items.kind)
     if held not in ("bool", "int", "string") or item.kind not in (held, ANY):
         raise UnsupportedExpressionError(f"{item.kind} in {items.kind}")
-    constant = _constants(arguments[1])
+    values = literals(arguments[1])
+    constant = None if values is None else frozenset((type(value), value) for value in values)
 
     def run(scope: Scope) -> bool:
         wanted = item.run(scope)
@@ -101,13 +102,6 @@ def _membership(arguments: tuple[Node, ...], names: Names, check: Check) -> Chec
         return one_of(wanted, among)
 
     return Checked("bool", run)
-
-
-def _constants(node: Node) -> frozenset[tuple[type, Value]] | None:
-    """The items of a list of literals, each with its type; None for all else."""
-    items = node.items if isinstance(node, Items) else ()
-    literals = [item.value for item in items if isinstance(item, Literal)]
-    return frozenset((type(value), value) for value in literals) if 0 < len(literals) == len(items) else None
 
 
 def _presence(arguments: tuple[Node, ...], names: Names, check: Check) -> Checked:

@@ -36,6 +36,7 @@ from mooring.plugins.dynamic_resources.cel.syntax import (
     Name,
     Node,
     UnsupportedExpressionError,
+    literals,
     parse,
 )
 from mooring.plugins.dynamic_resources.cel.values import EvaluationError, Value, kind_of
@@ -158,8 +159,8 @@ def _items(node: Items, names: Names) -> Checked:
             "a list that is empty or mixed, or of other than bool, int and string"
         )
     kind = f"{LIST}{kinds.pop()}"
-    if all(isinstance(item, Literal) for item in node.items):
-        constant = [item.value for item in node.items if isinstance(item, Literal)]
+    constant = literals(node)
+    if constant is not None:
         return Checked(kind, lambda _: constant)
 
     def run(scope: Scope) -> list[Value]:

@@ -33,7 +33,7 @@ _RESERVED = {"as", "break", "const", "continue", "else", "for", "function", "if"
 _RESERVED |= {"namespace", "null", "package", "return", "var", "void", "while"}
 _MAX_NESTED = 100
 _MAX_DEPTH = 250
-"""cel-go's limit of both is 250; Python's stack has no room for so many expressions in each other."""
+"""cel-go's limit of both is 250; Python's stack cannot hold that many nested expressions."""
 _MACROS = {"all", "exists", "exists_one", "filter", "map"}
 _MAX_LOOPS = 2
 
@@ -91,6 +91,13 @@ class Items:
 
 
 Node = Literal | Name | Entry | Call | Items
+
+
+def literals(node: Node) -> list[bool | int | str] | None:
+    """The values of a list of constants; None for an empty list and for all else."""
+    items = node.items if isinstance(node, Items) else ()
+    values = [item.value for item in items if isinstance(item, Literal)]
+    return values if 0 < len(values) == len(items) else None
 
 
 def parse(text: str) -> Node:

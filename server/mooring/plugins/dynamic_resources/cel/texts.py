@@ -5,6 +5,7 @@ Mirrors cel-go's ``ext/strings.go``, version 2.
 
 from __future__ import annotations
 
+from mooring.plugins.dynamic_resources.cel.costs import MAX_COST
 from mooring.plugins.dynamic_resources.cel.values import EvaluationError
 
 _SPACES = "".join(
@@ -25,7 +26,7 @@ _SPACES = "".join(
         ),
     )
 )
-_MAX_LENGTH = 10_000_000
+_MAX_LENGTH = 10 * MAX_COST
 """Going once through such a text costs as much as an evaluation may."""
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _UPPER = {lower: upper for upper, lower in _LOWER.items()}
