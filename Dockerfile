@@ -1,6 +1,9 @@
 # One image, two commands: `mooring`, which shows itself on a sample cluster unless it is told what to do, and `mooring-extender`.
 # tests/house/test_packaging.py runs the RUN lines of the build stage in a clean virtual environment.
-FROM python:3.11-slim AS build
+# A digest behind the tag, python:3.11-slim@sha256:..., makes the image the same whenever it is built.
+ARG BASE=python:3.11-slim
+
+FROM ${BASE} AS build
 # fast: with the extra of that name, numba, which is 210 MB. run: without.
 ARG REQUIREMENTS=fast
 ENV PIP_NO_CACHE_DIR=1
@@ -17,7 +20,7 @@ COPY adapters adapters
 RUN /opt/build/bin/python -m build --wheel --no-isolation --outdir dist && \
     /opt/mooring/bin/pip install --no-deps --no-index --find-links dist mooring-scheduler
 
-FROM python:3.11-slim
+FROM ${BASE}
 COPY --from=build /opt/mooring /opt/mooring
 # Nothing is written at run time, so the root file system can be read-only.
 ENV PATH=/opt/mooring/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1

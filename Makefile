@@ -14,9 +14,11 @@ NODES ?= 500
 PODS ?= 1000
 RUNS ?= 5
 MINUTES ?= 10
+# One more than there are cores, as tests of processes and deadlines mostly wait.
+WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers soak histories format stubs lock build clean
+.PHONY: help run test check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers soak histories fuzz format stubs docs names lock build clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -27,9 +29,9 @@ run: $(VENV)/run.stamp ## Start server and extender adapter on the sample cluste
 	@exec $(BIN)/mooring run
 
 test: $(VENV)/dev.stamp ## Run every test that needs nothing but Python
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not e2e and not bench" --ignore=tests/e2e $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not e2e and not bench" --ignore=tests/e2e $(ARGS)
 
-check: $(VENV)/dev.stamp ## Format, lint, types, layers, contract, stubs, Dockerfile: everything that can be checked without running
+check: $(VENV)/docs.stamp ## Format, lint, types, layers, contract, stubs, public names, documents, Dockerfile: all that can be checked without running
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy $(SOURCES)
@@ -37,6 +39,8 @@ check: $(VENV)/dev.stamp ## Format, lint, types, layers, contract, stubs, Docker
 	$(BIN)/buf lint
 	$(BIN)/buf breaking --against protos/mooring.binpb
 	$(BIN)/python tools/generate_stubs.py --check
+	$(BIN)/python -m tools.docs.public_names --check $(AGAINST:%=--against %)
+	$(BIN)/python -m tools.docs
 	$(BIN)/hadolint Dockerfile
 
 e2e: $(VENV)/dev.stamp ## Build etcd, kube-apiserver and kube-scheduler, then test mooring with them (needs Go and Node)
@@ -70,11 +74,14 @@ bench-ghz: $(VENV)/dev.stamp ## Schedule and Filter called by ghz over 1 and 50 
 bench-peers: $(VENV)/dev.stamp ## mooring beside kube-scheduler: decisions in process, and as an extender of a real one (needs Go)
 	$(BIN)/python -m tests.bench.peers $(ARGS)
 
-soak: $(VENV)/dev.stamp ## Break bindings, watches, leases and reservations for MINUTES with fresh seeds, going on from a ledger
+soak: $(VENV)/dev.stamp ## Break bindings, watches, leases and reservations, and attack a server, for MINUTES with fresh seeds, going on from a ledger
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)
 
 histories: $(VENV)/dev.stamp ## Play random histories for MINUTES: each cached answer beside an evaluation in full, going on from a ledger
 	$(BIN)/python -m tests.histories --minutes $(MINUTES) $(ARGS)
+
+fuzz: $(VENV)/dev.stamp ## Send what is nearly right to every door for MINUTES, or to one TARGET, going on from a ledger
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(TARGET:%=--target %) $(ARGS)
 
 format: $(VENV)/dev.stamp ## Format the code and repair what can be repaired
 	$(BIN)/ruff check --fix-only
@@ -83,14 +90,22 @@ format: $(VENV)/dev.stamp ## Format the code and repair what can be repaired
 stubs: $(VENV)/dev.stamp ## Generate the Python stubs from protos/
 	$(BIN)/python tools/generate_stubs.py
 
+docs: $(VENV)/docs.stamp ## Build the site of the documents into .cache/docs/site; a link that leads nowhere is an error
+	$(BIN)/python -m tools.docs
+
+names: $(VENV)/docs.stamp ## List the public names of mooring.framework, with which `make check` compares
+	$(BIN)/python -m tools.docs.public_names
+
 lock: $(VENV)/dev.stamp ## Resolve the dependencies again and write requirements/*.txt with hashes
 	$(COMPILE) pyproject.toml --output-file requirements/run.txt
 	$(COMPILE) pyproject.toml --extra fast --constraint requirements/run.txt --output-file requirements/fast.txt
 	$(COMPILE) --group build --constraint requirements/run.txt --output-file requirements/build.txt
 	$(COMPILE) --group dev --constraint requirements/fast.txt --output-file requirements/dev.txt
+	$(COMPILE) --group docs --constraint requirements/dev.txt --output-file requirements/docs.txt
 
-build: $(VENV)/dev.stamp ## Build the wheel and the source distribution into dist/
+build: $(VENV)/dev.stamp ## Build the wheel and the source distribution into dist/, beside the list of the image's packages
 	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/python tools/write_sbom.py --output dist/mooring.cdx.json
 
 clean: ## Remove what was built, the virtual environment included
 	rm -rf $(VENV) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .cache
@@ -108,4 +123,8 @@ $(VENV)/run.stamp: requirements/run.txt requirements/build.txt pyproject.toml | 
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	$(PIP) $(LOCKED) requirements/dev.txt
+	@touch $@
+
+$(VENV)/docs.stamp: requirements/docs.txt $(VENV)/dev.stamp
+	$(PIP) $(LOCKED) requirements/docs.txt
 	@touch $@

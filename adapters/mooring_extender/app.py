@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 import grpc
 import msgspec
 
+from mooring.serving.clients import shown_names, typed_names
 from mooring_extender import translate, wire
 from mooring_extender.budget import Budget, default_budget_bytes
 from mooring_extender.calls import NodeCalls
@@ -38,6 +39,8 @@ DEADLINE_SHARE: Final = 0.75
 _OPERATIONS: Final = ("/healthz", "/livez", "/readyz", "/metrics")
 _PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
 READINESS_TIMEOUT_SECONDS: Final = 1.0
+READINESS_SECONDS: Final = 1.0
+"""How long an answer of /readyz is given again: whoever asks often asks mooring no more than that."""
 LARGE_BODY_BYTES: Final = 2**20
 _READERS: Final = 2
 
@@ -60,7 +63,8 @@ class Options:
     body_budget_bytes: int = field(default_factory=default_budget_bytes)
     """How much all bodies together may take, from their arrival to their answer; 256 KiB of each are free."""
     binders: frozenset[str] | None = None
-    """The names in client certificates that may call the bind verb; None lets everybody."""
+    """The names in client certificates that may call the bind verb, as `typed_names` reads them; None lets
+    everybody."""
 
 
 class _ClientGoneError(Exception):
@@ -69,11 +73,15 @@ class _ClientGoneError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call: what came, for which profile (empty: the default one), until when (monotonic seconds)."""
+    """One call: what came, for which profile (empty: the default one), until when (monotonic seconds).
+
+    `client` is the first name in the certificate of who asks; empty without one.
+    """
 
     body: bytes
     profile: str
     deadline: float
+    client: str
 
     def seconds_left(self) -> float:
         left = self.deadline - time.monotonic()
@@ -90,9 +98,12 @@ class ExtenderApp:
         self._options = options
         self._prefix = "/" + options.path_prefix.strip("/") if options.path_prefix.strip("/") else ""
         self._call_seconds = DEADLINE_SHARE * options.http_timeout
+        self._binders = typed_names(options.binders or ())
         self._metrics = Metrics()
         self._first_profile = ""
         self._withdrawn = False
+        self._readiness: asyncio.Task[Answer] | None = None
+        self._readiness_until = 0.0
         self._budget = Budget(options.body_budget_bytes)
         self._readers = ThreadPoolExecutor(_READERS, "mooring-extender-reader")
         self._questions = Questions()
@@ -146,7 +157,8 @@ class ExtenderApp:
         refusal = self._refusal(method, dict(scope["headers"]))
         if verb == "bind" and refusal is None:
             refusal = self._unknown_binder(scope)
-        answer = refusal or await self._decide(verb, profile, started, receive)
+        client = next(iter(scope["state"]["client_names"]), "")
+        answer = refusal or await self._decide(verb, profile, client, started, receive)
         self._metrics.answered(verb, answer, time.monotonic() - started)
         return answer
 
@@ -177,10 +189,10 @@ class ExtenderApp:
         """Return the answer to a client that may not bind. A binding passes over every taint and limit."""
         if self._options.binders is None:
             return None
-        names: frozenset[str] = scope["state"]["client_names"]
-        if names & self._options.binders:
+        names: tuple[str, ...] = scope["state"]["client_names"]
+        if not self._binders.isdisjoint(names):
             return None
-        shown = ", ".join(sorted(names)) or "without a certificate"
+        shown = shown_names(names)
         text = f"the client ({shown}) may not bind here: show a certificate with a name of --allow-client"
         return refuse(HTTPStatus.FORBIDDEN, text)
 
@@ -188,17 +200,16 @@ class ExtenderApp:
         text = f"the body is larger than {self._options.max_body_bytes} bytes (--max-body-bytes)"
         return refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
 
-    async def _decide(self, verb: str, profile: str, started: float, receive: Receive) -> Answer:
+    async def _decide(self, verb: str, profile: str, client: str, started: float, receive: Receive) -> Answer:
         with self._budget.share() as grow_to:
             body = await self._body(receive, grow_to)
             if isinstance(body, Answer):
                 return body
-            return await self._answer(verb, profile, started, body)
+            return await self._answer(verb, _Call(body, profile, started + self._call_seconds, client))
 
-    async def _answer(self, verb: str, profile: str, started: float, body: bytes) -> Answer:
-        deadline = started + self._call_seconds
+    async def _answer(self, verb: str, call: _Call) -> Answer:
         try:
-            return Answer(HTTPStatus.OK, await self._verbs[verb](_Call(body, profile, deadline)))
+            return Answer(HTTPStatus.OK, await self._verbs[verb](call))
         except (wire.MalformedBodyError, wire.ArgumentsError, CallError) as error:
             # mooring may have been started anew with another configuration.
             self._first_profile = ""
@@ -271,6 +282,17 @@ class ExtenderApp:
     async def _bind(self, call: _Call) -> bytes:
         args = await self._read(wire.read_binding_args, call.body)
         request = translate.bind_request(args, await self._profile(call))
+        if call.client:
+            # mooring's own line knows the adapter alone.
+            pod, node = request.pod, request.node
+            log.info(
+                "bind client=%s pod=%s/%s uid=%s node=%s",
+                call.client,
+                pod.namespace,
+                pod.name,
+                pod.uid,
+                node,
+            )
         response = await self._client.bind(request, call.seconds_left())
         return msgspec.json.encode(translate.bind_result(response))
 
@@ -291,13 +313,21 @@ class ExtenderApp:
         if path == "/metrics":
             return Answer(HTTPStatus.OK, self._metrics.render(), CONTENT_TYPE)
         if path == "/readyz":
-            return await self._readiness()
+            return await self._ready()
         return Answer(HTTPStatus.OK, b"ok", _PLAIN_TEXT)
 
-    async def _readiness(self) -> Answer:
-        """Ready means that mooring answers and that its cluster state is complete."""
+    async def _ready(self) -> Answer:
+        """Say what mooring said within the last second, to all who ask at once."""
         if self._withdrawn:
             return Answer(HTTPStatus.SERVICE_UNAVAILABLE, b"stopping", _PLAIN_TEXT)
+        now = time.monotonic()
+        if self._readiness is None or now >= self._readiness_until:
+            self._readiness = asyncio.create_task(self._ask_readiness())
+            self._readiness_until = now + READINESS_SECONDS
+        return await asyncio.shield(self._readiness)
+
+    async def _ask_readiness(self) -> Answer:
+        """Ready means that mooring answers and that its cluster state is complete."""
         try:
             synced = (await self._client.cluster_info(READINESS_TIMEOUT_SECONDS)).synced
         except CallError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -14,18 +15,19 @@ _LIMIT_FILES: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
-_WITHOUT_LIMIT_BYTES: Final = 512 * 2**20
+_MOST_BYTES: Final = 512 * 2**20
 _SHARE: Final = 8
 """A call takes several times its body: what was decoded, the message to mooring, the answer."""
 
 
-def default_budget_bytes(files: tuple[Path, ...] = _LIMIT_FILES) -> int:
-    """Return an eighth of the memory that the container may use, 512 MiB at most and without a limit."""
-    for file in files:
+def default_budget_bytes(files: tuple[Path, ...] = ()) -> int:
+    """Return a share of the memory that the container may use, or the machine has, 512 MiB at most."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for file in files or _LIMIT_FILES:
         # No such file, or the word max: this hierarchy sets no limit.
         with contextlib.suppress(OSError, ValueError):
-            return min(int(file.read_text()) // _SHARE, _WITHOUT_LIMIT_BYTES)
-    return _WITHOUT_LIMIT_BYTES
+            memory = min(memory, int(file.read_text()))
+    return min(memory // _SHARE, _MOST_BYTES)
 
 
 class Budget:

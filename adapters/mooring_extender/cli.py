@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import logging
 import os
 import re
@@ -13,13 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from mooring.serving.addresses import ListenError, is_loopback
+from mooring.serving.certificates import TlsFiles
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
 from mooring_extender.grammar import SWITCH, SwitchParser, boolean, logging_format
 from mooring_extender.logs import FORMATS, formatter
-from mooring_extender.server import ExtenderServer, ListenError
-from mooring_extender.tls import TlsFiles, channel_credentials, server_context
+from mooring_extender.server import ExtenderServer
+from mooring_extender.tls import channel_credentials, server_context, warn_of_strangers
 
 ENVIRONMENT_PREFIX: Final = "MOORING_ADAPTER_"
 """Not MOORING_EXTENDER_, with which the twins of ``mooring serve --extender-...`` begin."""
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(sys.argv[1:] if argv is None else argv)
     _configure_logging(args.v, args.logging_format)
     host, port = args.listen
-    if not (args.insecure_listen or args.tls_cert_file or _is_loopback(host)):
+    if not (args.insecure_listen or args.tls_cert_file or is_loopback(host)):
         parser.error(
             f"--listen {host}:{port} is not a loopback address: give --tls-cert-file and"
             " --tls-private-key-file, or say --insecure-listen"
@@ -69,7 +70,7 @@ def _server(args: argparse.Namespace, host: str, port: int) -> ExtenderServer:
         path_prefix=args.path_prefix,
         http_timeout=args.http_timeout,
         max_body_bytes=args.max_body_bytes,
-        binders=args.allow_client if args.allow_client or not _is_loopback(host) else None,
+        binders=args.allow_client if args.allow_client or not is_loopback(host) else None,
     )
     shown = _files(args.tls_cert_file, args.tls_private_key_file, args.client_ca_file)
     trusted = _files(args.server_cert_file, args.server_key_file, args.server_ca_file)
@@ -78,6 +79,8 @@ def _server(args: argparse.Namespace, host: str, port: int) -> ExtenderServer:
         channel_credentials(trusted)
     app = ExtenderApp(partial(GrpcClient, args.server, trusted), options)
     tls = server_context(shown) if shown else None
+    if not is_loopback(host):
+        warn_of_strangers(f"{host}:{port}", shown, "--client-ca-file")
     return ExtenderServer(app, host, port, tls, args.drain_delay)
 
 
@@ -110,7 +113,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     flag("tls-cert-file", "PATH", "", "serve HTTPS with this certificate, PEM")
     flag("tls-private-key-file", "PATH", "", "the certificate's private key, PEM")
     flag("client-ca-file", "PATH", "", "let in only clients with a certificate of these authorities, PEM")
-    flag("allow-client", "NAMES", "", "who may call bind: names in client certificates, by commas", _names)
+    flag("allow-client", "NAMES", "", "who may call bind: certificates' names, as cn:x,dns:y", _names)
     flag("server-ca-file", "PATH", "", "speak TLS to mooring, and trust these authorities, PEM")
     flag("server-cert-file", "PATH", "", "the certificate to show to mooring, PEM")
     flag("server-key-file", "PATH", "", "that certificate's private key, PEM")
@@ -157,15 +160,6 @@ def _verbosity(text: str) -> int:
     if not (text.isdecimal() and int(text) <= 10):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 10")
     return int(text)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _names(text: str) -> frozenset[str]:

@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 import grpc
 import grpc.aio
 
+from mooring.serving.certificates import TlsFiles
 from mooring.v1.cluster_service_pb2 import (
     GetClusterInfoRequest,
     GetClusterInfoResponse,
@@ -31,7 +32,7 @@ from mooring.v1.scheduling_service_pb2 import (
 )
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from mooring_extender.failures import CallError
-from mooring_extender.tls import TlsFiles, channel_credentials
+from mooring_extender.tls import channel_credentials
 
 CHANNEL_OPTIONS: Final = (
     ("grpc.max_receive_message_length", -1),

@@ -1,8 +1,8 @@
 """What kube-scheduler is told when a call could not be answered.
 
 kube-scheduler drops the body of every answer that is not a 200. filter and bind have an `Error` field, so
-their failures are 200 with the text in it. prioritize and preempt have none, so theirs are 5xx: the text is
-for people and logs. 4xx is for what is no extender call at all.
+their failures are 200 with the text in it. prioritize and preempt have none, so theirs are 400 where the
+question is at fault, else 5xx: the text is for people and logs. Other 4xx are for what is no extender call.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Answer:
 
 
 _STATUS_OF_CODE: Final = {
+    grpc.StatusCode.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
     grpc.StatusCode.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
     grpc.StatusCode.RESOURCE_EXHAUSTED: HTTPStatus.SERVICE_UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED: HTTPStatus.GATEWAY_TIMEOUT,
@@ -81,7 +82,7 @@ def answer_failure(verb: str, error: Exception) -> Answer:
         status = _STATUS_OF_CODE.get(error.code, HTTPStatus.INTERNAL_SERVER_ERROR)
         return _answer(verb, status, error.code.name, f"mooring: {error}")
     if isinstance(error, wire.ArgumentsError):
-        return _answer(verb, HTTPStatus.INTERNAL_SERVER_ERROR, "BAD_ARGUMENTS", f"mooring-extender: {error}")
+        return _answer(verb, HTTPStatus.BAD_REQUEST, "BAD_ARGUMENTS", f"mooring-extender: {error}")
     text = f"mooring-extender: internal error: {type(error).__name__}; its log has the details"
     return _answer(verb, HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL", text)
 

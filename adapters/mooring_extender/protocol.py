@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections.abc import Callable
+from time import monotonic
 from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -64,7 +65,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     _receiving: _Alarm
     _sending: _Alarm
-    _client_names: frozenset[str] = frozenset()
+    _client_names: tuple[str, ...] = ()
     _ends_at: float
     _waits_since: float
     _has_asked = False
@@ -79,7 +80,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._receiving = _Alarm(self.loop, transport.abort)
         self._sending = _Alarm(self.loop, transport.abort)
         self._client_names = client_names(transport.get_extra_info("peercert"))
-        self._waits_since = self.loop.time()
+        self._waits_since = monotonic()
         self._ends_at = self._waits_since + CONNECTION_SECONDS
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler
@@ -119,7 +120,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
         self._in_head = False
-        if self.loop.time() >= self._ends_at:
+        if monotonic() >= self._ends_at:
             self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
@@ -131,7 +132,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        self._waits_since = self.loop.time()
+        self._waits_since = monotonic()
         was_last = not self.pipeline
         super().on_response_complete()
         if was_last and self._refusal is not None:

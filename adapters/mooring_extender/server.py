@@ -21,6 +21,7 @@ from typing import Any, Final
 import uvicorn
 import uvloop
 
+from mooring.serving.addresses import ListenError
 from mooring_extender import protocol
 from mooring_extender.app import ExtenderApp
 
@@ -28,10 +29,6 @@ log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS: Final = 120
 GRACE_SECONDS: Final = 15
-
-
-class ListenError(Exception):
-    """The address cannot be listened on. The text says which, why and what to do."""
 
 
 class ExtenderServer:

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import grpc
 
-_NAME_TYPES: Final = ("DNS", "URI", "email", "IP Address")
+from mooring.serving.certificates import FollowedFiles, TlsFiles
+from mooring.serving.clients import certified_names
 
-
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
-    """PEM files of one side of a connection.
-
-    Attributes:
-        certificate: Its certificate chain; None where none is shown.
-        key: The private key; None when it is in the certificate's file.
-        authority: Whose certificates are accepted on the other side; None accepts what the system does
-            for a server, and asks for none of a client.
-    """
-
-    certificate: Path | None = None
-    key: Path | None = None
-    authority: Path | None = None
-
-    def stamp(self) -> tuple[int, ...]:
-        """Changes when a file changes: modification times in nanoseconds.
-
-        Raises:
-            OSError: One can't be seen.
-        """
-        paths = (self.certificate, self.key, self.authority)
-        return tuple(path.stat().st_mtime_ns for path in paths if path is not None)
+log = logging.getLogger(__name__)
 
 
 def server_context(files: TlsFiles) -> ssl.SSLContext:
@@ -45,21 +21,24 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
     Raises:
         OSError: A file can't be used.
     """
-    current = _read(files)
-    stamp = files.stamp()
+    followed = FollowedFiles(files, _read)
 
     def renew(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        nonlocal current, stamp
-        # OSError: a rotation in progress.
-        with contextlib.suppress(OSError):
-            if (now := files.stamp()) != stamp:
-                current, stamp = _read(files), now
-        connection.context = current
+        followed.changed()
+        connection.context = followed.current
 
     shown = _read(files)
     # Called in every handshake, so that nothing has to watch the files.
     shown.sni_callback = renew
     return shown
+
+
+def warn_of_strangers(address: str, files: TlsFiles | None, flag: str) -> None:
+    """Warn where whoever reaches ``address`` may ask; ``flag`` names the clients' authority."""
+    if files is None:
+        log.warning("--insecure-listen: whoever reaches %s may ask, and read along", address)
+    elif files.authority is None:
+        log.warning("TLS without %s: whoever reaches %s may ask; nobody has a name", flag, address)
 
 
 def _read(files: TlsFiles) -> ssl.SSLContext:
@@ -87,13 +66,17 @@ def is_resumed(connection: ssl.SSLObject | None) -> bool:
     return connection is not None and bool(connection.session_reused)
 
 
-def client_names(certificate: Mapping[str, Any] | None) -> frozenset[str]:
-    """The common name and the alternative names of a verified certificate, as ``getpeercert`` gives it."""
+def client_names(certificate: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The names in a verified certificate, as ``getpeercert`` gives it, with their types.
+
+    The common name comes first. There are none where one of them could mislead.
+    """
     if not certificate:
-        return frozenset()
+        return ()
     common = [value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"]
-    others = [value for kind, value in certificate.get("subjectAltName", ()) if kind in _NAME_TYPES]
-    return frozenset((*common, *others))
+    others = certificate.get("subjectAltName", ())
+    dns, uris = ([value for kind, value in others if kind == wanted] for wanted in ("DNS", "URI"))
+    return certified_names(common, dns, uris)
 
 
 def channel_credentials(files: TlsFiles) -> grpc.ChannelCredentials:

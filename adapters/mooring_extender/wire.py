@@ -176,6 +176,9 @@ class Reader(Generic[T]):
             return self._exact.decode(msgspec.json.encode(known))
         except msgspec.ValidationError as error:
             raise ArgumentsError(_at_field(error)) from error
+        except UnicodeDecodeError as error:
+            # Texts in fields that were raw until now.
+            raise _malformed(error) from error
 
     def _known_fields(self, document: dict[str, Raw], size: int) -> dict[str, Any]:
         """Return the fields that Go's type has, by their exact names."""

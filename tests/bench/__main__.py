@@ -20,7 +20,7 @@ def workloads(size: Size) -> list[Workload]:
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = REPORT) -> int:
-    """Measure, print and write the report.
+    """Measure, print and write the report; a run of everything also writes docs/figures.md.
 
     Returns:
         0; 2 if no workload has the wanted name.
@@ -37,7 +37,9 @@ def main(arguments: Sequence[str] | None = None, folder: Path = REPORT) -> int:
         names = "\n  ".join(workload.name for workload in known)
         parser.error(f"no workload has {' or '.join(args.only)} in its name; there are:\n  {names}")
     figures = measure_all(chosen, args.repeats if args.repeats > 0 else size.repeats)
-    report.publish("mooring: what decisions, calls and memory cost", figures, folder)
+    # A part of the workloads, or few of everything, is nothing to be remembered.
+    section = "" if args.quick or args.only else "bench"
+    report.publish("mooring: what decisions, calls and memory cost", figures, folder, section)
     return 0
 
 

@@ -23,8 +23,8 @@ import grpc
 import numpy as np
 
 from mooring.plugins.loops import wait_for_compiler
-from mooring.runtime.cycle import CycleOptions
-from mooring.runtime.rows import all_rows
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.v1 import cluster_service_pb2 as cluster
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
@@ -100,7 +100,7 @@ def _kept_over_full(name: str, nodes: int, _running: ExitStack) -> Measure:
     def measure() -> float:
         pods = made.next_pods(200)
         full = timed(
-            lambda: [engine.decide(pod, profile, all_rows, options=CycleOptions()) for pod in pods[:10]]
+            lambda: [engine.decide(pod, profile, ALL_NODES, options=CycleOptions()) for pod in pods[:10]]
         )
         kept = timed(lambda: made.decide(pods))
         return (full / 10) / (kept / len(pods))
@@ -114,7 +114,7 @@ def _full_over_numpy(nodes: int, _running: ExitStack) -> Measure:
     profile, pods = engine.profile(), map(pending_pod, itertools.count())
     column, other, into = np.arange(1.0, nodes + 1), np.full(nodes, 3.0), np.empty(nodes)
     return _in_turn(
-        lambda: engine.decide(next(pods), profile, all_rows, options=CycleOptions()),
+        lambda: engine.decide(next(pods), profile, ALL_NODES, options=CycleOptions()),
         lambda: [np.divide(column, other, into) for _ in range(PASSES)],
     )
 

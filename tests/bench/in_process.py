@@ -20,11 +20,11 @@ from mooring.framework.objects import Pod
 from mooring.framework.quantity import Quantity
 from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.choice import Choice
-from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.engine import Engine
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
 from tests.bench.cluster import POD_ASKS, node, own_request, pending_pod, uneven_node
@@ -147,7 +147,7 @@ def _repeat(engine: Engine, decide: Decide, pods: Iterator[Pod], decisions: int)
     seconds = 0.0
     for first in range(0, decisions, COMPARED):
         batch = list(itertools.islice(pods, min(COMPARED, decisions - first)))
-        expected = engine.decide(batch[0], engine.profile(), all_rows, seed=SEED, options=CycleOptions())
+        expected = engine.decide(batch[0], engine.profile(), ALL_NODES, seed=SEED, options=CycleOptions())
         choices, took = decide(batch)
         seconds += took
         check(batch, choices, expected)
@@ -160,7 +160,7 @@ def _one_by_one(engine: Engine, _templates: int) -> Decide:
 
     def decide(pods: Sequence[Pod]) -> tuple[Sequence[Choice], float]:
         began = time.perf_counter()
-        choices = [engine.decide_and_assume(pod, profile, all_rows, seed=SEED) for pod in pods]
+        choices = [engine.place(pod, profile, ALL_NODES, seed=SEED) for pod in pods]
         return choices, time.perf_counter() - began
 
     return decide
@@ -175,7 +175,7 @@ def _in_turn(engine: Engine, templates: int) -> Decide:
         indices = [at % templates for at in range(len(pods))]
         names, uids = ([getattr(pod.metadata, own) for pod in pods] for own in ("name", "uid"))
         began = time.perf_counter()
-        choices = engine.decide_and_assume_in_turn(like, indices, names, uids, seed=SEED)
+        choices = engine.place_batch(like, indices, names, uids, seed=SEED)
         return choices, time.perf_counter() - began
 
     return decide

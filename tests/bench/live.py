@@ -68,6 +68,7 @@ def main() -> int:
     parser.add_argument(
         "--churn", type=int, default=0, metavar="COUNT", help="running pods replaced a second"
     )
+    parser.add_argument("--record", action="store_true", help="write the tables into docs/figures.md, too")
     arguments = parser.parse_args()
     names = [arguments.only] if arguments.only else list(SCHEDULERS)
     samples: dict[str, list[Sample]] = {name: [] for name in names}
@@ -91,6 +92,7 @@ def main() -> int:
         "Pods of a burst bound per second by whole schedulers",
         found,
         FOLDER / "cluster",
+        f"bench-cluster {group}" if arguments.record else "",
     )
     return 0
 

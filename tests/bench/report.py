@@ -2,7 +2,8 @@
 
 ``figures.jsonl`` has the machine first and then a figure a line, with every repeat; ``report.md`` has the
 tables and shows the pictures. Workloads of one group, which is their name's first part, that measure the same
-are one table: a cell is the median, with the lowest and the highest repeat.
+are one table: a cell is the median, with the lowest and the highest repeat. The tables of whole benchmarks
+are written into docs/figures.md as well, each between the markers of its section.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ from tests.bench.workload import Figure
 FOLDER = Path(__file__).parents[2] / ".cache" / "bench"
 """Where reports go unless told otherwise; git ignores it."""
 
+PAGE = Path(__file__).parents[2] / "docs" / "figures.md"
+"""The page of the documents that has the tables."""
+
 WIDE = 200
 """Columns of the table where no terminal limits it."""
 
@@ -36,8 +41,11 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
 
-def publish(title: str, figures: Sequence[Figure], folder: Path) -> None:
-    """Print the tables and write the report into ``folder``; what an earlier run left there is replaced."""
+def publish(title: str, figures: Sequence[Figure], folder: Path, section: str = "") -> None:
+    """Print the tables and write the report into ``folder``; what an earlier run left there is replaced.
+
+    With ``section``, the tables also take the place of that section's in docs/figures.md.
+    """
     about = machine.describe()
     _show(title, about, figures)
     folder.mkdir(parents=True, exist_ok=True)
@@ -49,6 +57,27 @@ def publish(title: str, figures: Sequence[Figure], folder: Path) -> None:
     pictures = _draw(figures, folder)
     (folder / "report.md").write_text(_markdown(title, about, figures, pictures), encoding="utf-8")
     print(f"written to {folder}")
+    if section:
+        record(section, about, figures)
+        print(f"written to {PAGE}")
+
+
+def record(section: str, about: dict[str, Any], figures: Sequence[Figure], page: Path = PAGE) -> None:
+    """Put the tables, the date and the machine between the section's markers in ``page``.
+
+    Raises:
+        ValueError: The page has no such section.
+    """
+    text = page.read_text(encoding="utf-8")
+    begin, end = (f"<!-- {section}: {mark} -->" for mark in ("begin", "end"))
+    before, found, rest = text.partition(f"{begin}\n")
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        message = f"{page} has no section {begin} ... {end}: add it where its tables belong"
+        raise ValueError(message)
+    today = datetime.now(UTC).date().isoformat()
+    head = f"*{today}, {_machine(about)}. Medians, in brackets the lowest and the highest repeat.*\n"
+    page.write_text(f"{before}{found}{chr(10).join([head, *_tables(figures)])}{end}{after}", encoding="utf-8")
 
 
 def grids(figures: Sequence[Figure]) -> list[Grid]:
@@ -147,8 +176,12 @@ def _markdown(title: str, about: dict[str, Any], figures: Sequence[Figure], pict
         f"{_machine(about)}\n",
         "Medians, in brackets the lowest and the highest repeat.\n",
     ]
-    for grid in grids(figures):
-        marks = ("---", *("---" if name == "note" else "---:" for name in grid.header[1:]))
-        parts.append("".join(f"| {' | '.join(row)} |\n" for row in (grid.header, marks, *grid.rows)))
+    parts += _tables(figures)
     parts += [f"![{path.stem}]({path.name})\n" for path in pictures]
     return "\n".join(parts)
+
+
+def _tables(figures: Sequence[Figure]) -> Iterator[str]:
+    for grid in grids(figures):
+        marks = ("---", *("---" if name == "note" else "---:" for name in grid.header[1:]))
+        yield "".join(f"| {' | '.join(row)} |\n" for row in (grid.header, marks, *grid.rows))

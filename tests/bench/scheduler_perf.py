@@ -13,11 +13,11 @@ from mooring.config import from_document
 from mooring.framework.objects import Pod
 from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cycle import evaluate_preemption
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import evaluate_preemption
+from mooring.runtime.cycle.tie_break import choose
 from mooring.runtime.engine import Engine
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
-from mooring.runtime.tie_break import choose
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing.question import NoBinder
 from tests.bench.families import FAMILIES, Family
 from tests.bench.workload import Repeat, Sample, Size, Workload, timed
@@ -75,7 +75,7 @@ class Cluster:
             if self._family.preempts:
                 _make_room(self.engine, pod)
             else:
-                self.engine.decide_and_assume(pod, self.engine.profile(), all_rows, seed=SEED)
+                self.engine.place(pod, self.engine.profile(), ALL_NODES, seed=SEED)
 
 
 def _prepare(size: Size, family: Family, _running: ExitStack) -> Repeat:
@@ -95,7 +95,7 @@ def _repeat(cluster: Cluster, count: int) -> Sample:
 def _make_room(engine: Engine, pod: Pod) -> None:
     """What preemption and the pods' end come to: the victims go, and the pod takes their place."""
     run = partial(evaluate_preemption, given=None, seed=SEED)
-    found = engine.look(pod, engine.profile(), all_rows, run=run)[0].preemption
+    found = engine.evaluate(pod, engine.profile(), ALL_NODES, run=run)[0].preemption
     if found is None or not found.best:
         raise RuntimeError(f"pod {pod.key}: nobody can make room")
     node = found.best[choose(SEED, pod.metadata.uid, len(found.best))]

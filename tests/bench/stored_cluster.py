@@ -90,6 +90,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--pods", type=int, default=150_000)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--record", action="store_true", help="write the tables into docs/figures.md, too")
     arguments = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -99,7 +100,12 @@ def main() -> int:
         samples = [elsewhere(connect, arguments.pods) for _ in range(arguments.runs)]
     name = f"first-list/{arguments.nodes}Nodes{arguments.pods}Pods/KubeApiServer"
     title = "The first list of a cluster from a real API server"
-    publish(title, figures(name, samples, TARGETS, {}), FOLDER / "stored-cluster")
+    publish(
+        title,
+        figures(name, samples, TARGETS, {}),
+        FOLDER / "stored-cluster",
+        "bench-list" if arguments.record else "",
+    )
     return 0
 
 

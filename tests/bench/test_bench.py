@@ -1,13 +1,14 @@
 """The benchmarks run, and their report has the shape that readers count on."""
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.bench.__main__ import main, workloads
-from tests.bench.report import grids
+from tests.bench.report import PAGE, grids, record
 from tests.bench.workload import QUICK, Figure, Size, percentile
 
 
@@ -29,6 +30,44 @@ def test_the_quick_mode_reports_each_workload_with_all_repeats(
     assert all(f"| {name} | " in written for name in core)
     assert "](core.svg)" in written
     assert ET.parse(tmp_path / "core.svg").getroot().tag.endswith("svg")
+
+
+ABOUT = {
+    "cpu": "a cpu",
+    "cores": 2,
+    "memory_gib": 4,
+    "load": 0.1,
+    "system": "s",
+    "python": "p",
+    "versions": {},
+}
+
+
+def test_a_recorded_section_is_replaced_and_nothing_else(tmp_path: Path) -> None:
+    page = tmp_path / "figures.md"
+    page.write_text(
+        "# F\n\n<!-- a: begin -->\nold\n<!-- a: end -->\n\n<!-- b: begin -->\nb\n<!-- b: end -->\n"
+    )
+    for value in (1.0, 2.0):
+        record("a", ABOUT, [Figure("g/w", "m", (value,))], page)
+    table = "| workload | m |\n| --- | ---: |\n| g/w | 2 |\n"
+    other = "<!-- b: begin -->\nb\n<!-- b: end -->\n"
+    assert re.sub(r"\*\d{4}-\d\d-\d\d, a cpu.*\*", "ABOUT", page.read_text()) == (
+        f"# F\n\n<!-- a: begin -->\nABOUT\n\n{table}<!-- a: end -->\n\n{other}"
+    )
+
+
+def test_an_unknown_section_is_an_error_that_names_it(tmp_path: Path) -> None:
+    page = tmp_path / "figures.md"
+    page.write_text("<!-- a: begin -->\n<!-- a: end -->\n")
+    with pytest.raises(ValueError, match="no section <!-- b: begin -->"):
+        record("b", ABOUT, [], page)
+
+
+@pytest.mark.parametrize("section", ["bench", "bench-ghz", "bench-list", "bench-peers"])
+def test_the_documents_have_the_sections_of_the_benchmarks(section: str) -> None:
+    text = PAGE.read_text()
+    assert text.count(f"<!-- {section}: begin -->\n") == text.count(f"<!-- {section}: end -->\n") == 1
 
 
 def test_an_unknown_name_is_a_usage_error_that_lists_the_names(capsys: pytest.CaptureFixture[str]) -> None:

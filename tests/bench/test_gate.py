@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mooring.runtime.cache.outcome import Bypass
 from mooring.runtime.engine import Engine
 from tests.bench.gate import ATTEMPTS, REPEATS, Measure, Ratio, judge, main
 
@@ -40,7 +41,7 @@ def test_a_ratio_is_the_median_of_the_first_attempt_that_passes(
 def test_an_engine_that_keeps_nothing_does_not_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Engine, "from_kept", lambda *_args, **_options: None)
+    monkeypatch.setattr(Engine, "_from_cache", lambda *_args, **_options: Bypass.UNSIGNED)
     assert main(["--nodes", "500", "--only", "decision/SchedulingBasic/Kept"], tmp_path) == 1
     assert "too low: decision/SchedulingBasic/KeptOverFull is " in capsys.readouterr().err
     [_, figure] = map(json.loads, (tmp_path / "figures.jsonl").read_text("utf-8").splitlines())

@@ -21,10 +21,10 @@ from mooring.config import default
 from mooring.framework.objects import Pod
 from mooring.plugins.loops import wait_for_compiler
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.engine import Engine
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing.builders import Fields, Manifest, pod_manifest
 from mooring.testing.question import NoBinder
 from tests.bench.cluster import POD_ASKS, POD_NAME, node, node_name, own_request
@@ -196,9 +196,9 @@ class Placing:
         for number in range(pods):
             pod = self.next_pod()
             if not number:
-                expected = self.engine.decide(pod, profile, all_rows, seed=SEED, options=CycleOptions())
+                expected = self.engine.decide(pod, profile, ALL_NODES, seed=SEED, options=CycleOptions())
             began = time.perf_counter()
-            choice = self.engine.decide_and_assume(pod, profile, all_rows, seed=SEED)
+            choice = self.engine.place(pod, profile, ALL_NODES, seed=SEED)
             took.append(time.perf_counter() - began)
             check([pod], [choice], None if number else expected)
             if len(took) >= AT_LEAST and sum(took) > seconds:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 import time
 import urllib.error
@@ -75,13 +74,6 @@ def take_lease(fake: FakeApiServer, identity: str) -> None:
     assert taken is not None
     taken["spec"]["holderIdentity"] = identity
     assert fake.client().request("PUT", path, body=taken).ok
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def probe(port: int, path: str, *, pair: Pair | None = None, **headers: str) -> tuple[int, str]:

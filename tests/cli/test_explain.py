@@ -80,7 +80,6 @@ def server(cluster: Path) -> Iterator[Started]:
         pytest.param(["--all-rejections", "--always-score", "--seed", "7"], id="everything"),
     ],
 )
-@pytest.mark.xdist_group("cli-server")
 def test_a_server_says_what_the_manifests_say(
     pod: str, flags: list[str], cluster: Path, server: Started, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,7 +89,6 @@ def test_a_server_says_what_the_manifests_say(
     assert remote.code == offline.code == (0 if offline.document["selected"] else 3)
 
 
-@pytest.mark.xdist_group("cli-server")
 def test_a_pod_that_the_server_does_not_know(server: Started, capsys: pytest.CaptureFixture[str]) -> None:
     result = call(capsys, "explain", "ns/none", "--server", server.address("grpc"))
     assert result.code == 1

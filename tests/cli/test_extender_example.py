@@ -13,8 +13,6 @@ import yaml
 
 from tests.cli.commands import BIN, ROOT, call, fetch, program, serving
 
-pytestmark = pytest.mark.xdist_group("cli-extender-example")
-
 EXAMPLE = ROOT / "deploy" / "examples" / "extender"
 README = (EXAMPLE / "README.md").read_text()
 ANSWERS = re.findall(r"^\$ curl -s (http://\S+?)(/\S+) -d @(\S+)\n(.*)$", README, re.MULTILINE)

@@ -96,7 +96,6 @@ def frames(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("remote", [False, True], ids=["offline", "of a server"])
-@pytest.mark.xdist_group("failing-plugin")
 def test_explain(remote: bool, broken: Broken, server: Started) -> None:
     where = ("--server", server.address("grpc")) if remote else ("--manifests", broken.manifests)
     flags = () if remote else broken.flags
@@ -126,7 +125,6 @@ def test_schedule(broken: Broken) -> None:
     assert {(row["code"], row["message"]) for row in json.loads(document.stdout)} == {("Error", MESSAGE)}
 
 
-@pytest.mark.xdist_group("failing-plugin")
 def test_the_log_and_the_metric_of_a_server(broken: Broken, server: Started) -> None:
     for _ in range(3):
         broken.run("explain", "web", "--server", server.address("grpc"))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.cli.https import CIPHER_SUITES, server_context
-from mooring.cli.kube_scheduler_flags import IGNORED, flag_values
+from mooring.app.https import CIPHER_SUITES, server_context
+from mooring.cli.kube_scheduler_flags import IGNORED, flag_values, https_options
 from mooring.cli.main import _parser
 from mooring.framework.errors import InvalidArgumentError
 from tests.cli.commands import call, write_config
@@ -152,13 +152,15 @@ def names_of(context: ssl.SSLContext) -> set[str]:
 
 def test_tls_is_limited_as_asked() -> None:
     suites = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305"
-    context = server_context(parsed("--tls-min-version=VersionTLS13", f"--tls-cipher-suites={suites}"))
+    context = server_context(
+        https_options(parsed("--tls-min-version=VersionTLS13", f"--tls-cipher-suites={suites}"))
+    )
     assert context.minimum_version is ssl.TLSVersion.TLSv1_3
     assert names_of(context) == {"ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"}
 
 
 def test_suites_of_tls_1_3_alone_leave_no_older_version() -> None:
-    context = server_context(parsed("--tls-cipher-suites=TLS_AES_128_GCM_SHA256"))
+    context = server_context(https_options(parsed("--tls-cipher-suites=TLS_AES_128_GCM_SHA256")))
     assert context.minimum_version is ssl.TLSVersion.TLSv1_3
 
 
@@ -171,22 +173,22 @@ def test_suites_of_tls_1_3_alone_leave_no_older_version() -> None:
 )
 def test_suites_that_cannot_be_had(names: str, complaint: str) -> None:
     with pytest.raises(InvalidArgumentError, match=complaint):
-        server_context(parsed(f"--tls-cipher-suites={names}"))
+        server_context(https_options(parsed(f"--tls-cipher-suites={names}")))
 
 
 def test_every_other_suite_is_known_to_openssl() -> None:
     gone = {name for name in CIPHER_SUITES if "RC4" in name or "3DES" in name}
     for name, openssl in CIPHER_SUITES.items():
         if openssl and name not in gone:
-            context: Any = server_context(parsed(f"--tls-cipher-suites={name}"))
+            context: Any = server_context(https_options(parsed(f"--tls-cipher-suites={name}")))
             assert names_of(context) == {openssl}
 
 
 def test_a_certificate_that_is_made_is_kept_where_asked(tmp_path: Path) -> None:
-    args = parsed(f"--cert-dir={tmp_path / 'new'}")
-    server_context(args)
+    options = https_options(parsed(f"--cert-dir={tmp_path / 'new'}"))
+    server_context(options)
     kept = {file.name: file.read_bytes() for file in (tmp_path / "new").iterdir()}
     assert set(kept) == {"kube-scheduler.crt", "kube-scheduler.key"}
     assert (tmp_path / "new" / "kube-scheduler.key").stat().st_mode & 0o077 == 0
-    server_context(args)
+    server_context(options)
     assert {file.name: file.read_bytes() for file in (tmp_path / "new").iterdir()} == kept

@@ -20,8 +20,6 @@ from tests.fake_api_server import FakeApiServer
 from tests.runtime.committing import until
 from tests.service.harness import decode
 
-pytestmark = pytest.mark.xdist_group("cli-serve")
-
 ELECTION = {"leaderElect": True, "leaseDuration": "1.5s", "renewDeadline": "1s", "retryPeriod": "200ms"}
 CONFIG = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",

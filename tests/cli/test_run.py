@@ -17,8 +17,6 @@ import pytest
 
 from tests.cli.commands import BIN, Started, environment, fetch, program
 
-pytestmark = pytest.mark.xdist_group("cli-run")
-
 PORTS = {
     f"MOORING_{name}": "127.0.0.1:0"
     for name in ("LISTEN", "HEALTH_LISTEN", "METRICS_LISTEN", "EXTENDER_LISTEN")

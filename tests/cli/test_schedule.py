@@ -191,4 +191,4 @@ def test_what_nobody_reads_is_said_on_standard_error(
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
     result = call(capsys, "schedule", "--manifests", write_manifests(tmp_path / "m.yaml", secret))
     assert (result.code, result.out) == (0, "0 of 0 pending pods placed\n")
-    assert "nobody reads objects of these kinds: Secret (1)" in result.err
+    assert "objects of these kinds are ignored: Secret (1)" in result.err

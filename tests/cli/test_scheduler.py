@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from mooring.cli.scheduler_flags import backoff_times
+from mooring.app.scheduler import backoff_times
 from mooring.config import load
-from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.scheduler.queue import BackoffTimes
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import BIN, call, environment, write_config
@@ -23,7 +23,6 @@ from tests.cli.schedulers import (
     MINE,
     QUICK,
     ended,
-    free_port,
     lease,
     node_of,
     pending,
@@ -33,6 +32,7 @@ from tests.cli.schedulers import (
     wait_for,
 )
 from tests.fake_api_server import Answer, FakeApiServer, Hang
+from tests.process import free_port
 from tests.scheduler.extenders import http_extender
 
 
@@ -100,7 +100,7 @@ def test_nothing_is_bound_on_a_state_that_is_too_old(fake: FakeApiServer, tmp_pa
         fake.faults.on("WATCH", "/nodes$", Answer(500))
         fake.cut()
         wait_for(lambda: probe(port, "readyz")[0] == 503, "the state to be too old")
-        assert "nothing heard of the cluster" in probe(port, "readyz")[1]
+        assert "nothing was heard of the cluster" in probe(port, "readyz")[1]
         fake.add(pending("meanwhile"))
         time.sleep(1.0)
         assert node_of(fake, "meanwhile") == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import ssl
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -14,14 +15,15 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.cli.secure_serving import Delegated
-from mooring.cluster.reviews import MOST_ANSWERS, MOST_REVIEWS, Lifetimes, Reviews
-from mooring.service.pages import Asked
+from mooring.app.secure_serving import Delegated
+from mooring.cluster.reviews import MAX_ANSWERS, MAX_REVIEWS, Lifetimes, Reviews
+from mooring.service.pages import PageRequest
 from mooring.testing.builders import node_manifest
 from tests.certificates import Authority
-from tests.cli.commands import Started
-from tests.cli.schedulers import free_port, probe, scheduler, wait_for
+from tests.cli.commands import Started, program, write_config
+from tests.cli.schedulers import MINE, pending, probe, scheduler, wait_for
 from tests.fake_api_server import Answer, FakeApiServer, Hang
+from tests.process import free_port
 
 PROMETHEUS = "system:serviceaccount:monitoring:prometheus"
 PROBES = ("/healthz", "/livez", "/readyz")
@@ -45,8 +47,8 @@ def endpoint(fake: FakeApiServer, folder: Path, *flags: str) -> Iterator[tuple[i
         yield port, started
 
 
-def asked(path: str = "/metrics", token: str = "", **certificate: Any) -> Asked:
-    return Asked("get", path, f"Bearer {token}" if token else "", certificate)
+def asked(path: str = "/metrics", token: str = "", **certificate: Any) -> PageRequest:
+    return PageRequest("get", path, f"Bearer {token}" if token else "", certificate)
 
 
 def delegated(fake: FakeApiServer, **lifetimes: float) -> Delegated:
@@ -58,7 +60,7 @@ def reviews_of(fake: FakeApiServer, plural: str) -> list[Any]:
     return [entry.call.body["spec"] for entry in fake.history.all() if entry.call.path.endswith(plural)]
 
 
-def said(gatekeeper: Delegated, request: Asked) -> tuple[int, str]:
+def said(gatekeeper: Delegated, request: PageRequest) -> tuple[int, str]:
     answer = gatekeeper(request)
     return (200, "") if answer is None else (int(answer.status), json.loads(answer.body)["message"])
 
@@ -98,7 +100,7 @@ def subject(name: str, *groups: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_who_may_read(fake: FakeApiServer, request_: Asked, answer: tuple[int, str]) -> None:
+def test_who_may_read(fake: FakeApiServer, request_: PageRequest, answer: tuple[int, str]) -> None:
     assert said(delegated(fake), request_) == answer
 
 
@@ -138,10 +140,10 @@ def test_answers_count_for_a_while(fake: FakeApiServer, token: str) -> None:
 
 def test_few_answers_are_remembered(fake: FakeApiServer) -> None:
     reviews = Reviews(fake.client(), fake.client(), Lifetimes())
-    for number in range(MOST_ANSWERS + 1):
+    for number in range(MAX_ANSWERS + 1):
         assert reviews.user_of(f"bad-{number}") is None
     before = len(fake.history.all())
-    reviews.user_of(f"bad-{MOST_ANSWERS}")
+    reviews.user_of(f"bad-{MAX_ANSWERS}")
     assert len(fake.history.all()) == before
     reviews.user_of("bad-0")
     assert len(fake.history.all()) == before + 1
@@ -165,9 +167,9 @@ def test_a_slow_api_server_holds_few_threads(fake: FakeApiServer) -> None:
 
     fake.faults.on("POST", "/tokenreviews$", Hang())
     gatekeeper = delegated(fake)
-    with ThreadPoolExecutor(MOST_REVIEWS) as threads:
-        waiting = [threads.submit(said, gatekeeper, asked(token=f"t{n}")) for n in range(MOST_REVIEWS)]
-        wait_for(lambda: fake.faults.met == MOST_REVIEWS, "as many reviews as may be")
+    with ThreadPoolExecutor(MAX_REVIEWS) as threads:
+        waiting = [threads.submit(said, gatekeeper, asked(token=f"t{n}")) for n in range(MAX_REVIEWS)]
+        wait_for(lambda: fake.faults.met == MAX_REVIEWS, "as many reviews as may be")
         assert said(gatekeeper, asked(token="one more"))[0] == 503
         assert not any(one.done() for one in waiting)
         assert {one.result(30)[0] for one in waiting} == {503}
@@ -208,6 +210,44 @@ def test_a_look_up_that_fails_is_tolerated_unless_asked_otherwise(
     ) as strict:
         assert strict.process.wait(60) == 1
         assert "extension-apiserver-authentication" in strict.log.read_text()
+
+
+STUCK = """
+import sys, time
+from mooring.cli import main, with_plugin
+from mooring.framework import FilterPlugin
+from mooring.scheduler import scheduler
+
+class Stuck(FilterPlugin):
+    name = "Stuck"
+
+    def filter(self, state, pod, node):
+        time.sleep(3600)
+
+scheduler.LONGEST_DECISION_SECONDS = 0.2
+sys.exit(main(with_plugin("Stuck", Stuck)))
+"""
+
+
+def test_a_decision_without_end_ends_liveness(fake: FakeApiServer, tmp_path: Path) -> None:
+    script, port = tmp_path / "stuck.py", free_port()
+    script.write_text(STUCK)
+    plugins = {"filter": {"enabled": [{"name": "Stuck"}]}}
+    config = write_config(tmp_path / "config.yaml", {**MINE, "plugins": plugins})
+    source = f"kubernetes:{fake.kubeconfig(tmp_path / 'kubeconfig')}"
+    command = [sys.executable, script, "scheduler", "--config", config, "--source", source]
+    command += ["--bind-address=127.0.0.1", f"--secure-port={port}", "--leader-elect=false"]
+    with program(tmp_path, *command) as started:
+        try:
+            assert started.ready, started.log.read_text()
+            assert probe(port, "livez") == (200, "ok\n")
+            fake.add(pending("first"))
+            wait_for(
+                lambda: probe(port, "livez")[0] == HTTPStatus.SERVICE_UNAVAILABLE, "a decision that lasts"
+            )
+            assert "the decision about pod default/first has lasted" in probe(port, "livez")[1]
+        finally:
+            started.process.kill()  # it would see its decision to the end
 
 
 ALL = "--authorization-always-allow-paths=/*"

@@ -14,8 +14,7 @@ from mooring.testing.builders import node_manifest
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from tests.cli.commands import BIN, call, fetch, program, scoring, serving, write_config, write_manifests
-
-pytestmark = pytest.mark.xdist_group("cli-serve")
+from tests.process import wait_until
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
@@ -46,7 +45,8 @@ def test_not_ready_before_the_first_snapshot_is_complete(tmp_path: Path) -> None
             request = pb.PushObjectsRequest(source="test", session="1", first_sequence=1, events=[begin, end])
             ClusterServiceStub(channel).PushObjects(request, timeout=10)
         assert fetch(f"{probe}/readyz")[0] == 200
-        assert fetch(f"{server.address('extender')}/readyz")[0] == 200
+        # The adapter asks once a second at most.
+        wait_until(lambda: fetch(f"{server.address('extender')}/readyz")[0] == 200, "a ready adapter")
 
 
 @pytest.mark.parametrize(

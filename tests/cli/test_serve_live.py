@@ -18,8 +18,6 @@ from tests.cli.commands import call, fetch, serving
 from tests.cluster.following import node, pod, until
 from tests.fake_api_server import FakeApiServer
 
-pytestmark = pytest.mark.xdist_group("cli-serve")
-
 
 @pytest.fixture
 def fake() -> Iterator[FakeApiServer]:

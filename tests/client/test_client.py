@@ -12,9 +12,12 @@ from mooring.cluster.kinds import Put, Remove
 from mooring.framework.errors import ResourceExhaustedError, UnavailableError
 from mooring.service.scheduling import SchedulingServicer
 from mooring.testing.builders import make_node, make_pod, to_json
+from mooring.v1.cluster_service_pb2 import PushEvent, PushObjectsRequest, SnapshotBegin, SnapshotEnd
+from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.scheduling_service_pb2 import COMMIT_MODE_BIND, COMMIT_MODE_DRY_RUN, COMMIT_MODE_RESERVE
 from mooring.v1.statuses_pb2 import CODE_SUCCESS, CODE_UNSCHEDULABLE
 from tests.service.backends import World, listening, world
+from tests.service.harness import LONG
 
 NODES = tuple(make_node(name) for name in "abc")
 HALF = to_json(make_pod("half", requests={"cpu": "2"}))
@@ -174,3 +177,20 @@ def test_it_ends_with_the_time_that_it_has(w: World) -> None:
 def test_names_for_some_pods_only_are_refused(w: World) -> None:
     with client_of(w) as client, pytest.raises(ValueError, match="group 1 has 0 names for 1 pods"):
         client.schedule([Pods(HALF, ["x"], ["one"]), Pods(HALF, ["y"])])
+
+
+def test_a_source_is_removed_once() -> None:
+    load = [PushEvent(snapshot_begin=SnapshotBegin()), PushEvent(snapshot_end=SnapshotEnd())]
+    with (
+        world(push=True) as w,
+        listening(w.backend) as address,
+        grpc.insecure_channel(address) as channel,
+    ):
+        ClusterServiceStub(channel).PushObjects(
+            PushObjectsRequest(source="x", session="s", first_sequence=1, events=load), timeout=LONG
+        )
+        client = Client(channel)
+        assert [client.remove_source("x"), client.remove_source("x")] == [True, False]
+        with pytest.raises(grpc.RpcError) as raised:
+            client.remove_source("no name!")
+    assert reason_of(raised.value) == "REQUEST_INVALID"

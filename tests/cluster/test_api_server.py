@@ -208,7 +208,7 @@ def test_a_refusal_may_say_it_in_any_form(body: bytes) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        pytest.param(lambda api: Lease(api, "default", "l", 5.0).read(), id="a lease"),
+        pytest.param(lambda api: Lease(api, "default", "l", 5.0).read_lease(), id="a lease"),
         pytest.param(
             lambda api: KubernetesApi(api).read(ObjectReference("Pod", "default", "p")), id="an object"
         ),
@@ -247,11 +247,11 @@ def test_the_kernel_finds_out_that_packets_vanish(
 def test_requests_are_spread_over_time() -> None:
     bucket = TokenBucket(qps=50, burst=2)
     began = time.monotonic()
-    assert all(bucket.take(10) for _ in range(7))
+    assert all(bucket.take_token(10) for _ in range(7))
     assert time.monotonic() - began >= 5 / 50 - 0.001
     slow = TokenBucket(qps=0.001, burst=1)
-    assert slow.take(1)
-    assert not slow.take(1)
+    assert slow.take_token(1)
+    assert not slow.take_token(1)
 
 
 def test_a_request_that_would_wait_too_long_for_its_turn_is_not_sent(fake: FakeApiServer) -> None:

@@ -386,8 +386,8 @@ def test_objects_are_in_the_order_of_the_manifests_with_what_is_made_behind_its_
 @pytest.mark.parametrize(
     ("manifest", "path", "message"),
     [
-        pytest.param(workload("Deployment", replicas=-1), "spec.replicas", "no number", id="negative"),
-        pytest.param(workload("Deployment", replicas="2"), "spec.replicas", "no number", id="a text"),
+        pytest.param(workload("Deployment", replicas=-1), "spec.replicas", "not a number", id="negative"),
+        pytest.param(workload("Deployment", replicas="2"), "spec.replicas", "not a number", id="a text"),
         pytest.param(workload("Deployment", template=None), "spec.template", "required", id="no template"),
         pytest.param(
             workload("DaemonSet", template={"spec": {"hostNetwork": 3}}),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mooring.cluster.api import RESOURCES, ApiServer
 from mooring.cluster.sources import KubernetesSource, Timers
-from mooring.cluster.sources.kubernetes.known import Known
+from mooring.cluster.sources.kubernetes.known import KnownObjects
 from mooring.cluster.sources.kubernetes.reflector import Reflector
 from mooring.cluster.sources.kubernetes.wire import UNREADABLE, GoneError
 from mooring.cluster.state import State
@@ -469,12 +469,12 @@ def test_any_line_is_taken_or_refused(line: bytes) -> None:
 
 
 def test_counts_are_those_of_the_version_asked_for() -> None:
-    known = Known()
-    known.load({"a": 1, "b": 2}, 10)
-    known.put("c", 11)
-    known.put("c", 12)
-    known.remove("a", 13)
-    known.advance(20)
+    known = KnownObjects()
+    known.load_list({"a": 1, "b": 2}, 10)
+    known.put_object("c", 11)
+    known.put_object("c", 12)
+    known.remove_object("a", 13)
+    known.advance_position(20)
     assert [known.count_at(version) for version in (10, 11, 12, 13, 20, 30)] == [2, 3, 3, 2, 2, 2]
 
 
@@ -491,8 +491,8 @@ def test_counts_are_those_of_the_version_asked_for() -> None:
     ],
 )
 def test_differences_are_what_was_lost(listed_at: dict[str, int], found: str) -> None:
-    known = Known()
-    known.load({"a": 1, "b": 2}, 10)
-    known.put("c", 11)
-    known.remove("a", 12)
-    assert known.differs(listed_at, 10) == found
+    known = KnownObjects()
+    known.load_list({"a": 1, "b": 2}, 10)
+    known.put_object("c", 11)
+    known.remove_object("a", 12)
+    assert known.first_difference(listed_at, 10) == found

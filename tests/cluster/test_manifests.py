@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -166,6 +167,11 @@ def test_kinds_that_nobody_reads_are_counted(tmp_path: Path) -> None:
     assert load_manifests([tmp_path]).skipped == {"Secret": 2}
 
 
+MULTIPLYING = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdef")
+)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -176,6 +182,7 @@ def test_kinds_that_nobody_reads_are_counted(tmp_path: Path) -> None:
         pytest.param("kind: Pod\nx: !!python/object:os.system a\n", ":2", "can't be read", id="foreign tag"),
         pytest.param("a: &a [*a]\n", "", "an alias stands within", id="refers to itself"),
         pytest.param("a: 1\nb: !!int 'z'\n", ":2", "'z' can't be read as", id="a tag that doesn't fit"),
+        pytest.param(MULTIPLYING, "", "do its aliases multiply?", id="aliases that multiply"),
         pytest.param("a: !!float z\n", ":1", "'z' can't be read as", id="a tagged word"),
         pytest.param("a:\n " + "[" * 1001 + "]" * 1001, ":2", "nested more than 1000", id="brackets"),
         pytest.param("- " * 1001 + "a\n", ":1", "nested more than 1000", id="dashes"),

@@ -12,24 +12,24 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.cli.extenders import originals_for
+from mooring.app.extenders import originals_for
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.originals import Originals
 from mooring.cluster.sources import KubernetesSource
 from mooring.cluster.state import State
-from mooring.config.types import Extender
+from mooring.config.types import ExtenderStanza
 from mooring.framework import Pod
 from mooring.framework.errors import NotFoundError
 from mooring.testing.builders import make_pod, node_manifest, pod_manifest
 from tests.fake_api_server import FakeApiServer
 
-BY_NAME = Extender(filter_verb="filter", preempt_verb="preempt", node_cache_capable=True)
-BY_NODE = Extender(filter_verb="filter")
-BY_POD = Extender(preempt_verb="preempt")
+BY_NAME = ExtenderStanza(filter_verb="filter", preempt_verb="preempt", node_cache_capable=True)
+BY_NODE = ExtenderStanza(filter_verb="filter")
+BY_POD = ExtenderStanza(preempt_verb="preempt")
 
 
 @contextmanager
-def following(fake: FakeApiServer, *extenders: Extender) -> Iterator[Originals]:
+def following(fake: FakeApiServer, *extenders: ExtenderStanza) -> Iterator[Originals]:
     originals = originals_for(extenders, ["default-scheduler"])
     source = KubernetesSource(State(), fake.client(), {}, originals=originals)
     source.start()
@@ -100,7 +100,7 @@ def test_objects_are_whole_but_for_their_type_and_the_managed_fields_of_pods() -
         pytest.param(BY_POD, {"waits", "runs"}, id="victims"),
     ],
 )
-def test_only_what_will_be_sent_is_kept(extender: Extender, kept: set[str]) -> None:
+def test_only_what_will_be_sent_is_kept(extender: ExtenderStanza, kept: set[str]) -> None:
     with FakeApiServer() as fake:
         others = pod_manifest("others", spec={"schedulerName": "other"})
         ended = pod_manifest("ended", spec={"nodeName": "node"}, status={"phase": "Succeeded"})
@@ -113,12 +113,12 @@ def test_only_what_will_be_sent_is_kept(extender: Extender, kept: set[str]) -> N
                 name
                 for kind, some in names.items()
                 for name in some
-                if found[kind].find("default" if kind == "Pod" else "", name)
+                if found[kind].find_object("default" if kind == "Pod" else "", name)
             }
 
 
 @pytest.mark.parametrize("extender", [pytest.param(BY_NAME, id="bound"), pytest.param(BY_POD, id="deleted")])
-def test_what_is_not_needed_any_more_is_let_go(extender: Extender) -> None:
+def test_what_is_not_needed_any_more_is_let_go(extender: ExtenderStanza) -> None:
     with FakeApiServer() as fake:
         fake.add(node_manifest("a"), pod_manifest("pod"))
         pod = pod_of(fake, "pod")
@@ -142,7 +142,7 @@ def test_a_pod_of_the_same_name_is_another_one() -> None:
     originals = Originals({"Pod": lambda _: True})
     old, data = kept_pod(uid="old")
     new, _ = kept_pod(uid="new")
-    originals.of("Pod").put(old, data)
+    originals.of("Pod").put_object(old, data)
     with pytest.raises(NotFoundError, match="pod default/pod is gone"):
         originals.pod(new)
 
@@ -150,7 +150,7 @@ def test_a_pod_of_the_same_name_is_another_one() -> None:
 def test_an_assumed_pod_has_its_node() -> None:
     originals = Originals({"Pod": lambda _: True})
     pod, data = kept_pod(priority=1)
-    originals.of("Pod").put(pod, data)
+    originals.of("Pod").put_object(pod, data)
     assumed = replace(pod, spec=replace(pod.spec, node_name="a"))
     assert json.loads(originals.pod(assumed))["spec"] == {"priority": 1, "nodeName": "a"}
     assert json.loads(originals.pod(pod))["spec"] == {"priority": 1}
@@ -159,7 +159,7 @@ def test_an_assumed_pod_has_its_node() -> None:
 def test_after_a_list_only_what_it_has_is_left() -> None:
     kind = Originals({"Pod": lambda _: True}).of("Pod")
     for name in ("first", "second"):
-        kind.put(*kept_pod(name))
-    kind.retain({"default/second"})
-    assert kind.find("default", "first") is None
-    assert kind.find("default", "second") is not None
+        kind.put_object(*kept_pod(name))
+    kind.retain_objects({"default/second"})
+    assert kind.find_object("default", "first") is None
+    assert kind.find_object("default", "second") is not None

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mooring.cli.bridge import PushBridge
+from mooring.app.bridge import PushBridge
 from mooring.cluster.kinds import KINDS
 from mooring.cluster.sources import PushSource
 from mooring.cluster.state import State
@@ -28,7 +28,7 @@ def put(*manifests: object, kind: str = "", api_version: str = "") -> pb.PushEve
 
 def pushed(state: State, *events: pb.PushEvent) -> PushResult:
     request = pb.PushObjectsRequest(source="test", session="one", first_sequence=1, events=events)
-    return PushBridge(PushSource(state)).push(request)
+    return PushBridge(PushSource(state)).push_objects(request, "")
 
 
 def test_the_server_tells_which_kinds_it_stores() -> None:

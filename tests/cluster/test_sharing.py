@@ -61,13 +61,13 @@ def test_pods_of_a_template_differ_only_in_what_is_their_own() -> None:
 def test_the_kind_of_a_pod_is_made_of_the_parts_known_since_it_was_decoded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known: dict[int, object] = {}
+    known = sharing._Known()
     monkeypatch.setattr(sharing, "_known", known)
     pending = from_manifest(pod_manifest("pending", requests={"cpu": "100m"}))
     assert isinstance(pending, Pod)
-    before = list(known.values())
+    before = list(known.parts.values())
     PodKinds(NEWEST_RULES).of(pending)
-    assert list(known.values()) == before
+    assert list(known.parts.values()) == before
 
 
 def test_nodes_share_amounts_images_and_the_texts_of_labels() -> None:
@@ -101,11 +101,19 @@ def test_texts_that_are_out_of_the_ordinary_stay_as_they_are(value: str) -> None
 
 def test_only_so_many_parts_are_known_and_sharing_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 32
-    monkeypatch.setattr(sharing, "_MOST_KNOWN", most)
-    monkeypatch.setattr(sharing, "_known", {})
+    monkeypatch.setattr(sharing, "_MAX_BYTES", most * sharing._PART_BYTES)
+    monkeypatch.setattr(sharing, "_known", sharing._Known())
     nodes = []
     for number in range(50):
         image = {"names": [f"registry.example/app:{number}"], "sizeBytes": number}
         nodes.append(_node(f"node-{number}", [image]))
-        assert len(sharing._known) <= most
+        assert len(sharing._known.parts) <= most
     assert 1 < len({id(node.status.allocatable) for node in nodes}) < len(nodes) // 2
+
+
+def test_large_parts_are_known_for_as_long_as_their_bytes_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "_MAX_BYTES", 100_000)
+    monkeypatch.setattr(sharing, "_known", sharing._Known())
+    for number in range(50):
+        sharing.shared(Pod(metadata=ObjectMeta(annotations={f"note-{number}": "x" * 10_000})), lambda _: None)
+        assert sum(len(sharing._encode(part)) for part in sharing._known.parts.values()) < 100_000

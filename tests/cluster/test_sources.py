@@ -21,9 +21,15 @@ from mooring.cluster.sources import (
     SnapshotEnd,
     sample_objects,
 )
-from mooring.cluster.sources.push import PushEvent
+from mooring.cluster.sources.push import MAX_SOURCES, PushEvent
 from mooring.cluster.state import State
-from mooring.framework.errors import InvalidArgumentError, OutOfRangeError
+from mooring.framework.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    PermissionDeniedError,
+)
 from mooring.framework.objects import Node, Pod
 from mooring.testing.builders import make_node
 from tests.cluster.histories import content, nodes, pods
@@ -68,9 +74,9 @@ def test_files_are_loaded_again_when_they_change(tmp_path: Path) -> None:
     source = FilesSource(state, [file], poll_seconds=3600)
     source.start()
     assert names(state) == {"a"}
-    assert not source.poll()
+    assert not source.poll_files()
     rewritten(file, "{kind: Node, metadata: {name: b}}")
-    assert source.poll()
+    assert source.poll_files()
     assert names(state) == {"b"}
     source.stop()
 
@@ -84,18 +90,18 @@ def test_the_last_good_load_stays_and_the_error_names_file_and_line(
     source = FilesSource(state, [file], poll_seconds=3600)
     source.start()
     rewritten(file, "kind: Node\nspec: !!int 'z'")
-    assert not source.poll()
+    assert not source.poll_files()
     assert f"{file}:2" in source.describe()[0].error
     rewritten(file, "kind: Node\nkind: Pod")
-    assert not source.poll()
+    assert not source.poll_files()
     assert names(state) == {"a"}
     assert f"{file}:2" in caplog.text
     assert f"{file}:2" in source.describe()[0].error
     file.unlink()
-    assert not source.poll()
+    assert not source.poll_files()
     assert names(state) == {"a"}
     rewritten(file, "{kind: Node, metadata: {name: c}}")
-    assert source.poll()
+    assert source.poll_files()
     assert source.describe()[0].error == ""
     source.stop()
 
@@ -111,7 +117,7 @@ def test_a_folder_behind_a_link_is_read_again_when_the_link_moves(tmp_path: Path
     source.start()
     link.unlink()
     link.symlink_to(tmp_path / "second")
-    assert source.poll()
+    assert source.poll_files()
     assert names(state) == {"second"}
     source.stop()
 
@@ -144,7 +150,7 @@ def test_kinds_that_nobody_reads_are_named_once(tmp_path: Path, caplog: pytest.L
     with caplog.at_level(logging.WARNING):
         source.start()
         rewritten(file, "{kind: Secret, metadata: {name: t}}")
-        source.poll()
+        source.poll_files()
     source.stop()
     assert caplog.text.count("Secret (1)") == 1
 
@@ -152,10 +158,10 @@ def test_kinds_that_nobody_reads_are_named_once(tmp_path: Path, caplog: pytest.L
 def test_a_full_load_takes_effect_at_its_end() -> None:
     state = State()
     source = PushSource(state)
-    assert source.push("inventory", "s1", 1, LOAD[:3]).next_sequence == 4
+    assert source.push_objects("inventory", "s1", 1, LOAD[:3]).next_sequence == 4
     assert names(state) == set()
     assert [status.synced for status in source.describe()] == [False]
-    assert source.push("inventory", "s1", 4, LOAD[3:]).applied_count == 1
+    assert source.push_objects("inventory", "s1", 4, LOAD[3:]).applied_count == 1
     assert names(state) == {"a", "b"}
     assert source.synced
     status = source.describe()[0]
@@ -170,35 +176,35 @@ def test_a_full_load_takes_effect_at_its_end() -> None:
 def test_repeats_do_nothing() -> None:
     state = State()
     source = PushSource(state)
-    source.push("inventory", "s1", 1, LOAD)
+    source.push_objects("inventory", "s1", 1, LOAD)
     version = state.version
-    assert source.push("inventory", "s1", 1, LOAD).applied_count == 0
-    assert source.push("inventory", "s1", 2, LOAD[1:]).next_sequence == 5
+    assert source.push_objects("inventory", "s1", 1, LOAD).applied_count == 0
+    assert source.push_objects("inventory", "s1", 2, LOAD[1:]).next_sequence == 5
     assert state.version == version
-    answer = source.push("inventory", "s1", 4, [LOAD[3], [Put(make_node("c"))]])
+    answer = source.push_objects("inventory", "s1", 4, [LOAD[3], [Put(make_node("c"))]])
     assert (answer.applied_count, answer.next_sequence) == (1, 6)
     assert names(state) == {"a", "b", "c"}
 
 
 def test_a_gap_asks_for_what_is_missing() -> None:
     source = PushSource(State())
-    source.push("inventory", "s1", 1, LOAD)
+    source.push_objects("inventory", "s1", 1, LOAD)
     with pytest.raises(OutOfRangeError) as raised:
-        source.push("inventory", "s1", 7, [[Put(make_node("c"))]])
+        source.push_objects("inventory", "s1", 7, [[Put(make_node("c"))]])
     assert raised.value.reason == "RESYNC_REQUIRED"
     assert raised.value.metadata == {"expected_sequence": "5"}
     with pytest.raises(OutOfRangeError):
-        source.push("inventory", "s2", 2, [])
+        source.push_objects("inventory", "s2", 2, [])
 
 
 def test_a_new_session_replaces_what_earlier_ones_pushed() -> None:
     state = State()
     source = PushSource(state)
-    source.push("inventory", "s1", 1, LOAD)
-    source.push("inventory", "s2", 1, [SnapshotBegin(), [Put(make_node("c"))]])
+    source.push_objects("inventory", "s1", 1, LOAD)
+    source.push_objects("inventory", "s2", 1, [SnapshotBegin(), [Put(make_node("c"))]])
     assert names(state) == {"a", "b"}
     assert source.synced
-    source.push("inventory", "s2", 3, [SnapshotEnd(), Remove("Node", "", "c"), [Put(make_node("d"))]])
+    source.push_objects("inventory", "s2", 3, [SnapshotEnd(), Remove("Node", "", "c"), [Put(make_node("d"))]])
     assert names(state) == {"d"}
 
 
@@ -213,12 +219,96 @@ def test_a_push_is_applied_as_a_whole_or_not_at_all(events: Sequence[PushEvent],
     state = State()
     state.replace("other", [make_node("z")])
     source = PushSource(state)
-    source.push("inventory", "s1", 1, LOAD)
+    source.push_objects("inventory", "s1", 1, LOAD)
     with pytest.raises(InvalidArgumentError) as raised:
-        source.push("inventory", "s1", 5, events)
+        source.push_objects("inventory", "s1", 5, events)
     assert raised.value.violations[0].path == path
     assert names(state) == {"a", "b", "z"}
-    assert source.push("inventory", "s1", 5, []).next_sequence == 5
+    assert source.push_objects("inventory", "s1", 5, []).next_sequence == 5
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param([], id="no events"),
+        pytest.param(LOAD[:1], id="a load that has only begun"),
+        pytest.param(LOAD[:3], id="a load without an end"),
+        pytest.param([[Put(make_node("c"))]], id="a change without a load"),
+    ],
+)
+def test_a_new_source_counts_once_its_first_load_is_whole(events: Sequence[PushEvent]) -> None:
+    source = PushSource(State())
+    synced = []
+    for name, sent in (("typo", events), ("inventory", LOAD), ("typo", [])):
+        source.push_objects(name, "s1", 1, sent)
+        synced.append(source.synced)
+    assert synced == [False, True, True]
+    whole = {status.name: status.synced for status in source.describe()}
+    assert whole == {"push:inventory": True, **({"push:typo": False} if events else {})}
+
+
+def test_who_asks_for_the_next_number_of_a_session_changes_nothing() -> None:
+    source = PushSource(State())
+    source.push_objects("inventory", "s1", 1, LOAD)
+    before = source.describe()
+    assert source.push_objects("inventory", "s2", 1, []).next_sequence == 1
+    assert source.push_objects("inventory", "s1", 5, []).next_sequence == 5
+    assert source.describe() == before
+
+
+@pytest.mark.parametrize(
+    ("owner", "client", "may"),
+    [
+        pytest.param("cn:a", "cn:a", True, id="its owner"),
+        pytest.param("cn:a", "cn:b", False, id="another client"),
+        pytest.param("cn:a", "", False, id="a client without a name"),
+        pytest.param("", "cn:b", True, id="nobody's source, a named client"),
+        pytest.param("", "", True, id="nobody has a name"),
+    ],
+)
+def test_a_source_belongs_to_who_made_it(owner: str, client: str, may: bool) -> None:
+    state = State()
+    source = PushSource(state)
+    source.push_objects("inventory", "s1", 1, LOAD, owner)
+    for attempt in (
+        lambda: source.push_objects("inventory", "s2", 1, [SnapshotBegin(), SnapshotEnd()], client),
+        lambda: source.remove_source("inventory", client),
+    ):
+        if may:
+            attempt()
+        else:
+            with pytest.raises(PermissionDeniedError, match="'inventory' belongs to another client"):
+                attempt()
+    assert names(state) == (set() if may else {"a", "b"})
+    assert source.synced is not may
+
+
+def test_a_removed_source_leaves_nothing() -> None:
+    state = State()
+    source = PushSource(state)
+    source.push_objects("inventory", "s1", 1, LOAD, "cn:a")
+    source.push_objects("extra", "s1", 1, [SnapshotBegin(), [Put(make_node("z"))], SnapshotEnd()], "cn:a")
+    source.remove_source("inventory", "cn:a")
+    assert (names(state), source.synced) == ({"z"}, True)
+    assert [status.name for status in source.describe()] == ["push:extra"]
+    with pytest.raises(NotFoundError) as raised:
+        source.remove_source("inventory", "cn:a")
+    assert (raised.value.reason, raised.value.metadata) == ("SOURCE_NOT_FOUND", {"source": "inventory"})
+    source.push_objects("inventory", "s1", 1, LOAD, "cn:b")
+    assert names(state) == {"a", "b", "z"}
+
+
+def test_there_are_so_many_sources_at_most() -> None:
+    source = PushSource(State())
+    for number in range(MAX_SOURCES):
+        source.push_objects(f"s{number}", "s1", 1, [SnapshotBegin()])
+    with pytest.raises(FailedPreconditionError) as raised:
+        source.push_objects("late", "s1", 1, LOAD)
+    assert raised.value.reason == "TOO_MANY_SOURCES"
+    source.push_objects("s0", "s1", 2, [SnapshotEnd()])
+    source.remove_source("s1")
+    source.push_objects("late", "s1", 1, LOAD)
+    assert len(source.describe()) == MAX_SOURCES
 
 
 @given(st.lists(st.one_of(nodes(), pods()), max_size=8), st.integers(0, 8))
@@ -239,5 +329,5 @@ def test_pushing_and_reading_files_give_the_same_state(
     source.stop()
     load = [[Put(item)] for item in stored[:in_the_load]]
     later = [[Put(item)] for item in stored[in_the_load:]]
-    PushSource(pushed).push("test", "s", 1, [SnapshotBegin(), *load, SnapshotEnd(), *later])
+    PushSource(pushed).push_objects("test", "s", 1, [SnapshotBegin(), *load, SnapshotEnd(), *later])
     assert content(pushed) == content(from_files)

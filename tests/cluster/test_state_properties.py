@@ -45,6 +45,18 @@ def test_any_history_leads_to_the_state_that_its_last_objects_give(history: list
     assert content(state) == content(rebuilt(state))
 
 
+@given(st.lists(steps(), max_size=25), st.lists(steps(), max_size=10))
+def test_counts_that_are_kept_are_those_of_a_walk(history: list[Step], on_fork: list[Step]) -> None:
+    state = State()
+    run(state, history)
+    fork = state.fork()
+    run(fork, on_fork)
+    for each in (state, fork):
+        pods = each.snapshot.pods
+        assert pods.pending_count == sum(1 for _ in pods.pending())
+        assert pods.assumed_count == sum(record.assumed for record in pods.records.values())
+
+
 @given(
     st.lists(steps(), max_size=15),
     st.lists(steps(), max_size=10),

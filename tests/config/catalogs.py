@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from mooring.config import Catalog, PluginDescription
-from mooring.config.in_tree import IN_TREE_POINTS
+from mooring.framework.points import points_of
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
+from mooring.plugins.in_tree import IN_TREE, UPSTREAM
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.pod_topology_spread.args import PodTopologySpreadArgs
+from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
 
 IN_TREE_ARGS: tuple[type[Any], ...] = (
@@ -28,6 +30,15 @@ IN_TREE_ARGS: tuple[type[Any], ...] = (
 )
 
 
+_BUILT = {kind.name: tuple(points_of(kind)) for kind in IN_TREE}
+
+IN_TREE_POINTS: dict[str, tuple[str, ...]] = {
+    name: (_BUILT[name] if name in _BUILT else tuple(UNSUPPORTED[name].points)) + declared.more_points
+    for name, declared in UPSTREAM.items()
+}
+"""Where kube-scheduler's plugins take part, in the order of its default list."""
+
+
 @dataclass(frozen=True)
 class HelloWorldPluginArgs:
     """Arguments of mixed types."""
@@ -37,8 +48,12 @@ class HelloWorldPluginArgs:
     zzz: int = 0
 
 
-def in_tree() -> dict[str, PluginDescription]:
-    """Every in-tree plugin; those with arguments are supported, the others are not."""
+def in_tree() -> Catalog:
+    """Every plugin of kube-scheduler; those with arguments are supported, the others are not."""
+    return with_plugins()
+
+
+def _described() -> dict[str, PluginDescription]:
     args = {kind.__name__.removesuffix("Args"): kind for kind in IN_TREE_ARGS}
     return {
         name: PluginDescription(name, frozenset(points), args.get(name), in_tree=True, supported=name in args)
@@ -53,7 +68,7 @@ def plugin(name: str, *points: str, args: type[Any] | None = None) -> PluginDesc
 
 def with_plugins(*plugins: PluginDescription) -> Catalog:
     """The in-tree plugins and others."""
-    return in_tree() | {description.name: description for description in plugins}
+    return Catalog(_described() | {description.name: description for description in plugins}, UPSTREAM)
 
 
 def seeds() -> Catalog:

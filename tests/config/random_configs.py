@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from mooring.config.in_tree import IN_TREE_POINTS
+from tests.config.catalogs import IN_TREE_POINTS
 
 Document = dict[str, Any]
 

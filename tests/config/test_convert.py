@@ -18,7 +18,7 @@ SEEDS = Path(__file__).parent / "testdata" / "seeds"
 
 
 def converted(source: object) -> Document:
-    result: Document = read_configuration(convert(json.dumps(source)))
+    result: Document = read_configuration(convert(json.dumps(source), in_tree()))
     return result
 
 
@@ -36,7 +36,7 @@ def names(found: EffectiveProfile, point: str) -> list[str]:
 
 @pytest.mark.parametrize("path", sorted(SEEDS.iterdir()), ids=lambda path: path.stem)
 def test_seeds_become_files_that_strict_accepts(path: Path) -> None:
-    load(convert(path.read_text()), seeds(), strict=True)
+    load(convert(path.read_text(), seeds()), seeds(), strict=True)
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2", "v1beta3", "v1"])
@@ -131,7 +131,7 @@ def test_spread_constraints_of_v1beta1_switched_the_systems_own_off() -> None:
 )
 def test_what_v1_cannot_say_is_refused(score: Document, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        convert(json.dumps(document(profile(score=score), version="v1beta1")))
+        convert(json.dumps(document(profile(score=score), version="v1beta1")), in_tree())
 
 
 def test_what_is_left_out_is_told() -> None:
@@ -141,7 +141,7 @@ def test_what_is_left_out_is_told() -> None:
         healthzBindAddress="0.0.0.0:10251",
         leaderElection={"resourceLock": "endpointsleases"},
     )
-    text = convert(json.dumps(source))
+    text = convert(json.dumps(source), in_tree())
     head = [line for line in text.splitlines() if line.startswith("#")]
     for name in ("NodePreferAvoidPods", "EBSLimits", "healthzBindAddress", "endpointsleases"):
         assert any(name in line for line in head)
@@ -153,7 +153,7 @@ def test_what_is_left_out_is_told() -> None:
 
 def test_faulty_old_files_are_refused_with_paths() -> None:
     with pytest.raises(ConfigError) as caught:
-        convert(json.dumps(document({"plugins": {"score": 5}, "foo": 1}, version="v1beta2")))
+        convert(json.dumps(document({"plugins": {"score": 5}, "foo": 1}, version="v1beta2")), in_tree())
     assert {error.path for error in caught.value.errors} == {"profiles[0].plugins.score", "profiles[0].foo"}
 
 
@@ -219,7 +219,7 @@ def test_every_priority_is_mapped(name: str) -> None:
 def test_names_without_counterpart_are_refused(name: str) -> None:
     key = "predicates" if name.startswith("Check") else "priorities"
     with pytest.raises(ConfigError, match=f"{name} has no counterpart"):
-        convert(json.dumps(policy(**{key: weighted(**{name: 1})})))
+        convert(json.dumps(policy(**{key: weighted(**{name: 1})})), in_tree())
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_names_without_counterpart_are_refused(name: str) -> None:
 )
 def test_policy_faults(fields: Document, path: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        convert(json.dumps(policy(**fields)))
+        convert(json.dumps(policy(**fields)), in_tree())
     assert [error.path for error in caught.value.errors] == [path]
 
 

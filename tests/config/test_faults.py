@@ -196,13 +196,13 @@ def test_one_fault(config: object, path: str, message: str) -> None:
         pytest.param(
             [{"managedResources": [{"name": "cpu"}]}],
             "extenders[0].managedResources[0].name",
-            "no extended resource",
+            "not an extended resource",
             id="native resource",
         ),
         pytest.param(
             [{"managedResources": [{"name": "a b/c"}]}],
             "extenders[0].managedResources[0].name",
-            "no qualified name",
+            "not a qualified name",
             id="malformed resource",
         ),
         pytest.param(
@@ -211,7 +211,7 @@ def test_one_fault(config: object, path: str, message: str) -> None:
             "managed twice",
             id="resource managed twice",
         ),
-        pytest.param([{"httpTimeout": "soon"}], "extenders[0].httpTimeout", "no duration", id="timeout"),
+        pytest.param([{"httpTimeout": "soon"}], "extenders[0].httpTimeout", "not a duration", id="timeout"),
         pytest.param(
             [{"enableHttps": True}], "extenders[0].enableHttps", "unknown field", id="spelling of the policy"
         ),

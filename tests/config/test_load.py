@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mooring.config import ConfigError, EnabledPlugin, default, from_document, load, show
-from mooring.framework.objects import NodeAffinity, TopologySpreadConstraint
+from mooring.framework.objects import NodeAffinityTerms, TopologySpreadConstraint
 from mooring.framework.releases import FEATURE_GATES
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs, ScoringStrategyType
@@ -65,7 +65,7 @@ def test_arguments_are_typed() -> None:
     args = from_document(config, in_tree()).profiles[0].args
     added, spread, fit = args["NodeAffinity"], args["PodTopologySpread"], args["NodeResourcesFit"]
     assert isinstance(added, NodeAffinityArgs)
-    assert isinstance(added.added_affinity, NodeAffinity)
+    assert isinstance(added.added_affinity, NodeAffinityTerms)
     assert added.added_affinity.preferred_during_scheduling_ignored_during_execution[0].weight == 5
     assert isinstance(spread, PodTopologySpreadArgs)
     assert spread.default_constraints == (

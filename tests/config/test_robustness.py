@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from mooring.config import ConfigError, convert, from_document
 from mooring.config.documents import read_configuration
-from mooring.config.in_tree import IN_TREE_POINTS
-from mooring.runtime.registry import new_in_tree_registry
-from tests.config.catalogs import in_tree
+from mooring.runtime.profiles.registry import new_in_tree_registry
+from tests.config.catalogs import IN_TREE_POINTS, in_tree
 from tests.config.random_configs import random_configuration
 
 JUNK: list[Any] = [
@@ -86,12 +85,12 @@ def test_spoilt_configurations(seed: int, version: str) -> None:
     body = spoilt({k: v for k, v in random_configuration(seed).items() if k not in head}, random.Random(seed))
     document = head | body if isinstance(body, dict) else body
     answers(lambda: from_document(document, in_tree()))
-    answers(lambda: convert(json.dumps(document)))
+    answers(lambda: convert(json.dumps(document), in_tree()))
 
 
 @given(st.integers(0, 10**9))
 def test_spoilt_policies(seed: int) -> None:
-    answers(lambda: convert(json.dumps(spoilt(POLICY, random.Random(seed)))))
+    answers(lambda: convert(json.dumps(spoilt(POLICY, random.Random(seed))), in_tree()))
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))

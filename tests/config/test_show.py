@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -9,9 +12,11 @@ import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mooring.config import from_document, load, show
+from mooring.app.server import profile_documents
+from mooring.config import ConfigError, Configuration, from_document, in_force, load, show
 from mooring.config.documents import read_configuration
-from mooring.config.show import plain
+from mooring.config.show import plain, without_secrets
+from mooring.framework import SECRET
 from tests.config.catalogs import HelloWorldPluginArgs, in_tree, plugin, with_plugins
 from tests.config.documents import document, enabled, profile
 from tests.config.random_configs import random_configuration
@@ -52,6 +57,78 @@ def test_out_of_tree_arguments_are_shown_with_their_defaults() -> None:
     hello = next(entry["args"] for entry in entries if entry["name"] == "Hello")
     assert hello["zzz"] == 3
     assert hello["kind"] == "HelloArgs"
+
+
+@dataclass(frozen=True)
+class Account:
+    user: str = ""
+    password: str = field(default="", metadata=SECRET)
+
+
+@dataclass(frozen=True)
+class SecretiveArgs:
+    token: str = field(default="", metadata=SECRET)
+    accounts: tuple[Account, ...] = ()
+
+
+def secretive() -> Configuration:
+    args = {"token": "HUSH-1", "accounts": [{"user": "u", "password": "HUSH-2"}, {"user": "nobody"}]}
+    extender = {
+        "urlPrefix": "https://user:HUSH-3@example.com/x@y",
+        "filterVerb": "filter",
+        "enableHTTPS": True,
+        "tlsConfig": {"certData": "cHVibGlj", "keyData": "HUSHHUSH"},
+    }
+    catalog = with_plugins(plugin("Secretive", "score", args=SecretiveArgs))
+    config = document(profile(args={"Secretive": args}, score=enabled("Secretive")), extenders=[extender])
+    return from_document(config, catalog)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param(show, id="config show"),
+        pytest.param(lambda loaded: json.dumps(in_force(loaded, scheduling=True)), id="the log's start"),
+        pytest.param(lambda loaded: json.dumps(profile_documents(loaded)), id="ListProfiles"),
+    ],
+)
+def test_secrets_are_shown_nowhere(told: Callable[[Configuration], str]) -> None:
+    loaded = secretive()
+    text = told(loaded)
+    assert "HUSH" not in text
+    assert "HUSH-1" in json.dumps(plain(loaded.document))
+
+
+def test_what_is_no_secret_is_shown_beside_one() -> None:
+    shown = in_force(secretive(), scheduling=True)
+    (extender,) = shown["extenders"]
+    assert extender["urlPrefix"] == "https://REDACTED@example.com/x@y"
+    assert extender["tlsConfig"] == {"certData": "cHVibGlj", "keyData": "REDACTED"}
+    args = next(e["args"] for e in shown["profiles"][0]["pluginConfig"] if e["name"] == "Secretive")
+    assert args["token"] == "REDACTED"
+    assert args["accounts"] == [{"user": "u", "password": "REDACTED"}, {"user": "nobody"}]
+
+
+def test_the_error_about_a_secret_does_not_quote_it() -> None:
+    catalog = with_plugins(plugin("Secretive", "score", args=SecretiveArgs))
+    config = document(profile(args={"Secretive": {"token": 4711}}, score=enabled("Secretive")))
+    with pytest.raises(ConfigError) as raised:
+        from_document(config, catalog)
+    assert "4711" not in str(raised.value)
+    assert "pluginConfig[0].args.token" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        pytest.param("http://a.b:80/x", "http://a.b:80/x", id="nothing to hide"),
+        pytest.param("http://user:p@ss@a.b/x", "http://REDACTED@a.b/x", id="a password with an at sign"),
+        pytest.param("http://token@a.b", "http://REDACTED@a.b", id="a user alone"),
+        pytest.param("http://a.b/x@y?z=@", "http://a.b/x@y?z=@", id="at signs elsewhere"),
+    ],
+)
+def test_a_url_is_shown_without_its_user(url: str, shown: str) -> None:
+    assert without_secrets(url) == shown
 
 
 def test_random_configurations_are_repeatable() -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mooring.runtime.evaluation import NOT_LOOKED_AT
+from mooring.runtime.cycle.evaluation import NOT_LOOKED_AT
 from tests.conformance.families.draft import Manifest
 
 Differs = Callable[[Manifest], bool]

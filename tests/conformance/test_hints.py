@@ -10,9 +10,8 @@ import pytest
 from tests.conformance.families.draft import Manifest
 from tests.conformance.hints.generator import SUBJECTS
 from tests.conformance.hints.replay import differences
-from tests.conformance.hints.run import vectors_of
 from tests.conformance.program import NEWEST, VERSIONS
-from tests.conformance.recordings import read
+from tests.conformance.recordings import read, recording
 
 SAME_FOR_ALL = """
 DefaultPreemption Pod Delete
@@ -46,7 +45,7 @@ VolumeZone PersistentVolume Add
 
 @cache
 def vectors(version: str) -> tuple[Manifest, ...]:
-    return tuple(read(vectors_of(version)))
+    return tuple(read(recording("hints", version)))
 
 
 def wrong(version: str, subject: str = "") -> dict[str, list[str]]:

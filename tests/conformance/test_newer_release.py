@@ -45,8 +45,10 @@ def test_where_no_release_is_named_the_newest_is_followed() -> None:
     "tests",
     [
         pytest.param(["test_newer_release.py", "-k", "no_release_is_named"], id="the default"),
-        pytest.param(["test_vectors.py", "-k", f"{program.NEWEST} and devices"], id="devices"),
-        pytest.param(["test_vectors.py", "-k", f"{program.NEWEST} and (mixed or named_case)"], id="the rest"),
+        pytest.param(
+            ["test_vectors.py", "-k", f"{program.NEWEST} and (devices-everything or named_case)"],
+            id="decisions",
+        ),
         pytest.param(["test_hints.py", "-k", "recorded_changes and not older"], id="hints"),
     ],
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from tests.conformance.program import NEWEST
 from tests.conformance.queue.replay import differences
-from tests.conformance.queue.run import VECTORS
-from tests.conformance.recordings import read
+from tests.conformance.recordings import read, recording
 
 
 def test_recorded_histories() -> None:
-    vectors = read(VECTORS)
+    vectors = read(recording("queue", NEWEST))
     assert len(vectors) >= 300
     wrong = {
         vector["history"]["id"]: found

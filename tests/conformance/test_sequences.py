@@ -7,9 +7,8 @@ import json
 import pytest
 
 from tests.conformance.program import VERSIONS
-from tests.conformance.recordings import read_lines
+from tests.conformance.recordings import read_lines, recording
 from tests.conformance.sequences.replay import differences
-from tests.conformance.sequences.run import vectors_of
 
 PARTS = 8
 """The recorded sequences are replayed in so many tests, for several processes to share."""
@@ -20,7 +19,7 @@ COUNTS = {"1.36": 1000}
 @pytest.mark.parametrize("version", [pytest.param(version, id=version) for version in VERSIONS])
 @pytest.mark.parametrize("part", range(PARTS))
 def test_recorded_sequences(version: str, part: int) -> None:
-    lines = read_lines(vectors_of(version))
+    lines = read_lines(recording("sequences", version))
     assert len(lines) >= COUNTS.get(version, 100)
     wrong = {
         vector["sequence"]["id"]: found

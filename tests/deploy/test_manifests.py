@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,9 +95,10 @@ def test_probes_ask_where_the_program_listens(container: Manifest) -> None:
         listening.add(10259)
     assert set(ports.values()) <= listening
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-        asked = container.get(probe, {}).get("httpGet")
-        if asked:
-            assert ports.get(asked["port"], asked["port"]) in listening
+        asked = container.get(probe, {})
+        for way in ("httpGet", "grpc", "tcpSocket"):
+            if way in asked:
+                assert ports.get(asked[way]["port"], asked[way]["port"]) in listening
     assert "readinessProbe" in container
     assert "livenessProbe" in container
 
@@ -109,6 +111,7 @@ def test_containers_are_confined(container: Manifest) -> None:
         "capabilities": {"drop": ["ALL"]},
     }
     assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+    assert container["resources"]["limits"].keys() == {"memory"}
     mounts = [mount for mount in container["volumeMounts"] if not mount.get("readOnly")]
     assert [mount["mountPath"] for mount in mounts] in ([], ["/run/mooring"])
 
@@ -127,6 +130,75 @@ def test_pods_are_confined(overlay: str, spec: Manifest) -> None:
     if on_host:
         addresses = [argument for argument in spec["containers"][0]["args"] if "listen=" in argument]
         assert all("=127.0.0.1:" in address for address in addresses)
+
+
+MEBI = 1 << 20
+BODY_IN_MEMORY = 13
+"""How many times its size a body of names takes in the adapter's memory."""
+
+
+def flag(container: Manifest, name: str) -> str:
+    """What the arguments say of a flag; "" where they say nothing."""
+    found = [
+        argument.partition("=")[2] for argument in container["args"] if argument.startswith(f"--{name}=")
+    ]
+    return found[0] if found else ""
+
+
+def local(address: str) -> bool:
+    return not address or address.startswith(("unix:", "127.0.0.1"))
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_off_loopback_nothing_is_answered_without_authentication(container: Manifest) -> None:
+    if container["command"] == ["mooring", "serve"]:
+        for name in ("listen", "metrics-listen", "extender-listen"):
+            assert local(flag(container, name))
+    elif container["command"] == ["mooring-extender"]:
+        assert local(flag(container, "listen")) or flag(container, "client-ca-file")
+        limit = int(container["resources"]["limits"]["memory"].removesuffix("Mi")) * MEBI
+        assert int(flag(container, "max-body-bytes")) * BODY_IN_MEMORY <= limit // 2
+    else:
+        assert container["command"] == ["mooring", "scheduler"]
+        assert not [one for one in container["args"] if one.startswith("--authorization-always-allow-paths")]
+
+
+def test_kube_scheduler_shows_a_certificate_where_a_network_is_between() -> None:
+    for file in DEPLOY.glob("overlays/*/kube-scheduler.yaml"):
+        for stanza in yaml.safe_load(file.read_text())["extenders"]:
+            if not local(stanza["urlPrefix"].partition("://")[2]):
+                assert stanza["enableHTTPS"]
+                assert {"caFile", "certFile", "keyFile", "serverName"} == stanza["tlsConfig"].keys()
+
+
+def test_the_token_is_mounted_where_the_api_server_is_asked() -> None:
+    spec = PODS["extender"]
+    assert spec["automountServiceAccountToken"] is False
+    mounted = {
+        container["name"]: any("serviceaccount" in mount["mountPath"] for mount in container["volumeMounts"])
+        for container in spec["containers"]
+    }
+    assert mounted == {"mooring": True, "adapter": False}
+    assert all(len(spec["containers"]) == 1 for overlay, spec in PODS.items() if overlay != "extender")
+
+
+NOBODYS = ipaddress.ip_network("192.0.2.0/24")
+"""RFC 5737: for documents alone."""
+
+
+def test_no_network_is_let_in_or_out_that_nobody_named() -> None:
+    policies = list(objects("NetworkPolicy"))
+    rules = [
+        (rule, side)
+        for policy in policies
+        for side, key in (("from", "ingress"), ("to", "egress"))
+        for rule in policy["spec"].get(key, ())
+    ]
+    assert len(policies) == 3
+    assert len(rules) == 4
+    for rule, side in rules:
+        assert rule["ports"]
+        assert [ipaddress.ip_network(peer["ipBlock"]["cidr"]) for peer in rule[side]] == [NOBODYS]
 
 
 def test_the_image_is_of_this_version() -> None:

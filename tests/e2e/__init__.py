@@ -1,1 +1,1 @@
-"""Tests against real programs: etcd, kube-apiserver and kube-scheduler, clients in Go and Node, ghz."""
+"""Tests against real programs: etcd, kube-apiserver, kube-scheduler, ghz, h2spec, clients in Go and Node."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from .process import wait_until
+from tests.process import wait_until
 
 Manifest: TypeAlias = dict[str, Any]
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import yaml
 
+from tests.process import Process, free_port, run
+
 from .api import Api, ApiError, Manifest
 from .build import BIN, ROOT
 from .control_plane import ControlPlane
-from .process import Process, free_port, run
 from .processes import MooringScheduler
 
 DEPLOY = ROOT / "deploy"

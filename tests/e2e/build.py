@@ -1,7 +1,7 @@
 """Builds the real programs that the end-to-end tests run, from Go modules alone.
 
 `python tests/e2e/build.py [NAME...]` puts etcd, kube-apiserver, kube-scheduler, kube-controller-manager,
-kustomize and ghz, or those that are named, into `.cache/e2e/bin`.
+kustomize, ghz and h2spec, or those that are named, into `.cache/e2e/bin`.
 A binary is built again only when something it is made from has changed; the stamps lie beside the binaries.
 """
 
@@ -53,6 +53,7 @@ PROGRAMS = (
     Program("etcd", "etcd", "go.etcd.io/etcd/server/v3", "-s -w"),
     Program("kustomize", "kustomize", "sigs.k8s.io/kustomize/kustomize/v5", "-s -w"),
     Program("ghz", "ghz", "github.com/bojand/ghz/cmd/ghz", f"-s -w -X main.version={GHZ_VERSION}"),
+    Program("h2spec", "h2spec", "github.com/summerwind/h2spec/cmd/h2spec", "-s -w"),
 )
 
 

@@ -17,11 +17,11 @@ from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework import Node, Pod
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.choice import Choice
-from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.engine import Engine
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.registry import new_in_tree_registry
 
 from .api import Api, Manifest
 
@@ -102,7 +102,7 @@ def identity(item: ClusterObject) -> str:
 
 def _with_plain_amounts(value: Any) -> Any:
     """The same with quantities as numbers: the API server writes 1000 as 1k."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_with_plain_amounts(item) for item in value]
     if not isinstance(value, dict):
         return value
@@ -157,7 +157,7 @@ def disagreements(engine: Engine, loaded: Manifests, pods: list[Manifest], tried
     found = []
     for at, key in enumerate(tried):
         pod = own[key]
-        choice = engine.decide(pod, engine.profile("", pod), all_rows, options=CycleOptions())
+        choice = engine.decide(pod, engine.profile("", pod), ALL_NODES, options=CycleOptions())
         node = there[key]["spec"].get("nodeName", "") if last[key] == at else ""
         if node not in best_nodes(choice):
             found.append(f"{key}: {node or 'none'}, where mooring takes one of {sorted(best_nodes(choice))}")

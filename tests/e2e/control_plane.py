@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.process import Process, free_port
+
 from .api import Api
 from .build import BIN
-from .process import Process, free_port
 
 USERS = ("admin", "kube-scheduler", "mooring", "crowd")
 CROWD = "crowd"

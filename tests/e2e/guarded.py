@@ -3,9 +3,10 @@
 import time
 from typing import Self
 
+from tests.process import Process, free_port, wait_until
+
 from .build import BIN
 from .control_plane import ControlPlane
-from .process import Process, free_port, wait_until
 
 _CONTROLLERS = (
     "daemonset-controller",

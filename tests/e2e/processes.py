@@ -4,12 +4,11 @@ import json
 import signal
 import sys
 import urllib.request
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from .process import Process, free_port, run
+from tests.process import Process, Restartable, free_port, run
 
 HTTP_TIMEOUT = "5s"
 
@@ -22,49 +21,16 @@ def mooring(*arguments: str | Path, codes: Container[int] = (0,)) -> str:
     return run(_SCRIPTS / "mooring", *arguments, codes=codes)
 
 
-class _Restartable:
-    """A process that can be stopped and started again with the same command line, so at the same address."""
+class _Mooring(Restartable):
+    """A process that says in a line when it is ready."""
 
-    name: str
     ready_line: str
 
-    def __init__(self, directory: Path, command: Iterable[str]) -> None:
-        self._directory = directory
-        self._command = list(command)
-        self._starts = 0
-        self._process: Process | None = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    @property
-    def process(self) -> Process:
-        """The running process."""
-        assert self._process is not None
-        return self._process
-
-    def start(self) -> None:
-        """Starts the process and waits for its line of readiness."""
-        self._starts += 1
-        log = self._directory / f"{self.name}-{self._starts}.log"
-        self._process = Process(self.name, self._command, log)
-        self._process.wait_line(self.ready_line)
-
-    def stop(self) -> None:
-        """Ends the process; it must drain and exit with 0."""
-        if self._process is not None:
-            code, log = self._process.stop(), self._process.output()
-            self._process = None
-            assert code == 0, f"{self.name} ended with exit code {code}:\n{log[-4000:]}"
+    def wait_ready(self, process: Process) -> None:
+        process.wait_line(self.ready_line)
 
 
-class MooringServer(_Restartable):
+class MooringServer(_Mooring):
     """`mooring serve` on a free port of 127.0.0.1."""
 
     name = "mooring"
@@ -99,7 +65,7 @@ class MooringServer(_Restartable):
         return text
 
 
-class Adapter(_Restartable):
+class Adapter(_Mooring):
     """`mooring-extender` on a free port of 127.0.0.1, in front of a server."""
 
     name = "mooring-extender"
@@ -116,7 +82,7 @@ class Adapter(_Restartable):
 OPEN_METRICS = "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics"
 
 
-class MooringScheduler(_Restartable):
+class MooringScheduler(_Mooring):
     """`mooring scheduler`, with probes and metrics on a free port of 127.0.0.1."""
 
     name = "mooring-scheduler"

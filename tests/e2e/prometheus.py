@@ -9,10 +9,8 @@ import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from .process import Process, environment, free_port
+from tests.process import Process, Restartable, environment, free_port
 
 SCRAPE_SECONDS = 1
 _NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -101,44 +99,24 @@ class Exporter:
             )
 
 
-class Prometheus:
+class Prometheus(Restartable):
     """Prometheus on a free port; it keeps what it measured when it is stopped and started again."""
 
+    name = "prometheus"
+
     def __init__(self, directory: Path, targets: list[str]) -> None:
-        self._directory = directory
-        self._port = free_port()
-        self._starts = 0
-        self._process: Process | None = None
-        self.address = f"http://127.0.0.1:{self._port}"
+        listen = f"127.0.0.1:{free_port()}"
+        self.address = f"http://{listen}"
         scraping = [{"job_name": "node", "static_configs": [{"targets": targets}]}]
         every = f"{SCRAPE_SECONDS}s"
         config = {"global": {"scrape_interval": every, "scrape_timeout": every}, "scrape_configs": scraping}
-        (directory / "prometheus.yml").write_text(json.dumps(config))
+        file = directory / "prometheus.yml"
+        file.write_text(json.dumps(config))
+        command = [installed(), f"--config.file={file}", f"--storage.tsdb.path={directory / 'tsdb'}"]
+        super().__init__(directory, [*command, f"--web.listen-address={listen}"])
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def start(self) -> None:
-        self._starts += 1
-        command = [
-            installed(),
-            f"--config.file={self._directory / 'prometheus.yml'}",
-            f"--storage.tsdb.path={self._directory / 'tsdb'}",
-            f"--web.listen-address=127.0.0.1:{self._port}",
-        ]
-        self._process = Process("prometheus", command, self._directory / f"prometheus-{self._starts}.log")
-        self._process.wait_ready(self._is_ready, "/-/ready")
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.stop()
-            self._process = None
+    def wait_ready(self, process: Process) -> None:
+        process.wait_ready(self._is_ready, "/-/ready")
 
     def queries(self) -> int:
         """How many queries it answered since its start, by its own count."""

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from mooring.v1 import scheduling_service_pb2 as scheduling
+from tests.process import wait_until
 
 from . import objects
 from .api import Api, ApiError, Manifest
 from .control_plane import ControlPlane
 from .mooring_client import MooringClient
-from .process import wait_until
 from .processes import MooringScheduler, MooringServer
 
 pytestmark = pytest.mark.e2e

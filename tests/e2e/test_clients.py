@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.process import environment
+
 from . import objects
 from .build import CACHE, ROOT
 from .control_plane import ControlPlane
 from .lying_server import lying_server
 from .mooring_client import MooringClient
-from .process import environment
 from .processes import MooringServer
 
 pytestmark = pytest.mark.e2e

@@ -14,12 +14,12 @@ import pytest
 from mooring.v1 import objects_pb2, statuses_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling
 from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest
+from tests.process import wait_until
 
 from . import objects
 from .api import Manifest
 from .control_plane import ControlPlane
 from .mooring_client import MooringClient, reference
-from .process import wait_until
 from .processes import MooringServer
 
 pytestmark = pytest.mark.e2e

@@ -13,10 +13,10 @@ import yaml
 
 from mooring.cli import main
 from tests.config.random_configs import random_configuration
+from tests.process import run
 
 from . import processes
 from .build import BIN, ROOT
-from .process import run
 
 pytestmark = pytest.mark.e2e
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from tests.process import wait_until
+
 from .api import Api, ApiError, Manifest
 from .applying import DEPLOY, apply, built, path_of
 from .control_plane import ControlPlane
-from .process import wait_until
 
 pytestmark = pytest.mark.e2e
 

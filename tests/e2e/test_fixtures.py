@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.process import run
+
 from .build import HERE, ROOT
-from .process import run
 
 pytestmark = pytest.mark.e2e
 

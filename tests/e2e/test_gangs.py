@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.process import wait_until
+
 from . import objects
 from .api import Api
 from .control_plane import ControlPlane
-from .process import wait_until
 from .processes import MooringScheduler
 
 pytestmark = pytest.mark.e2e

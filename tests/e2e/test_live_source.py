@@ -10,7 +10,7 @@ import pytest
 from mooring.cluster.api import RESOURCES, ApiServer
 from mooring.cluster.sources import KubernetesSource, Timers
 from mooring.cluster.state import State
-from mooring.runtime.registry import installed_registry
+from mooring.runtime.profiles.registry import installed_registry
 from tests.cluster.following import Content, held, until
 
 from . import objects

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.bench import ghz, light
+from tests.process import run
 
 from .build import BIN, ROOT
-from .process import run
 from .processes import MooringServer
 
 pytestmark = pytest.mark.e2e

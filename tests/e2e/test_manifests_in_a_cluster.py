@@ -13,14 +13,15 @@ from mooring.cluster.manifests import Manifests, objects_from
 from mooring.v1 import nodes_pb2 as nodes
 from mooring.v1 import objects_pb2 as objects
 from mooring.v1 import scheduling_service_pb2 as scheduling
+from tests.process import wait_until
 
 from . import workloads
 from .api import Api, Manifest
 from .applying import DEPLOY, apply, path_to, written
+from .build import ROOT
 from .comparing import attempts, differences, disagreements, engine_over, items
 from .guarded import GuardedControlPlane
 from .mooring_client import MooringClient
-from .process import wait_until
 from .processes import MooringScheduler, MooringServer, mooring
 
 pytestmark = pytest.mark.e2e
@@ -129,6 +130,8 @@ EXAMPLES = [
     pytest.param("s4-extender", ["pods.yaml"], id="S4"),
     pytest.param("s5-framework", ["nginx-single.yaml", "nginx-multiple.yaml"], id="S5"),
 ]
+DECISIONS = sorted((ROOT / "tests" / "decisions").glob("*.yaml"))
+"""A cluster with a pod each, whose decisions are explained beside them."""
 
 
 @pytest.mark.parametrize(("folder", "files"), EXAMPLES)
@@ -136,6 +139,20 @@ def test_examples(guarded: GuardedControlPlane, tmp_path: Path, folder: str, fil
     """The examples' manifests under the names of their schedulers, with the plugins that both sides have."""
     cluster = written(f"{SYSTEMS}/{folder}/cluster.yaml")
     manifests = [item for file in files for item in written(f"{SYSTEMS}/{folder}/{file}")]
+    decided_alike(guarded, tmp_path, cluster, manifests)
+
+
+@pytest.mark.parametrize("file", DECISIONS, ids=lambda file: file.stem)
+def test_decisions(guarded: GuardedControlPlane, tmp_path: Path, file: Path) -> None:
+    manifests = list(yaml.safe_load_all(file.read_text()))
+    asked = [item for item in manifests if item["metadata"]["name"] == "asked"]
+    decided_alike(guarded, tmp_path, [item for item in manifests if item not in asked], asked)
+
+
+def decided_alike(
+    guarded: GuardedControlPlane, tmp_path: Path, cluster: list[Manifest], manifests: list[Manifest]
+) -> None:
+    """By kube-scheduler, by `mooring schedule` and by a server, with a profile for each scheduler's name."""
     loaded = objects_from([*cluster, *manifests])
     applied_with_status(guarded.api, cluster)
     apply(guarded.api, manifests)

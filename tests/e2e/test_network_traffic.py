@@ -11,9 +11,9 @@ import pytest
 from mooring.cli import remote
 from mooring.v1 import objects_pb2 as objects
 from mooring.v1 import scheduling_service_pb2 as scheduling
+from tests.process import wait_until
 
 from . import objects as manifests
-from .process import wait_until
 from .processes import MooringServer
 from .prometheus import Exporter, Prometheus
 from .traffic import Traffic, measure
@@ -37,7 +37,7 @@ class Measured(Traffic):
         """By node, the scores of NetworkTraffic for a pod that asks for nothing."""
         inline = objects.KubernetesObject(json=json.dumps(POD).encode())
         request = scheduling.ExplainRequest(pod=objects.PodSource(object=inline))
-        nodes = remote.explain_plainly(self._server.address, request)["nodes"]
+        nodes = remote.explain_plainly(self._server.address, request).document()["nodes"]
         return {name: node["scores"]["NetworkTraffic"] for name, node in nodes.items()}
 
     def raw(self) -> dict[str, int]:

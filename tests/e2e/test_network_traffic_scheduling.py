@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.process import Process, wait_until
+
 from . import objects
 from .api import Api, Manifest
 from .applying import apply, built, identity, metrics_token, scheduling, start, written
 from .guarded import GuardedControlPlane
-from .process import Process, wait_until
 from .prometheus import Exporter, Prometheus
 from .telemetry import fetch
 from .traffic import Traffic, measure

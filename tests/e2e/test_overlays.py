@@ -10,6 +10,8 @@ from urllib.error import HTTPError
 import pytest
 import yaml
 
+from tests.process import free_port
+
 from . import objects
 from .api import Api, ApiError
 from .applying import (
@@ -23,7 +25,6 @@ from .applying import (
     written,
 )
 from .guarded import GuardedControlPlane
-from .process import free_port
 from .rights import FORBIDDEN, RBAC, client_of, refused
 from .telemetry import fetch
 
@@ -42,14 +43,19 @@ def stanza(overlay: str) -> dict[str, Any]:
     return found
 
 
-def certificate(directory: Path) -> Path:
-    """The Secret mooring-extender-tls, as the README makes it."""
+def certificates(directory: Path) -> Path:
+    """The files of the Secret mooring-extender-tls and those of kube-scheduler, as the README makes them."""
     directory.mkdir()
-    name = "mooring-extender.mooring-system.svc"
-    subject = ["-subj", "/CN=mooring-extender", "-addext", f"subjectAltName=DNS:{name}"]
-    files = ["-keyout", str(directory / "tls.key"), "-out", str(directory / "tls.crt")]
     new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
-    subprocess.run([*new, *files, *subject], check=True, capture_output=True)
+    leaf = ["-CA", "ca.crt", "-CAkey", "ca.key", "-addext", "basicConstraints=critical,CA:FALSE"]
+    name = "subjectAltName=DNS:mooring-extender.mooring-system.svc"
+    for file, subject, more in (
+        ("ca", "mooring", []),
+        ("tls", "mooring-extender", [*leaf, "-addext", name]),
+        ("mooring-client", "kube-scheduler", leaf),
+    ):
+        files = ["-subj", f"/CN={subject}", "-keyout", f"{file}.key", "-out", f"{file}.crt"]
+        subprocess.run([*new, *files, *more], cwd=directory, check=True, capture_output=True)
     return directory
 
 
@@ -69,16 +75,18 @@ def test_the_extender_reads_and_cannot_bind(guarded: GuardedControlPlane, tmp_pa
     apply(api, extender)
     account, tls, run = (
         identity(guarded, "mooring-system", "mooring"),
-        certificate(tmp_path / "tls"),
+        certificates(tmp_path / "tls"),
         tmp_path / "r",
     )
     run.mkdir()
     maintain(api, "k8s-node-1", "k8s-node-2")
     address = f"127.0.0.1:{free_port()}"
     places = {"/run/mooring": run, "/etc/mooring/tls": tls}
-    reading = {"--source": f"kubernetes:{account}", "--metrics-listen": f"127.0.0.1:{free_port()}"}
+    reading = {"--source": f"kubernetes:{account}"}
+    reading |= {f"--{name}": f"127.0.0.1:{free_port()}" for name in ("health-listen", "metrics-listen")}
     asking = {**stanza("overlays/extender"), "urlPrefix": f"https://{address}", "ignorable": False}
-    asking["tlsConfig"]["caFile"] = str(tls / "tls.crt")
+    own = {"caFile": "ca.crt", "certFile": "mooring-client.crt", "keyFile": "mooring-client.key"}
+    asking["tlsConfig"] |= {field: str(tls / file) for field, file in own.items()}
     with (
         start("mooring", extender, tmp_path, reading, files=places, ready=SERVER),
         start(

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.process import wait_until
+
 from . import configurations, objects
 from .balancer import Balancer
 from .control_plane import ControlPlane
-from .process import wait_until
 from .processes import Adapter, MooringServer
 
 pytestmark = pytest.mark.e2e

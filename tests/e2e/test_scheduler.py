@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.process import wait_until
+
 from . import objects
 from .api import Api, ApiError
 from .control_plane import ControlPlane
-from .process import wait_until
 from .processes import MooringScheduler
 from .telemetry import fetch
 

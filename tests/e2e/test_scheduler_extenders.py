@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.process import wait_until
 from tests.scheduler.extenders import Recorded, http_extender
 
 from . import objects
 from .api import Api, ApiError, Manifest
 from .control_plane import ControlPlane
-from .process import wait_until
 from .processes import MooringScheduler
 
 pytestmark = pytest.mark.e2e

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.process import wait_until
+
 from . import objects
 from .api import Manifest
 from .build import ROOT
 from .control_plane import ControlPlane
-from .process import wait_until
 from .processes import Adapter, MooringScheduler, MooringServer, mooring
 
 pytestmark = pytest.mark.e2e

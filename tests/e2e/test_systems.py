@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.process import Process, wait_until
+
 from . import objects
 from .api import Api, Manifest
 from .applying import (
@@ -29,7 +31,6 @@ from .applying import (
     written,
 )
 from .guarded import GuardedControlPlane
-from .process import Process, wait_until
 from .rights import FORBIDDEN, KUBE_SCHEDULERS, SCHEDULERS, client_of, refused
 from .telemetry import gauges
 from .witness import Witness

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from .process import wait_until
+from tests.process import wait_until
+
 from .prometheus import Exporter, Prometheus
 
 

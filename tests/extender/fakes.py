@@ -286,6 +286,7 @@ async def _one(
         "method": method,
         "path": path,
         "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+        "state": {"client_names": ()},
     }
     await app(scope, receive, send)
     head = {name.decode(): value.decode() for name, value in sent[0]["headers"]}

@@ -92,6 +92,7 @@ def test_a_body_that_took_all_the_time_is_not_asked_about() -> None:
 
 
 STATUS_OF_CODE = dict.fromkeys(grpc.StatusCode, 500) | {
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
     grpc.StatusCode.UNAVAILABLE: 503,
     grpc.StatusCode.RESOURCE_EXHAUSTED: 503,
     grpc.StatusCode.DEADLINE_EXCEEDED: 504,
@@ -207,6 +208,19 @@ def test_live_whatever_mooring_does_ready_only_with_it() -> None:
         assert ask(client, "/healthz", method="GET").status == 200
         assert ask(client, "/readyz", method="GET").status == status
     assert ask(down, "/readyz", method="GET").body == b"mooring: unavailable: refused"
+
+
+def test_however_often_readiness_is_asked_for_mooring_is_asked_once_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = FakeClient()
+    requests = [("/readyz",)] * 20
+    monkeypatch.setattr("mooring_extender.app.READINESS_SECONDS", 60.0)
+    answers = ask_often(client, requests, methods=["GET"] * 20)
+    assert ([answer.status for answer in answers], len(client.seconds)) == ([200] * 20, 1)
+    monkeypatch.setattr("mooring_extender.app.READINESS_SECONDS", 0.0)
+    ask_often(client, requests, methods=["GET"] * 20)
+    assert len(client.seconds) == 21
 
 
 def test_metrics_count_calls_failures_and_rejected_nodes() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mooring.cli.local_client import LocalContext
+from mooring.app.local_client import LocalContext
 from mooring.cluster.kinds import Put, Remove
 from mooring.service.errors import failure_of
 from mooring.service.offer import Servicers

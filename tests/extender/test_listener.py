@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 import uvicorn
 
+from mooring.serving.addresses import ListenError
 from mooring_extender import protocol
 from mooring_extender import server as server_module
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
-from mooring_extender.server import ExtenderServer, ListenError
+from mooring_extender.server import ExtenderServer
 from tests.extender.fakes import FakeClient, Reply, Rules, grpc_server, listening, question
 
 PATIENCE = 30.0

@@ -9,8 +9,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from http.server import ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from mooring.cluster.api import ApiServer, ClientOptions, configuration
 from tests.fake_api_server.faults import Faults
@@ -20,6 +19,7 @@ from tests.fake_api_server.kinds import DEFAULT_OFF, KINDS, Kind
 from tests.fake_api_server.objects import Objects
 from tests.fake_api_server.people import People
 from tests.fake_api_server.store import Manifest, Store
+from tests.process import Startable
 
 _KUBECONFIG = """
 apiVersion: v1
@@ -61,7 +61,7 @@ class _Listener(ThreadingHTTPServer):
                 connection.shutdown(socket.SHUT_RDWR)
 
 
-class FakeApiServer:
+class FakeApiServer(Startable):
     """A context manager; as such it serves. Its objects outlive ``stop`` and ``start``.
 
     Args:
@@ -93,15 +93,6 @@ class FakeApiServer:
         self._port = 0
         self._listener: _Listener | None = None
         self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def start(self) -> None:
         """Listens, after a ``stop`` on the same port again."""

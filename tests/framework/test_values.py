@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from mooring.framework import (
-    POINTS,
     SUCCESS,
     BindPlugin,
     Code,
@@ -17,8 +16,8 @@ from mooring.framework import (
     ScorePlugin,
     Status,
     Verdicts,
-    points_of,
 )
+from mooring.framework.points import POINTS, points_of
 from mooring.framework.releases import NEWEST, OLDEST
 
 

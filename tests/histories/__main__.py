@@ -12,15 +12,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from tests import long_runs
 from tests.histories import ledger, report
 from tests.histories.forms import FORMS
 from tests.histories.rounds import Form, Played, play
 from tests.histories.workers import play_some, quiet
 
-LEDGER = Path(__file__).parents[2] / ".cache" / "histories" / "ledger.jsonl"
-"""Git ignores it."""
+LEDGER = long_runs.LEDGERS / "histories" / "ledger.jsonl"
 
 AT_A_TIME = 5
 """Histories that a process plays before it is given more."""
@@ -47,18 +46,15 @@ def histories(forms: Sequence[Form], minutes: float, workers: int) -> Iterator[l
 
 def run(forms: Sequence[Form], minutes: float, workers: int, file: Path, console: Console) -> list[Played]:
     """Play, and write down what came of it; mismatches are told at once."""
-    now, began = list[Played](), time.monotonic()
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=minutes * 60)
+    now = list[Played]()
+    with long_runs.progress(console, minutes) as say:
         for some in histories(forms, minutes, workers):
             for played in some:
-                ledger.append(file, played)
+                long_runs.append(file, played)
                 now.append(played)
                 if played.mismatch:
                     report.tell(console, played)
-            said = f"{len(now):,} histories, {sum(one.comparisons for one in now):,} comparisons"
-            progress.update(task, description=said, completed=time.monotonic() - began)
+            say(f"{len(now):,} histories, {sum(one.comparisons for one in now):,} comparisons")
     return now
 
 
@@ -79,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ledger", type=Path, default=LEDGER, help="JSON lines that are gone on from")
     args = parser.parse_args(arguments)
     forms = {name: FORMS[name] for name in args.form or FORMS}
-    console = Console(width=None if Console().is_terminal else 120)
+    console = long_runs.console()
     if args.seed is None:
         now = run(list(forms.values()), args.minutes, args.workers, args.ledger, console)
         ever = ledger.read(args.ledger)

@@ -28,10 +28,10 @@ from mooring.framework import Pod
 from mooring.framework.errors import MooringError
 from mooring.framework.objects import Node
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cycle import evaluate_preemption
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import evaluate_preemption
 from mooring.runtime.engine import Engine
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.question import NoBinder
 
@@ -129,7 +129,7 @@ class Caller(threading.Thread):
     def run(self) -> None:
         self._begin.wait()
         try:
-            name = self._engine.decide_and_assume(self._pod, self._engine.profile(), all_rows).node_name
+            name = self._engine.place(self._pod, self._engine.profile(), ALL_NODES).node_name
         except MooringError:
             self.failed = True
         else:
@@ -165,7 +165,7 @@ def failed_preemptions(calls: int, nodes: int, rate: float) -> tuple[int, float]
         for number in track(range(calls), "preemption", transient=True):
             asked = pod(f"h{number}", requests={"cpu": "3"}, spec={"priority": 10})
             try:
-                engine.look(asked, profile, all_rows, run=run)
+                engine.evaluate(asked, profile, ALL_NODES, run=run)
             except MooringError:
                 failed += 1
         return failed, churn.events / (time.monotonic() - began)

@@ -18,13 +18,15 @@ import numpy as np
 
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
-from mooring.framework import ClusterState, Int32s, Pod
-from mooring.runtime.choice import Choice
-from mooring.runtime.cycle import CycleOptions, evaluate, evaluate_filters, evaluate_scores
+from mooring.framework import Int32s, Pod
+from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate, evaluate_filters, evaluate_scores
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.engine import Engine
-from mooring.runtime.kept.standing import Standing
-from mooring.runtime.profile import Profile
-from mooring.runtime.rows import Rows, all_rows
+from mooring.runtime.profiles.profile import Profile
 from mooring.testing import make_node
 
 Facts = tuple[object, ...]
@@ -88,7 +90,7 @@ def facts(choice: Choice) -> Facts:
 
 def is_cached(choice: Choice) -> bool:
     """Whether it came from a kept evaluation."""
-    return isinstance(choice.source, Standing)
+    return not isinstance(choice.source, Evaluation)
 
 
 def in_full(
@@ -96,38 +98,40 @@ def in_full(
 ) -> Choice:
     """A decision about ``state`` that reuses nothing; ``start`` as in ``CycleOptions``, or by the seed."""
     if start is None:
-        return engine.over(state).decide(pod, profile, all_rows, seed=seed, options=CycleOptions())
+        return engine.over(state).decide(pod, profile, ALL_NODES, seed=seed, options=CycleOptions())
     run = partial(evaluate, options=CycleOptions(start=start))
-    evaluation, version = engine.look(pod, profile, all_rows, state=state, run=run)
-    return engine.choose(evaluation, version, seed)
+    evaluation, version = engine.evaluate(pod, profile, ALL_NODES, state=state, run=run)
+    return select(evaluation, version, seed)
 
 
-def rows_of(names: Sequence[str]) -> Rows:
+def rows_of(names: Sequence[str]) -> Candidates:
     """The rows of those of the nodes that are there."""
 
     def rows(state: ClusterState) -> Int32s:
         index = state.snapshot.nodes.index
         return np.array([index[name] for name in names if name in index], np.int32)
 
-    return rows
+    return Candidates(rows)
 
 
 Verdicts = dict[str, tuple[object, int | None]]
 """By node, what is said of it, and its total where it is feasible and anything scores."""
 
 
-def verdicts(engine: Engine, state: ClusterState, pod: Pod, profile: Profile, rows: Rows) -> Verdicts:
+def verdicts(engine: Engine, state: ClusterState, pod: Pod, profile: Profile, rows: Candidates) -> Verdicts:
     """What an evaluation in full says of ``rows``; the totals are those of the feasible ones among them."""
     names = state.snapshot.nodes.names
-    filtered, _ = engine.look(pod, profile, rows, state=state, run=evaluate_filters)
+    filtered, _ = engine.evaluate(pod, profile, rows, state=state, run=evaluate_filters)
     if not filtered.rejection.ok:
-        return {names[row]: (filtered.rejection, None) for row in rows(state)}
+        return {names[row]: (filtered.rejection, None) for row in rows.rows(state)}
     codes = (filtered.statuses[code] for code in filtered.codes)
     said = {names[row]: status for row, status in zip(filtered.rows, codes, strict=True)}
     feasible = filtered.rows[filtered.feasible]
     totals: dict[str, int] = {}
     if len(feasible) and profile.has_scoring:
-        scored, _ = engine.look(pod, profile, lambda _: feasible, state=state, run=evaluate_scores)
+        scored, _ = engine.evaluate(
+            pod, profile, Candidates(lambda _: feasible), state=state, run=evaluate_scores
+        )
         assert scored.scores is not None
         ordered = zip(feasible, scored.scores.totals.tolist(), strict=True)
         totals = {names[row]: total for row, total in ordered}

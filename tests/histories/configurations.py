@@ -14,11 +14,18 @@ from mooring.cluster.state import State
 from mooring.config import Configuration, from_document
 from mooring.framework import Gates, KubeVersion
 from mooring.framework.resources import ResourceRules
-from mooring.runtime import sampling
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.cache import (
+    batch,
+    change_tracker,
+    cycle_states,
+    evaluation_cache,
+    pod_signature,
+    second_use,
+)
+from mooring.runtime.cycle import sampling
 from mooring.runtime.engine import Engine
-from mooring.runtime.kept import in_turn, keeper, movements, notes, second_use, signing
-from mooring.runtime.registry import Registry, new_in_tree_registry
+from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
 from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Draft
 from tests.conformance.families.gates import SWITCHES
@@ -107,19 +114,21 @@ class Setting:
 def _limits(dice: Random) -> dict[tuple[Any, str], int]:
     limits: dict[tuple[Any, str], int] = {(sampling, "MIN_FEASIBLE_NODES"): dice.choice((1, 2, 5, 100))}
     if dice.random() < 0.3:
-        limits[movements, "_FEWEST_NUMBERS"] = dice.choice((8, 20, 50))
-        limits[movements, "_NUMBERS_PER_ROW"] = 1
+        limits[change_tracker, "_MIN_RESOURCE_IDS"] = dice.choice((8, 20, 50))
+        limits[change_tracker, "_RESOURCE_IDS_PER_ROW"] = 1
     if dice.random() < 0.2:
-        limits[keeper, "_MOST_KEPT_BYTES"] = limits[keeper, "_MOST_STANDING_BYTES"] = dice.choice((0, 20_000))
+        limits[evaluation_cache, "_MAX_EVALUATION_BYTES"] = limits[evaluation_cache, "_MAX_STATIC_BYTES"] = (
+            dice.choice((0, 20_000))
+        )
         limits[second_use, "_MEASURED_EACH"] = 1
     if dice.random() < 0.2:
-        limits[keeper, "_MOST_TEMPLATE_BYTES"] = limits[signing, "_MOST_SHAPE_BYTES"] = dice.choice(
-            (0, 3_000)
+        limits[evaluation_cache, "_MAX_TEMPLATE_BYTES"] = limits[pod_signature, "_MAX_SHAPE_BYTES"] = (
+            dice.choice((0, 3_000))
         )
     if dice.random() < 0.2:
-        limits[notes, "MOST_CHANGES"] = dice.choice((0, 2, 5))
+        limits[cycle_states, "MOST_CHANGES"] = dice.choice((0, 2, 5))
     if dice.random() < 0.2:
-        limits[in_turn, "MOST_ALIKE"] = dice.choice((1, 3))
+        limits[batch, "MOST_ALIKE"] = dice.choice((1, 3))
     return limits
 
 

@@ -8,9 +8,8 @@ from random import Random
 
 from mooring.cluster.state import State
 from mooring.framework import Pod
-from mooring.runtime.answering import look_filters
-from mooring.runtime.profile import Profile
-from mooring.runtime.rows import all_rows
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.profiles.profile import Profile
 from tests.histories.cluster import Cluster, Scene
 from tests.histories.comparing import (
     Tally,
@@ -108,7 +107,7 @@ class InProcess:
         pod, _ = self._new(dice)
         profile, other = self._profile(dice)
         seed = dice.randrange(9)
-        found = self.engine.decide(pod, profile, all_rows, seed=seed)
+        found = self.engine.decide(pod, profile, ALL_NODES, seed=seed)
         full = in_full(self.reference, self.state, pod, other, seed)
         self.tally.decided("dry run", facts(found), facts(full), cached=is_cached(found))
         check("version", found.state_version, self.state.version)
@@ -118,7 +117,7 @@ class InProcess:
         profile, other = self._profile(dice)
         seed, version = dice.randrange(9), self.state.version
         full = in_full(self.reference, self.state, pod, other, seed, self.engine.start)
-        found = self.engine.decide_and_assume(pod, profile, all_rows, seed=seed)
+        found = self.engine.place(pod, profile, ALL_NODES, seed=seed)
         self.tally.decided("assumed", facts(found), facts(full), cached=is_cached(found))
         check("version", found.state_version, version)
         if found.node_name is not None:
@@ -131,7 +130,7 @@ class InProcess:
         nodes = self.cluster.scene.nodes
         names = dice.sample(nodes, dice.choice((len(nodes), len(nodes), dice.randint(1, len(nodes)))))
         rows = rows_of(names)
-        found = self.engine.kept_totals(pod, profile, rows)
+        found = self.engine.cached_totals(pod, profile, rows)
         if found is None or not len(found.rows):
             return
         expected = verdicts(self.reference, self.state, pod, other, rows)
@@ -141,7 +140,9 @@ class InProcess:
             self.tally.looked("totals", said, [total for _, total in expected.values()])
         if dice.random() < 0.5:
             return
-        filtered, _ = look_filters(self.engine, pod, profile, rows)
+        answer = self.engine.filter(pod, profile, rows)
+        assert answer is not None
+        filtered, _ = answer
         reasons = (
             [filtered.statuses[code] for code in filtered.codes]
             if filtered.rejection.ok
@@ -153,7 +154,7 @@ class InProcess:
         """A dry run of several pods, each of which sees those before it."""
         templates, indices, uids = self._templates(dice)
         seed, version = dice.randrange(9), self.state.version
-        found = self.engine.decide_in_turn(
+        found = self.engine.decide_batch(
             [(pod, profile) for pod, profile, _ in templates], indices, uids, seed=seed
         )
         check("version", self.state.version, version)
@@ -176,7 +177,7 @@ class InProcess:
         templates, indices, uids = self._templates(dice)
         seed, start, fork = dice.randrange(9), self.engine.start, self.state.fork()
         pairs = [(pod, profile) for pod, profile, _ in templates]
-        found = self.engine.decide_and_assume_in_turn(pairs, indices, uids, uids, seed=seed)
+        found = self.engine.place_batch(pairs, indices, uids, uids, seed=seed)
         for uid, index, choice in zip(uids, indices, found, strict=False):
             pod, _, other = templates[index]
             pod = named(pod, uid)
@@ -213,7 +214,7 @@ class InProcess:
             found = verdicts(self.engine, self.state, pod, profile, rows_of(names))
             full = verdicts(engine, fresh, pod, engine.profile(profile.name), rows_of(names))
             check("from scratch", found, full)
-            totals = self.engine.kept_totals(pod, profile, rows_of(names))
+            totals = self.engine.cached_totals(pod, profile, rows_of(names))
             if totals is not None and profile.has_scoring:
                 said = [None if total < 0 else total for total in totals.totals.tolist()]
                 self.tally.looked("totals from scratch", said, [total for _, total in full.values()])

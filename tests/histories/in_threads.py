@@ -22,12 +22,12 @@ from mooring.cluster.state import State
 from mooring.framework import Pod
 from mooring.framework.pod_table import PodKind
 from mooring.framework.resources import ResourceRules
-from mooring.runtime.choice import Choice, ChoiceColumns
-from mooring.runtime.cycle import evaluate_preemption
-from mooring.runtime.evaluation import Evaluation
-from mooring.runtime.kept.answers import Totals
-from mooring.runtime.profile import Profile
-from mooring.runtime.rows import all_rows
+from mooring.runtime.cache.totals import Totals
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns
+from mooring.runtime.cycle.cycle import evaluate_preemption
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.profiles.profile import Profile
 from tests.histories.cluster import Cluster, Scene
 from tests.histories.comparing import Facts, Tally, check, facts, in_full, is_cached, rows_of, verdicts
 from tests.histories.configurations import PROFILES, Setting
@@ -243,21 +243,21 @@ class InThreads:
         alike = [(template, profile)], [0] * len(pods)
         match what:
             case "dry" | "assume":
-                decide = engine.decide if what == "dry" else engine.decide_and_assume
-                choice = decide(pod, profile, all_rows, seed=seed)
+                decide = engine.decide if what == "dry" else engine.place
+                choice = decide(pod, profile, ALL_NODES, seed=seed)
                 return choice, choice.state_version
             case "batch":
-                columns = engine.decide_in_turn(*alike, uids, seed=seed)
+                columns = engine.decide_batch(*alike, uids, seed=seed)
                 return columns, columns.version if columns is not None else -1
             case "batch_assumed":
-                choices = engine.decide_and_assume_in_turn(*alike, uids, uids, seed=seed)
+                choices = engine.place_batch(*alike, uids, uids, seed=seed)
                 return choices, choices[0].state_version if choices else -1
             case "totals":
-                totals = engine.kept_totals(pod, profile, rows_of(self.cluster.scene.nodes))
+                totals = engine.cached_totals(pod, profile, rows_of(self.cluster.scene.nodes))
                 return totals, totals.version if totals is not None else -1
             case _:
                 run = partial(evaluate_preemption, given=None, seed=seed)
-                return engine.look(pod, profile, all_rows, run=run)
+                return engine.evaluate(pod, profile, ALL_NODES, run=run)
 
     def _check(self, call: Call) -> None:
         found, version = call.found, call.version
@@ -275,8 +275,8 @@ class InThreads:
                 self._check_totals(what, found, copy, call)
             case Evaluation():
                 run = partial(evaluate_preemption, given=None, seed=call.seed)
-                full_evaluation, _ = self.reference.look(
-                    call.pods[0], call.profile, all_rows, state=copy, run=run
+                full_evaluation, _ = self.reference.evaluate(
+                    call.pods[0], call.profile, ALL_NODES, state=copy, run=run
                 )
                 check(what, _preempted(found), _preempted(full_evaluation))
                 self.tally.comparisons += 1

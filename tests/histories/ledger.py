@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from tests import long_runs
 from tests.histories.rounds import Played
 
 
@@ -41,16 +42,7 @@ class Total(msgspec.Struct):
 
 def read(file: Path) -> list[Played]:
     """Every history of the ledger; none if there is no ledger yet."""
-    if not file.exists():
-        return []
-    return [msgspec.json.decode(line, type=Played) for line in file.read_bytes().splitlines()]
-
-
-def append(file: Path, played: Played) -> None:
-    """Write a history down."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("ab") as ledger:
-        ledger.write(msgspec.json.encode(played) + b"\n")
+    return long_runs.read(file, Played)
 
 
 def totals(histories: Iterable[Played]) -> dict[str, Total]:

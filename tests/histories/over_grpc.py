@@ -11,8 +11,9 @@ from unittest.mock import patch
 
 from mooring.cluster.kinds import Change, ClusterObject, Put
 from mooring.framework import Pod, Status
+from mooring.runtime.cache.outcome import Bypass
 from mooring.runtime.engine import Engine
-from mooring.runtime.profile import Profile
+from mooring.runtime.profiles.profile import Profile
 from mooring.service.objects import CODES
 from mooring.testing.builders import to_json
 from mooring.v1 import cluster_service_pb2 as cluster_pb
@@ -50,14 +51,18 @@ class Kept:
             self.answers += 1
 
         def in_turn(found: Any) -> None:
-            self.decisions += len(getattr(found, "names", found))
+            # One alone is counted as it is decided.
+            self.decisions += len(found.names) if len(found.names) > 1 else 0
+
+        def placed(choices: Any) -> None:
+            self.decisions += len(choices)
 
         with ExitStack() as stack:
             for name, count in (
-                ("from_kept", decided),
-                ("kept_totals", answered),
-                ("decide_in_turn", in_turn),
-                ("decide_and_assume_in_turn", in_turn),
+                ("_from_cache", decided),
+                ("cached_totals", answered),
+                ("decide_batch", in_turn),
+                ("place_batch", placed),
             ):
                 stack.enter_context(patch.object(Engine, name, _told(getattr(Engine, name), count)))
             yield
@@ -67,7 +72,7 @@ def _told(call: Callable[..., Any], count: Callable[[Any], None]) -> Callable[..
     @wraps(call)
     def counted(*arguments: Any, **named: Any) -> Any:
         found = call(*arguments, **named)
-        if found is not None:
+        if found is not None and not isinstance(found, Bypass):
             count(found)
         return found
 

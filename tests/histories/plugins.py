@@ -1,4 +1,4 @@
-"""Plugins of somebody else, one for each way in which answers may be kept."""
+"""Plugins of somebody else, one for each way in which answers may be cached."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from mooring.framework import (
     SUCCESS,
+    CacheablePlugin,
     CycleState,
     FilterPlugin,
     Int64s,
@@ -17,17 +18,16 @@ from mooring.framework import (
     Part,
     Plugin,
     Pod,
-    Scope,
     ScorePlugin,
     Status,
 )
 from mooring.framework.normalize import Normalizer
 
 
-class _Alike(Plugin[None]):
+class _Alike(CacheablePlugin):
     """All pods of an app are alike."""
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return pod.metadata.labels.get("app")
 
 
@@ -35,13 +35,13 @@ def _weight(node: NodeInfo) -> int:
     return int(node.labels.get("weight", "0"))
 
 
-class Stretched(_Alike, ScorePlugin[None]):
+class Stretched(ScorePlugin[None], _Alike):
     """Scores that a declared normaliser stretches over those of the feasible nodes."""
 
     name = "Stretched"
     normalizer = Normalizer.BY_MIN_MAX
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NODES
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
@@ -58,12 +58,12 @@ class StretchedDown(Stretched):
         return _weight(node) ** 2
 
 
-class OwnNormalizer(_Alike, ScorePlugin[None]):
+class OwnNormalizer(ScorePlugin[None], _Alike):
     """Scores that the plugin brings to 0..100 itself, in view of the feasible nodes."""
 
     name = "OwnNormalizer"
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NODES
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
@@ -73,13 +73,13 @@ class OwnNormalizer(_Alike, ScorePlugin[None]):
         return np.where(scores == scores.min(initial=100), 0, 100 // (1 + len(scores)))
 
 
-class Measured(_Alike, FilterPlugin[None], ScorePlugin[None]):
+class Measured(FilterPlugin[None], ScorePlugin[None], _Alike):
     """Looks at what is no part of the cluster, and changes by itself."""
 
     name = "Measured"
     level: ClassVar[int] = 0
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NODES | Part.OUTSIDE
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
@@ -90,12 +90,12 @@ class Measured(_Alike, FilterPlugin[None], ScorePlugin[None]):
         return 10 * ((_weight(node) + self.level) % 4)
 
 
-class Crowded(_Alike, FilterPlugin[None], ScorePlugin[None]):
+class Crowded(FilterPlugin[None], ScorePlugin[None], _Alike):
     """Depends on where pods are, and follows nothing."""
 
     name = "Crowded"
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NODES | Part.PODS
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
@@ -106,14 +106,13 @@ class Crowded(_Alike, FilterPlugin[None], ScorePlugin[None]):
         return max(100 - 9 * alike, 0)
 
 
-class Amounts(_Alike, FilterPlugin[None], ScorePlugin[None]):
+class Amounts(FilterPlugin[None], ScorePlugin[None], _Alike):
     """Looks at amounts alone, point by point."""
 
     name = "Amounts"
-    scope = Scope.NODE
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.AMOUNTS
+    def depends_on(self, pod: Pod) -> Part:
+        return Part.RESOURCES
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         return Status.unschedulable("node(s) were odd") if node.requested.get("cpu", 0) % 7 == 3 else SUCCESS

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from mooring.framework import Part
-from mooring.runtime.kept.kept import Kept
-from mooring.runtime.kept.movements import Movements
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.change_tracker import ChangeTracker
+from tests import long_runs
 from tests.histories import __main__ as command
 from tests.histories import ledger
 from tests.histories.callers import broken_rules, failed_preemptions
@@ -30,24 +31,26 @@ def test_a_short_history(form: Form, seed: int) -> None:
 
 def feasible_nodes_are_counted(patch: Patch) -> None:
     """Scores are stretched anew only when more or fewer nodes are feasible, not when others are."""
-    put, add_up = Kept._put, Kept._add_up
+    put, add_up = CachedEvaluation._put, CachedEvaluation._add_up
 
-    def putting(self: Kept, rows: Sequence[int]) -> list[int]:
+    def putting(self: CachedEvaluation, rows: Sequence[int]) -> list[int]:
         before = self._feasible
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(
-                Kept, "_add_up", lambda kept, values: kept._feasible != before and add_up(kept, values)
+                CachedEvaluation,
+                "_add_up",
+                lambda kept, values: kept._feasible != before and add_up(kept, values),
             )
             return put(self, rows)
 
-    patch.setattr(Kept, "_put", putting)
+    patch.setattr(CachedEvaluation, "_put", putting)
 
 
 def nodes_never_move(patch: Patch) -> None:
     """What stands isn't asked again when a node changes."""
-    moved_since = Movements.moved_since
+    moved_since = ChangeTracker.moved_since
     patch.setattr(
-        Movements, "moved_since", lambda self, at, parts: moved_since(self, at, parts & ~Part.NODES)
+        ChangeTracker, "moved_since", lambda self, at, parts: moved_since(self, at, parts & ~Part.NODES)
     )
 
 
@@ -57,7 +60,7 @@ Bug = Callable[[Patch], None]
 @pytest.mark.parametrize(
     ("bug", "form", "seed", "steps"),
     [
-        pytest.param(feasible_nodes_are_counted, "process", 33, range(54), id="feasible-process"),
+        pytest.param(feasible_nodes_are_counted, "process", 115, range(24), id="feasible-process"),
         pytest.param(feasible_nodes_are_counted, "grpc", 62, (2, 3, 5, 6), id="feasible-grpc"),
         pytest.param(nodes_never_move, "process", 2, (3, 5), id="nodes-process"),
     ],
@@ -92,7 +95,7 @@ def test_a_run_goes_on_from_its_ledger(
     monkeypatch.setattr(command, "AT_A_TIME", 1)
     file = tmp_path / "ledger.jsonl"
     before = play(FORMS["process"], 3, range(2))
-    ledger.append(file, before)
+    long_runs.append(file, before)
     arguments = ["--minutes", "0.001", "--workers", "1", "--form", "process", "--ledger", str(file)]
     assert command.main(arguments) == 0
     played = ledger.read(file)

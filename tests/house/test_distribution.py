@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from mooring.cli.scaffold import write_package
-from mooring.runtime.registry import new_in_tree_registry
-from tests.house.test_readme import FILES
+from mooring.runtime.profiles.registry import new_in_tree_registry
+from tests.house.test_documents import FILES
 from tests.house.test_tree import FILES as TRACKED
 from tests.house.test_tree import ROOT, text_of
 

@@ -42,7 +42,7 @@ def test_a_missing_python_is_a_clear_error(tmp_path: Path) -> None:
 
 
 def test_targets_that_the_documents_name_exist() -> None:
-    text = "".join(file.read_text() for file in ROOT.glob("*.md"))
+    text = "".join(file.read_text() for file in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
     named = set(re.findall(r"^\$ make ([a-z0-9-]+)|`make ([a-z0-9-]+)", text, re.MULTILINE))
     assert {first or second for first, second in named} <= set(TARGETS)
 

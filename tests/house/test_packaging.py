@@ -19,9 +19,6 @@ import mooring
 ROOT = Path(__file__).parents[2]
 JUNK = ("__pycache__", ".pyc", ".so", "tests", "requirements", ".ci")
 
-# One worker builds, once, for all tests of this file.
-pytestmark = pytest.mark.xdist_group("packaging")
-
 
 @dataclass(frozen=True)
 class Image:
@@ -47,7 +44,9 @@ def build_stage() -> list[tuple[str, str]]:
     text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     stages = [number for number, line in enumerate(lines) if line.startswith("FROM ")]
-    return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines[1 : stages[1]])]
+    return [
+        (word, rest) for word, _, rest in (line.partition(" ") for line in lines[stages[0] + 1 : stages[1]])
+    ]
 
 
 def copy(words: list[str], target: Path) -> None:

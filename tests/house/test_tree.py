@@ -1,8 +1,10 @@
-"""Rules for every file: no machine and no registry named, links that lead somewhere, modest sizes."""
+"""Rules for every file: no machine and no registry named, links that lead somewhere, sizes."""
 
 import ast
 import re
 import subprocess
+import warnings
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,8 +23,12 @@ SOURCES = [
     for file in FILES
     if file.suffix == ".py" and file.relative_to(ROOT).parts[0] in {"server", "adapters"}
 ]
-MODULE_LINES = 400
+LONG_MODULE = 400
+"""Lines from which a module is named in the summary of the tests; a long one is seldom a defect."""
+SHORT_MODULE = 30
+"""Lines below which a module that a single other one imports is a fragment of that one."""
 FUNCTION_LINES = 40
+ENTRIES = {"__init__.py", "__main__.py"}
 
 # The patterns are spelt so that they do not match their own spelling.
 FORBIDDEN = {
@@ -80,10 +86,63 @@ def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 @pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_module_and_its_functions_stay_readable(file: Path) -> None:
-    text = file.read_text()
-    assert len(text.splitlines()) <= MODULE_LINES
+def test_functions_stay_readable(file: Path) -> None:
     functions = (
-        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        node
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     )
     assert [node.name for node in functions if code_lines(node) > FUNCTION_LINES] == []
+
+
+@pytest.mark.filterwarnings("default:long modules")
+def test_long_modules_are_named() -> None:
+    long = [f"{module_of(file)} ({count})" for file in SOURCES if (count := lines_in(file)) >= LONG_MODULE]
+    if long:
+        warnings.warn(f"long modules: {', '.join(long)}", stacklevel=1)
+
+
+def test_no_short_module_has_a_single_importer() -> None:
+    modules = {module_of(file): file for file in SOURCES}
+    importers: dict[str, set[str]] = defaultdict(set)
+    for importer, file in modules.items():
+        for name in imported_by(file):
+            importers[name].add(importer)
+    assert [
+        f"{module}: merge it into {', '.join(importers[module]) or 'whatever uses it'}"
+        for module, file in modules.items()
+        if lines_in(file) < SHORT_MODULE
+        and len(importers[module]) <= 1
+        and file.name not in ENTRIES
+        and not is_part_of_a_plugin(file)
+        and not is_public(file)
+    ] == []
+
+
+def lines_in(file: Path) -> int:
+    return len(file.read_text().splitlines())
+
+
+def module_of(file: Path) -> str:
+    """The dotted name: ``server`` and ``adapters`` are roots."""
+    names = file.relative_to(ROOT).with_suffix("").parts[1:]
+    return ".".join(names[:-1] if names[-1] == "__init__" else names)
+
+
+def imported_by(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+
+
+def is_part_of_a_plugin(file: Path) -> bool:
+    """A plugin's folder has the same files as all others, however short they are."""
+    return "plugins" in file.parts and file.name in {"plugin.py", "args.py", "hints.py"}
+
+
+def is_public(file: Path) -> bool:
+    """Its names are re-exported by its package, under which everybody else imports them."""
+    return module_of(file) in set(imported_by(file.parent / "__init__.py"))

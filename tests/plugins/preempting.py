@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring.framework.preemption import Preemption
-from mooring.runtime.cycle import CycleOptions, evaluate
-from mooring.runtime.preemption import preempt
-from mooring.runtime.registry import Registry
-from mooring.runtime.rows import all_rows
-from mooring.runtime.tie_break import mix64
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.post_filter import preempt
+from mooring.runtime.cycle.tie_break import mix64
+from mooring.runtime.profiles.registry import Registry
 from mooring.testing.question import question
 
 
@@ -36,5 +36,7 @@ def preemption_of(
         registry=registry,
     )
     calls = asked.engine.calls(asked.profile)
-    evaluation = evaluate(asked.profile, asked.state, asked.pod, all_rows(asked.state), calls, CycleOptions())
+    evaluation = evaluate(
+        asked.profile, asked.state, asked.pod, ALL_NODES.rows(asked.state), calls, CycleOptions()
+    )
     return preempt(evaluation, calls, None, mix64(seed, asked.pod.metadata.uid))

@@ -11,7 +11,7 @@ from typing import Any
 from mooring.framework import Pod
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
-from mooring.runtime.rows import all_rows
+from mooring.runtime.cycle.candidates import ALL_NODES
 from tests.fake_api_server import Answer
 from tests.plugins.test_dynamic_resources import GPU, allocation, asking, claim, exactly, first_of, slice_of
 from tests.runtime.committing import World, committing, until
@@ -38,7 +38,7 @@ def devices_world(*objects: dict[str, Any]) -> Iterator[World]:
 
 def place(world: World, pod: Pod) -> str:
     """The node, or why there is none."""
-    placement = world.committer.place(pod, world.engine.profile(), all_rows)
+    placement = world.committer.place_pod(pod, world.engine.profile(), ALL_NODES)
     if placement.status.ok:
         return placement.choice.node_name or ""
     return placement.status.message
@@ -127,12 +127,12 @@ def test_what_one_decision_takes_the_next_one_sees() -> None:
     with devices_world(ONE, claim("c"), claim("d")) as world:
         first, second, third = world.add(using("p", "c"), using("q", "d"), using("r", "c"))
         profile = world.engine.profile()
-        assert world.committer.reserve(first, "a", profile).ok
-        assert world.committer.reserve(second, "a", profile).reasons == ("cannot allocate all claims",)
-        in_flight = world.committer.reserve(third, "a", profile)
+        assert world.committer.reserve_pod(first, "a", profile).ok
+        assert world.committer.reserve_pod(second, "a", profile).reasons == ("cannot allocate all claims",)
+        in_flight = world.committer.reserve_pod(third, "a", profile)
         assert in_flight.reasons == ("resource claim default/c is in the process of being allocated",)
-        assert world.committer.unreserve("default", "p", "uid-p")
-        assert world.committer.reserve(second, "a", profile).ok
+        assert world.committer.unreserve_pod("default", "p", "uid-p")
+        assert world.committer.reserve_pod(second, "a", profile).ok
         assert world.bind(second, "a").name == "BOUND"  # type: ignore[union-attr]
 
 

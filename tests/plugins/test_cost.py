@@ -19,9 +19,9 @@ from mooring.cluster.state import State
 from mooring.config import default
 from mooring.framework.objects import Pod
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.engine import Engine
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing.builders import Manifest, make_node, make_pod, pod_manifest
 from mooring.testing.question import NoBinder
 
@@ -123,7 +123,7 @@ def _instructions(engine: Engine, pod: Pod) -> int:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        engine.decide(pod, engine.profile(), all_rows)
+        engine.decide(pod, engine.profile(), ALL_NODES)
     finally:
         sys.settrace(before)
     return count

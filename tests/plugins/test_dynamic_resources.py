@@ -432,7 +432,9 @@ def test_a_pod_without_claims_is_nothing_to_it() -> None:
     assert plugin.pre_filter(state, make_pod(), nodes) == Status.skip()
     assert plugin.score_nodes(state, make_pod(), nodes).tolist() == [0]
     assert plugin.reserve(state, make_pod(), "a").ok
-    assert plugin.sign(make_pod()) == plugin.sign(make_pod("other")) != plugin.sign(pod_with("c"))
+    assert (
+        plugin.signature(make_pod()) == plugin.signature(make_pod("other")) != plugin.signature(pod_with("c"))
+    )
 
 
 def test_early_alternatives_score_more() -> None:

@@ -136,5 +136,5 @@ def test_notes_that_follow_say_what_new_ones_say(kind: Any, specs: Any, data: st
     for _ in range(3):
         version = cluster.version
         cluster.apply("pods", data.draw(changes(specs)))
-        assert plugin.follow(state, pod, moves(cluster, version))
+        assert plugin.update(state, pod, moves(cluster, version))
         assert answers(plugin, state, pod, nodes) == answers(plugin, CycleState(), pod, nodes)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.framework import REFUSED, CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
+from mooring.framework import CycleState, Int64s, NodeTable, NodeView, PodTable, Snapshot
+from mooring.framework.internal import REJECTED
 from mooring.plugins import loops
 from mooring.plugins.loops import FEWEST_CALLS, FEWEST_NODES, loop, wait_for_compiler
 from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResourcesBalancedAllocation
@@ -66,7 +67,7 @@ def test_answers_are_those_of_numpy(
         verdicts = plugins[0].filter_nodes(state, pod, view)
         scores = [plugin.score_nodes(state, pod, view) for plugin in plugins]
         rated = [plugin.rate_nodes(pod, view) for plugin in plugins]
-        np.testing.assert_array_equal(rated[0], np.where(verdicts.codes == 0, scores[0], REFUSED))
+        np.testing.assert_array_equal(rated[0], np.where(verdicts.codes == 0, scores[0], REJECTED))
         np.testing.assert_array_equal(rated[1], scores[1])
         return [verdicts.codes.astype(np.int64), *scores]
 

@@ -26,7 +26,7 @@ from mooring.plugins.network_traffic.monitor import BandwidthMonitor
 from mooring.plugins.network_traffic.plugin import BandwidthScore, NetworkTraffic, NoMeasurementError
 from mooring.plugins.network_traffic.recent_pods import RecentPods
 from mooring.plugins.network_traffic.sources import BandwidthFile, Prometheus, QueryError, host_of
-from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing.builders import make_node, make_pod
 from tests.certificates import Authority
 from tests.plugins.harness import RecordingBinder, SetClock, cluster, final_scores, make, raw_scores

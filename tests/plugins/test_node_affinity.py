@@ -4,9 +4,7 @@ import pytest
 
 from mooring.framework import Code, CycleState, PreFilterResult, Status
 from mooring.framework.objects import (
-    NodeAffinity as NodeAffinityTerms,
-)
-from mooring.framework.objects import (
+    NodeAffinityTerms,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from mooring.runtime.registry import installed_registry
+from mooring.runtime.profiles.registry import installed_registry
 from tests.conformance.compare import differences
 from tests.conformance.program import NEWEST
 from tests.conformance.recordings import read

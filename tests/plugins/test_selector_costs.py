@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 
 import pytest
@@ -181,6 +182,25 @@ def test_a_character_is_a_look_into_a_table(pattern: str, text: str) -> None:
     found = compiled.found_in(text)
     assert calls_of(lambda: compiled.found_in(text)) <= 2 * len(text) + 10
     assert compiled.found_in(text) is found
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [pytest.param(OPTIONAL_900, id="letters"), pytest.param("[a-z]?" * 900 + "[0-9]", id="classes")],
+)
+def test_a_new_character_is_tested_once_for_all_that_repeats(pattern: str) -> None:
+    """Each device may have other characters, so that no table knows them."""
+    compiled = Pattern(pattern)
+    compiled.found_in("-")
+    texts = ["".join(chr(start + at) for at in range(64)) for start in (0x400, 0x4E00, 0x5E00)]
+    for text in texts:
+        assert calls_of(partial(compiled.found_in, text)) < 20 * len(text)
+
+
+def test_the_clock_is_looked_at_within_a_short_text() -> None:
+    looks: list[None] = []
+    Pattern("b").found_in("a" * 64, lambda: looks.append(None))
+    assert len(looks) == 4
 
 
 def test_a_constant_is_matched_once() -> None:

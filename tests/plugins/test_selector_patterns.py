@@ -18,6 +18,9 @@ from mooring.plugins.dynamic_resources.cel.syntax import UnsupportedExpressionEr
         pytest.param("^(|a)$", ["", "a"], ["aa"], id="an empty alternative"),
         pytest.param("^a{2,3}$", ["aa", "aaa"], ["a", "aaaa"], id="counted"),
         pytest.param("^a{2,}?$", ["aa", "aaaaa"], ["a"], id="counted without an end"),
+        pytest.param(
+            "^((a{250}){0}|(b{2}){2,}c{500}){2}$", ["", "bbbb" + "c" * 500], ["a"], id="counts in counts"
+        ),
         pytest.param("^a{,2}$", ["a{,2}"], ["aa"], id="a brace that counts nothing"),
         pytest.param("^(a*)*$", ["", "aaa"], ["ab"], id="nothing repeated"),
         pytest.param(r"^[\w.-]+$", ["a-1._"], ["a b", "é"], id="a class"),
@@ -56,7 +59,16 @@ def test_patterns(pattern: str, inside: list[str], outside: list[str]) -> None:
             "\\1",
             "(?=a)",
         ),
-        *("\\pL", "(?P<n>a)", "(?m)a", "\\Qa", "(" * 60 + ")" * 60, "((a{99}){99}){99}"),
+        *(
+            "\\pL",
+            "(?P<n>a)",
+            "(?m)a",
+            "\\Qa",
+            "(" * 60 + ")" * 60,
+            "((a{99}){99}){99}",
+            "(?:a{500}){0,3}",
+            "(b|a{500}c){3}",
+        ),
     ],
 )
 def test_patterns_that_are_none_or_not_supported(pattern: str) -> None:

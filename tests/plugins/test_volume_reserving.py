@@ -11,7 +11,7 @@ from typing import Any
 from mooring.framework import Pod
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim
 from mooring.plugins.volume_binding.plugin import VolumeBinding
-from mooring.runtime.rows import all_rows
+from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node
 from tests.fake_api_server import Answer, FakeApiServer
 from tests.plugins.storage import BOUND, DRIVER, claim, pod_using, storage_class, volume
@@ -92,7 +92,7 @@ def volumes_world(controller: Controller, *objects: dict[str, Any]) -> Iterator[
 
 def place(world: World, pod: Pod) -> str:
     """The node, or why there is none."""
-    placement = world.committer.place(pod, world.engine.profile(), all_rows)
+    placement = world.committer.place_pod(pod, world.engine.profile(), ALL_NODES)
     return (placement.choice.node_name or "") if placement.status.ok else placement.status.message
 
 
@@ -181,10 +181,10 @@ def test_what_one_decision_keeps_the_next_one_sees() -> None:
     with volumes_world(does_nothing, LOCAL, claim("c"), claim("d"), volume()) as world:
         first, second = world.add(using("p", "c"), using("q", "d"))
         profile = world.engine.profile()
-        assert world.committer.reserve(first, "a", profile).ok
-        assert "didn't find available" in world.committer.reserve(second, "a", profile).message
-        assert world.committer.unreserve("default", "p", "uid-p")
-        assert world.committer.reserve(second, "b", profile).ok
+        assert world.committer.reserve_pod(first, "a", profile).ok
+        assert "didn't find available" in world.committer.reserve_pod(second, "a", profile).message
+        assert world.committer.unreserve_pod("default", "p", "uid-p")
+        assert world.committer.reserve_pod(second, "b", profile).ok
 
 
 def test_a_failing_write_gives_everything_back() -> None:
@@ -201,8 +201,8 @@ def test_without_an_api_server_a_volume_is_kept_in_the_state() -> None:
     from mooring.cluster.state import State
     from mooring.config import from_document
     from mooring.runtime.assembly import build_engine
-    from mooring.runtime.binding_cycle import BindingCycle
-    from mooring.runtime.placing import Committer
+    from mooring.runtime.commit.binding_cycle import BindingCycle
+    from mooring.runtime.commit.committer import Committer
     from tests.runtime.fakes import profile, registry_of
 
     state = State()
@@ -212,6 +212,6 @@ def test_without_an_api_server_a_volume_is_kept_in_the_state() -> None:
     document = profile([VolumeBinding])
     engine = build_engine(from_document(document, registry.catalog()), registry, state, LocalBinder(state))
     committer = Committer(BindingCycle(engine))
-    first = committer.place(pod_using("c", name="p"), engine.profile(), all_rows)
-    second = committer.place(pod_using("d", name="q"), engine.profile(), all_rows)
+    first = committer.place_pod(pod_using("c", name="p"), engine.profile(), ALL_NODES)
+    second = committer.place_pod(pod_using("d", name="q"), engine.profile(), ALL_NODES)
     assert (first.status.ok, second.status.ok) == (True, False)

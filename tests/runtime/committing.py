@@ -21,7 +21,6 @@ from mooring.framework import (
     SUCCESS,
     BindOutcome,
     CycleState,
-    Leadership,
     PermitPlugin,
     Plugin,
     Pod,
@@ -30,14 +29,14 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import DeadlineExceededError, MooringError
-from mooring.framework.handle import Unchallenged
+from mooring.framework.handle import Leadership, Unchallenged
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.committer import Committer
+from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.engine import Engine
-from mooring.runtime.placing import Committer
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node
 from mooring.testing.builders import pod_manifest
 from tests.fake_api_server import FakeApiServer
@@ -100,7 +99,7 @@ class World:
         """Bind, and keep how it ended."""
         ended: BindOutcome | str
         try:
-            committed = self.committer.bind(pod, node, self.engine.profile(), **how)
+            committed = self.committer.bind_pod(pod, node, self.engine.profile(), **how)
             ended = committed.outcome or committed.status.message
         except MooringError as error:
             ended = error.reason
@@ -112,7 +111,7 @@ class World:
         node = ""
         ended: BindOutcome | str
         try:
-            placement = self.committer.place(pod, self.engine.profile(), all_rows, **how)
+            placement = self.committer.place_pod(pod, self.engine.profile(), ALL_NODES, **how)
             node = placement.choice.node_name or ""
             outcome = placement.committed.outcome if placement.committed else None
             ended = outcome or placement.status.message

@@ -20,7 +20,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.runtime.registry import Registry, new_in_tree_registry
+from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
 from mooring.testing import explain
 from mooring.testing.builders import node_manifest, pod_manifest
 

@@ -34,9 +34,9 @@ from mooring.framework import (
 from mooring.framework.errors import MooringError
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.placing import Committer
-from mooring.runtime.rows import all_rows
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.committer import Committer
+from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node
 
 from .committing import ROOM, until
@@ -171,7 +171,7 @@ def work(url: str, point: str) -> None:
         record = state.snapshot.pods.get(pod.metadata.uid)
         if record is not None and not record.pod.spec.node_name:
             try:
-                committer.place(pod, engine.profile(), all_rows)
+                committer.place_pod(pod, engine.profile(), ALL_NODES)
             except MooringError as error:
                 print(pod.metadata.name, error.reason, flush=True)
                 if point == POINTS[-1]:

@@ -20,8 +20,8 @@ from mooring.framework.errors import (
 )
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.placing import Committer
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.committer import Committer
 from mooring.testing import make_node, make_pod
 
 from .committing import ROOM, until
@@ -93,10 +93,10 @@ class Reserving(RuleBasedStateMachine):
         uid, place = pod.metadata.uid, self._place(pod.metadata.uid)
         if uid in self.bound or place not in (None, node):
             with pytest.raises(FailedPreconditionError):
-                self.committer.reserve(pod, node, self.engine.profile(), owner=owner)
+                self.committer.reserve_pod(pod, node, self.engine.profile(), owner=owner)
             return
         free = self._room(node)
-        status = self.committer.reserve(pod, node, self.engine.profile(), owner=owner)
+        status = self.committer.reserve_pod(pod, node, self.engine.profile(), owner=owner)
         assert status.ok == (place == node or free)
         if status.ok and place is None:
             self.reserved[uid] = node, owner
@@ -106,14 +106,14 @@ class Reserving(RuleBasedStateMachine):
         uid = self._pod(name).metadata.uid
         if uid in self.bound:
             with pytest.raises(FailedPreconditionError):
-                self.committer.unreserve("default", name, uid, owner=owner)
+                self.committer.unreserve_pod("default", name, uid, owner=owner)
             return
         _, made_by = self.reserved.get(uid, ("", ""))
         if made_by not in ("", owner):
             with pytest.raises(PermissionDeniedError):
-                self.committer.unreserve("default", name, uid, owner=owner)
+                self.committer.unreserve_pod("default", name, uid, owner=owner)
             return
-        assert self.committer.unreserve("default", name, uid, owner=owner) == (uid in self.reserved)
+        assert self.committer.unreserve_pod("default", name, uid, owner=owner) == (uid in self.reserved)
         self.reserved.pop(uid, None)
 
     @precondition(lambda self: self.reserved)
@@ -124,12 +124,12 @@ class Reserving(RuleBasedStateMachine):
         name = data.draw(st.sampled_from([other for other in (*NAMES, "nobody") if other != victim[0]]))
         namespace = data.draw(st.sampled_from(["default", "kube-system"]))
         with pytest.raises(InvalidArgumentError):
-            self.committer.unreserve(namespace, name, victim, owner=owner)
+            self.committer.unreserve_pod(namespace, name, victim, owner=owner)
 
     @rule(name=pods, owner=owners)
     def unreserve_what_was_recreated(self, name: str, owner: str) -> None:
         if self.generation[name]:
-            assert not self.committer.unreserve("default", name, f"{name}0", owner=owner)
+            assert not self.committer.unreserve_pod("default", name, f"{name}0", owner=owner)
 
     @rule(name=pods, node=nodes)
     def bind(self, name: str, node: str) -> None:
@@ -138,10 +138,10 @@ class Reserving(RuleBasedStateMachine):
         free = self._room(node)
         if place not in (None, node) or (place is None and not free):
             with pytest.raises(FailedPreconditionError) as refused:
-                self.committer.bind(pod, node, self.engine.profile())
+                self.committer.bind_pod(pod, node, self.engine.profile())
             assert refused.value.reason == ("POD_BOUND_ELSEWHERE" if place else "NODE_NO_LONGER_FITS")
             return
-        committed = self.committer.bind(pod, node, self.engine.profile())
+        committed = self.committer.bind_pod(pod, node, self.engine.profile())
         assert committed.status.ok
         self.reserved.pop(uid, None)
         self.bound[uid] = node
@@ -152,7 +152,7 @@ class Reserving(RuleBasedStateMachine):
         """Deleted, whatever it has, and made anew."""
         uid = self._pod(name).metadata.uid
         self.state.apply("test", [Remove("Pod", "default", name)])
-        until(lambda: self.committer.reservations.get(uid) is None)
+        until(lambda: self.committer.reservations.find_reservation(uid) is None)
         self.reserved.pop(uid, None)
         self.bound.pop(uid, None)
         self.generation[name] += 1

@@ -9,7 +9,7 @@ import pytest
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, ObjectChange
 from mooring.framework.objects import Service
 from mooring.framework.releases import NEWEST, Gates, KubeVersion
-from mooring.runtime.cluster_events import as_scheduler_sees, concerns, events_of, nomination_ended
+from mooring.scheduler.queue.cluster_events import as_scheduler_sees, concerns, events_of, nomination_ended
 from mooring.testing.builders import ROOMY, make_node, make_pod
 
 PLACED = make_pod(node="n", requests={"cpu": "1"})

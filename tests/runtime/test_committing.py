@@ -21,8 +21,8 @@ from mooring.framework import (
     Status,
 )
 from mooring.framework.errors import MooringError
-from mooring.runtime.reservations import Stage
-from mooring.runtime.rows import all_rows
+from mooring.runtime.commit.reservations import Stage
+from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node
 from tests.fake_api_server import Answer, Cut, Hang
 from tests.fake_api_server.faults import Action
@@ -67,9 +67,9 @@ def test_an_unknown_outcome_that_turns_out_bound_is_confirmed() -> None:
         world.fake.faults.on("POST", BINDING, Hang(after=True), times=1)
         world.fake.faults.on("GET", "/pods/p$", Answer(503), times=3)
         assert world.bind(pod, "a") == "API_SERVER_UNAVAILABLE"
-        assert world.committer.reservations.counts() == {Stage.UNKNOWN: 1}
+        assert world.committer.reservations.count_by_stage() == {Stage.UNKNOWN: 1}
         with pytest.raises(MooringError, match="not known yet"):
-            world.committer.unreserve("default", "p", pod.metadata.uid)
+            world.committer.unreserve_pod("default", "p", pod.metadata.uid)
         world.settle()
         record = world.state.snapshot.pods.get(pod.metadata.uid)
         assert record is not None
@@ -86,7 +86,7 @@ def test_a_refused_repetition_settles_nothing(refusal: Answer) -> None:
         world.fake.faults.on("POST", BINDING, refusal)
         for _ in range(2):
             assert isinstance(world.bind(pod, "a"), str)
-            assert world.committer.reservations.counts() == {Stage.UNKNOWN: 1}
+            assert world.committer.reservations.count_by_stage() == {Stage.UNKNOWN: 1}
         world.fake.faults.clear()
         until(lambda: not len(world.committer.reservations))
         record = world.state.snapshot.pods.get(pod.metadata.uid)
@@ -276,7 +276,7 @@ def test_last_ip_race() -> None:
         pods = world.add(*(manifest(f"p{at}") for at in range(60)))
         profile = world.engine.profile()
         with ThreadPoolExecutor(8) as clients:
-            placed = list(clients.map(lambda pod: world.committer.place(pod, profile, all_rows), pods))
+            placed = list(clients.map(lambda pod: world.committer.place_pod(pod, profile, ALL_NODES), pods))
         assert sum(placement.status.ok for placement in placed) == 10
         world.settle()
         world.check(room=1)
@@ -291,7 +291,9 @@ def test_ip_churn_1to1() -> None:
             pods = world.add(*(manifest(f"p{at}", uid=f"uid-{turn}-{at}") for at in range(40)))
             with ThreadPoolExecutor(8) as clients:
                 ended = list(
-                    clients.map(lambda pod: world.committer.place(pod, profile, all_rows).status.ok, pods)
+                    clients.map(
+                        lambda pod: world.committer.place_pod(pod, profile, ALL_NODES).status.ok, pods
+                    )
                 )
             assert all(ended), f"turn {turn}"
             world.settle()
@@ -321,7 +323,7 @@ def test_a_reservation_ends_with_its_pod_or_with_a_binding_by_somebody_else() ->
     with committing(plugin) as world:
         pods = world.add(*(manifest(name) for name in ("gone", "elsewhere", "here", "stays")))
         profile = world.engine.profile()
-        assert all(world.committer.reserve(pod, "a", profile).ok for pod in pods)
+        assert all(world.committer.reserve_pod(pod, "a", profile).ok for pod in pods)
         world.fake.remove("Pod", "gone")
         for name, node in (("elsewhere", "b"), ("here", "a")):
             world.fake.remove("Pod", name)
@@ -329,7 +331,7 @@ def test_a_reservation_ends_with_its_pod_or_with_a_binding_by_somebody_else() ->
         world.sync()
         until(lambda: len(world.committer.reservations) == 1)
         assert sorted(released) == ["elsewhere", "gone"]
-        assert world.committer.unreserve("default", "stays", "uid-stays")
+        assert world.committer.unreserve_pod("default", "stays", "uid-stays")
         world.sync()
         world.check(room=10)
 
@@ -338,10 +340,10 @@ def test_a_reservation_is_what_bind_uses_and_what_the_filters_look_at_again() ->
     with committing(room=1) as world:
         first, second = world.add(manifest("p"), manifest("q"))
         profile = world.engine.profile()
-        assert world.committer.reserve(first, "a", profile).ok
-        assert world.committer.reserve(second, "a", profile).code is Code.UNSCHEDULABLE
+        assert world.committer.reserve_pod(first, "a", profile).ok
+        assert world.committer.reserve_pod(second, "a", profile).code is Code.UNSCHEDULABLE
         assert world.bind(first, "a") is BindOutcome.BOUND
-        assert world.committer.reserve(second, "b", profile).ok
+        assert world.committer.reserve_pod(second, "b", profile).ok
         world.state.apply("test", [_put(make_node("b", allocatable={ROOM: 0}))])
         assert world.bind(second, "b") == "NODE_NO_LONGER_FITS"
         assert not len(world.committer.reservations)
@@ -369,8 +371,8 @@ def test_a_pod_waits_for_the_word_of_its_permit_plugin(verdict: str) -> None:
         (pod,) = world.add(manifest("p"))
         caller = threading.Thread(target=world.bind, args=(pod, "a"))
         caller.start()
-        until(lambda: world.engine.waiting.get("uid-p") is not None)
-        (waiting,) = world.engine.waiting
+        until(lambda: world.engine.profiles.waiting.get("uid-p") is not None)
+        (waiting,) = world.engine.profiles.waiting
         assert (waiting.pod.metadata.name, waiting.node_name, waiting.pending_plugins()) == (
             "p",
             "a",
@@ -385,7 +387,7 @@ def test_a_pod_waits_for_the_word_of_its_permit_plugin(verdict: str) -> None:
             world.fake.remove("Pod", "p")
             world.sync()
         caller.join(10)
-        assert list(world.engine.waiting) == []
+        assert list(world.engine.profiles.waiting) == []
         expected = {"allowed": BindOutcome.BOUND, "rejected": "not all are there", "deleted": "removed"}
         assert world.outcomes[-1][2] == expected[verdict]
         world.settle()
@@ -401,7 +403,7 @@ def test_a_pod_waits_no_longer_than_its_plugin_or_its_caller() -> None:
         assert world.bind(first, "a") == "rejected due to timeout after waiting 200ms at plugin Gate"
         Brief.seconds = 900.0
         assert world.bind(second, "a", progress=Late(0.2)) == "DEADLINE_EXCEEDED"
-        assert list(world.engine.waiting) == []
+        assert list(world.engine.profiles.waiting) == []
         world.settle()
         world.check(room=10)
 
@@ -458,9 +460,9 @@ def test_only_the_leader_commits() -> None:
         assert world.bind(first, "a") == "NOT_LEADER"
         assert world.bind(second, "a") == "NOT_LEADER"
         for refused in (
-            lambda: world.committer.reserve(second, "a", world.engine.profile()),
-            lambda: world.committer.unreserve("default", "q", "uid-q"),
-            lambda: world.committer.place(second, world.engine.profile(), all_rows),
+            lambda: world.committer.reserve_pod(second, "a", world.engine.profile()),
+            lambda: world.committer.unreserve_pod("default", "q", "uid-q"),
+            lambda: world.committer.place_pod(second, world.engine.profile(), ALL_NODES),
         ):
             with pytest.raises(MooringError, match="call the-other"):
                 refused()
@@ -482,6 +484,6 @@ def test_the_checker_sees_what_it_is_for() -> None:
         with pytest.raises(AssertionError, match="I3"):
             world.check(room=1)
         world.outcomes.clear()
-        assert world.committer.reserve(world.add(manifest("q"))[0], "b", world.engine.profile()).ok
+        assert world.committer.reserve_pod(world.add(manifest("q"))[0], "b", world.engine.profile()).ok
         with pytest.raises(AssertionError, match="I4"):
             world.check(room=1)

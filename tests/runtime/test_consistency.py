@@ -17,17 +17,18 @@ from mooring.framework import Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.objects import Node
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.choice import Choice
-from mooring.runtime.cycle import CycleOptions, evaluate_preemption
+from mooring.runtime.cache import change_tracker
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate_preemption
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.full_cycle import FullCycle
+from mooring.runtime.cycle.tie_break import choose
 from mooring.runtime.engine import Engine
-from mooring.runtime.evaluation import Evaluation
-from mooring.runtime.kept import movements as movements_module
-from mooring.runtime.kept.keeper import Keeper
-from mooring.runtime.kept.kept import Kept
-from mooring.runtime.kept.movements import Movements
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
-from mooring.runtime.tie_break import choose
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.question import NoBinder
 
@@ -63,11 +64,11 @@ def brief(choice: Choice) -> tuple[str | None, int, int, int]:
 
 
 def decide(engine: Engine, some: Pod, seed: int = 0, **options: Any) -> Choice:
-    return engine.decide(some, engine.profile(), all_rows, seed=seed, **options)
+    return engine.decide(some, engine.profile(), ALL_NODES, seed=seed, **options)
 
 
 def assume(engine: Engine, some: Pod, seed: int = 0) -> Choice:
-    return engine.decide_and_assume(some, engine.profile(), all_rows, seed=seed)
+    return engine.place(some, engine.profile(), ALL_NODES, seed=seed)
 
 
 def warm(engine: Engine, *templates: dict[str, Any]) -> None:
@@ -106,8 +107,8 @@ def test_scores_are_stretched_anew_when_one_node_becomes_feasible_for_another() 
 
 def test_a_dry_run_goes_on_with_the_numbers_that_it_began_with(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second template's look begins the numbers anew; the first one's values belong to the old ones."""
-    monkeypatch.setattr(movements_module, "_FEWEST_NUMBERS", 16)
-    monkeypatch.setattr(movements_module, "_NUMBERS_PER_ROW", 0)
+    monkeypatch.setattr(change_tracker, "_MIN_RESOURCE_IDS", 16)
+    monkeypatch.setattr(change_tracker, "_RESOURCE_IDS_PER_ROW", 0)
     asks = ONE_CPU, TWO_CPUS
     closed = make_node("z", allocatable={"cpu": "900", "pods": "9000"}, spec={"unschedulable": True})
     engine, state = engine_of(closed, *(make_node(f"n{at}", allocatable={"cpu": "8"}) for at in range(6)))
@@ -117,7 +118,7 @@ def test_a_dry_run_goes_on_with_the_numbers_that_it_began_with(monkeypatch: pyte
         odd = {"cpu": f"{100 + 37 * step % 900}m"}
         put(state, pod(f"x{step % 9}", node="z", requests=odd))
         put(state, pod(f"y{step % 7}", node=f"n{step * 5 % 6}", **asks[step % 2]))
-        found = engine.decide_in_turn(templates, indices, uids, seed=3)
+        found = engine.decide_batch(templates, indices, uids, seed=3)
         assert found is not None
         fork, names = state.fork(), []
         copy = engine.over(fork)
@@ -143,8 +144,8 @@ def test_no_change_is_missed_by_whoever_reads_while_another_thread_reads_the_log
             put(state, gone("guest"))
     put(state, make_node("b", allocatable={"cpu": "2"}, labels={"x": "y"}))
     with (
-        pause(Kept, "_begin", thread="assuming") as begins,
-        pause(Movements, "_number", "_number_after", thread="asking") as numbers,
+        pause(CachedEvaluation, "_begin", thread="assuming") as begins,
+        pause(ChangeTracker, "_set_id", "_set_id_after", thread="asking") as numbers,
     ):
         assuming = Running("assuming", lambda: assume(engine, pod("victim", **TWO_CPUS)))
         begins.wait()
@@ -160,26 +161,26 @@ def test_no_change_is_missed_by_whoever_reads_while_another_thread_reads_the_log
 
 
 def test_numbers_that_begin_anew_during_a_decision_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(movements_module, "_FEWEST_NUMBERS", 32)
-    monkeypatch.setattr(movements_module, "_NUMBERS_PER_ROW", 0)
+    monkeypatch.setattr(change_tracker, "_MIN_RESOURCE_IDS", 32)
+    monkeypatch.setattr(change_tracker, "_RESOURCE_IDS_PER_ROW", 0)
     nodes = [make_node(f"n{at}", allocatable={"cpu": "8"}) for at in range(3)]
     closed = make_node("z", allocatable={"cpu": "900", "pods": "9000"}, spec={"unschedulable": True})
     engine, state = engine_of(*nodes, closed)
     warm(engine, TWO_CPUS, ONE_CPU)
-    movements, used = engine._keeper.movements, 0
-    while movements.count < 32:
+    tracker, used = engine._cache.tracker, 0
+    while tracker.count < 32:
         used += 1
         put(state, pod("x", node="z", requests={"cpu": f"{used}m"}))
         decide(engine, pod("v", **ONE_CPU))
     decide(engine, pod("v", **TWO_CPUS))
     put(state, pod("y", node="n0", requests={"cpu": "7"}), pod("x", node="z", requests={"cpu": "100"}))
     seed = next(seed for seed in range(99) if choose(seed, "q", 3) == 0)
-    asked, generation = pod("q", **TWO_CPUS), movements.generation
-    with pause(Kept, "_take_in", thread="assuming") as taking:
+    asked, generation = pod("q", **TWO_CPUS), tracker.generation
+    with pause(CachedEvaluation, "_take_in", thread="assuming") as taking:
         assuming = Running("assuming", lambda: assume(engine, asked, seed))
         taking.wait()
         decide(engine, pod("r", **ONE_CPU))
-        assert movements.generation > generation
+        assert tracker.generation > generation
         expected = brief(decide(engine.over(state.fork()), asked, seed, options=IN_FULL))
         taking.go_on()
         assert brief(assuming.result()) == expected
@@ -189,7 +190,7 @@ def test_a_nomination_that_comes_during_a_decision_counts() -> None:
     engine, state = engine_of(make_node("a", allocatable={"cpu": "2"}))
     warm(engine, TWO_CPUS)
     first = pod("first", **TWO_CPUS, spec={"priority": 1000}, status={"nominatedNodeName": "a"})
-    with pause(Keeper, "find", thread="assuming") as finding:
+    with pause(EvaluationCache, "find", thread="assuming") as finding:
         assuming = Running("assuming", lambda: assume(engine, pod("late", **TWO_CPUS)))
         finding.wait()
         put(state, first)
@@ -197,17 +198,21 @@ def test_a_nomination_that_comes_during_a_decision_counts() -> None:
         assert assuming.result().node_name is None
 
 
+NAMED = Candidates(lambda live: live.snapshot.nodes.rows())
+"""All nodes, but named: the cache is not asked."""
+
+
 def changed_at_each_look(monkeypatch: pytest.MonkeyPatch, change: Callable[[int], object]) -> list[int]:
     """Make ``change`` after each look of the engine, called with the look's number; returns the numbers."""
-    plain, looks = Engine.look, list[int]()
+    plain, looks = FullCycle.evaluate, list[int]()
 
-    def look(self: Engine, *arguments: Any, **options: Any) -> Any:
+    def look(self: FullCycle, *arguments: Any, **options: Any) -> Any:
         found = plain(self, *arguments, **options)
         looks.append(len(looks))
         change(looks[-1])
         return found
 
-    monkeypatch.setattr(Engine, "look", look)
+    monkeypatch.setattr(FullCycle, "evaluate", look)
     return looks
 
 
@@ -227,9 +232,7 @@ def test_a_rule_between_nodes_holds_though_only_another_node_changed(monkeypatch
             state.assume(apart("first"), "n1")
 
     changed_at_each_look(monkeypatch, change)
-    choice = engine.decide_and_assume(
-        apart("second"), engine.profile(), lambda live: live.snapshot.nodes.rows()
-    )
+    choice = engine.place(apart("second"), engine.profile(), NAMED)
     placed = [record for record in state.snapshot.pods.records.values() if record.node_name]
     assert len(placed) == 1
     assert choice.node_name is None or placed[0].uid == "second"
@@ -258,7 +261,7 @@ def test_heartbeats_do_not_make_a_decision_void(monkeypatch: pytest.MonkeyPatch)
         put(state, make_node("b", metadata={"resourceVersion": str(look + 7)}))
 
     looks = changed_at_each_look(monkeypatch, beat)
-    chosen = engine.decide_and_assume(pod("p"), engine.profile(), lambda live: live.snapshot.nodes.rows())
+    chosen = engine.place(pod("p"), engine.profile(), NAMED)
     assert chosen.node_name is not None
     assert len(looks) == 1
 
@@ -285,7 +288,7 @@ def test_a_pod_that_leaves_fails_no_preemption() -> None:
         for number in range(40):
             high = pod(f"h{number}", requests={"cpu": "3"}, spec={"priority": 10})
             run = partial(evaluate_preemption, given=None, seed=1)
-            engine.look(high, engine.profile(), all_rows, run=run)
+            engine.evaluate(high, engine.profile(), ALL_NODES, run=run)
     finally:
         stop.set()
         churn.result()
@@ -306,10 +309,10 @@ def test_a_failure_counts_only_if_the_state_is_at_rest(*, moved: bool) -> None:
         return found
 
     if moved:
-        assert engine.look(pod("p"), engine.profile(), all_rows, run=run) == (found, state.version)
+        assert engine.evaluate(pod("p"), engine.profile(), ALL_NODES, run=run) == (found, state.version)
     else:
         with pytest.raises(PluginFailureError):
-            engine.look(pod("p"), engine.profile(), all_rows, run=run)
+            engine.evaluate(pod("p"), engine.profile(), ALL_NODES, run=run)
     assert len(tries) == 1 + moved
 
 

@@ -27,8 +27,8 @@ from mooring.framework import (
 )
 from mooring.framework.errors import NotFoundError, PluginFailureError
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.engine import Engine
-from mooring.runtime.rows import all_rows
 from mooring.testing import make_node, make_pod
 
 from .fakes import filtering, profile, registry_of
@@ -74,9 +74,7 @@ def test_each_decision_sees_the_ones_before_it() -> None:
     state = state_of("a", "b", cpu="2")
     engine = engine_of(state, fit=True)
     placed = [
-        engine.decide_and_assume(
-            make_pod(f"p{at}", requests={"cpu": "1"}), engine.profile(), all_rows
-        ).node_name
+        engine.place(make_pod(f"p{at}", requests={"cpu": "1"}), engine.profile(), ALL_NODES).node_name
         for at in range(5)
     ]
     assert Counter(placed) == {"a": 2, "b": 2, None: 1}
@@ -86,7 +84,7 @@ def test_a_dry_run_leaves_no_trace() -> None:
     state = state_of("a")
     before = state.version
     engine = engine_of(state)
-    assert engine.decide(make_pod(), engine.profile(), all_rows).node_name == "a"
+    assert engine.decide(make_pod(), engine.profile(), ALL_NODES).node_name == "a"
     assert (state.version, len(state.snapshot.pods)) == (before, 0)
 
 
@@ -96,7 +94,7 @@ def test_many_threads_never_overcommit() -> None:
 
     def place(at: int) -> str | None:
         pod = make_pod(f"p{at}", requests={"cpu": "1"})
-        return engine.decide_and_assume(pod, engine.profile(), all_rows).node_name
+        return engine.place(pod, engine.profile(), ALL_NODES).node_name
 
     with ThreadPoolExecutor(8) as threads:
         placed = Counter(threads.map(place, range(40)))
@@ -108,8 +106,8 @@ def test_a_change_during_the_evaluation_counts(commits: bool) -> None:
     state = state_of("a", "b")
     cordoned = make_node("a", spec={"unschedulable": True})
     engine = engine_of(state, acting(lambda: state.apply("test", [Put(cordoned)])))
-    decide = engine.decide_and_assume if commits else engine.decide
-    choice = decide(make_pod(), engine.profile(), all_rows)
+    decide = engine.place if commits else engine.decide
+    choice = decide(make_pod(), engine.profile(), ALL_NODES)
     assert choice.node_name == "b"
     assert choice.evaluation.status.ok
 
@@ -131,10 +129,10 @@ def test_a_plugin_is_named_for_what_fails_at_rest_alone(
     state = state_of("a", "b")
     engine = engine_of(state, acting(fail))
     if changes:
-        assert engine.decide(make_pod(), engine.profile(), all_rows).node_name
+        assert engine.decide(make_pod(), engine.profile(), ALL_NODES).node_name
     else:
         with pytest.raises(PluginFailureError):
-            engine.decide(make_pod(), engine.profile(), all_rows)
+            engine.decide(make_pod(), engine.profile(), ALL_NODES)
     messages = [message for message in caplog.messages if f"IndexError: row {told}" in message]
     assert len(messages) == told
 
@@ -142,7 +140,7 @@ def test_a_plugin_is_named_for_what_fails_at_rest_alone(
 def test_a_node_that_goes_during_the_evaluation_is_not_chosen() -> None:
     state = state_of("a", "b")
     engine = engine_of(state, acting(lambda: state.apply("test", [Remove("Node", "", "b")])))
-    assert engine.decide(make_pod(), engine.profile(), all_rows).node_name == "a"
+    assert engine.decide(make_pod(), engine.profile(), ALL_NODES).node_name == "a"
 
 
 def test_a_state_that_never_rests_is_evaluated_on_a_copy() -> None:
@@ -159,7 +157,7 @@ def test_a_state_that_never_rests_is_evaluated_on_a_copy() -> None:
     churner.start()
     try:
         engine = engine_of(state, filtering("F", {"b": Status.unschedulable("no")}))
-        choice = engine.decide_and_assume(make_pod(), engine.profile(), all_rows)
+        choice = engine.place(make_pod(), engine.profile(), ALL_NODES)
     finally:
         stop.set()
         churner.join()
@@ -204,7 +202,7 @@ def test_room_made_by_preemption_is_kept(guest: dict[str, int], expected: str) -
     state.apply("test", [Put(nominated), Put(busy)])
     engine = engine_of(state, filtering("F", {"b": SUCCESS}), fit=True)
     pod = make_pod("late", requests={"cpu": "1"})
-    choice = engine.decide(pod, engine.profile(), lambda read: read.snapshot.nodes.rows())
+    choice = engine.decide(pod, engine.profile(), Candidates(lambda read: read.snapshot.nodes.rows()))
     verdicts = dict(zip(["a", "b"], choice.evaluation.codes.tolist(), strict=True))
     assert (verdicts["a"] == 0) == (expected == "a")
     assert verdicts["b"] == 0
@@ -219,14 +217,14 @@ def test_a_pod_is_not_its_own_guest() -> None:
     pod = make_pod("self", requests={"cpu": "2"}, status={"nominatedNodeName": "a"})
     state.apply("test", [Put(pod)])
     engine = engine_of(state, fit=True)
-    assert engine.decide(pod, engine.profile(), all_rows).node_name == "a"
+    assert engine.decide(pod, engine.profile(), ALL_NODES).node_name == "a"
 
 
 def test_an_engine_over_a_fork_goes_with_its_last_user() -> None:
     """It holds a copy of the state, which is too large to wait for the collector of cycles."""
     state = state_of("a")
     over = engine_of(state).over(state.fork())
-    over.decide(make_pod(), over.profile(), all_rows)
+    over.decide(make_pod(), over.profile(), ALL_NODES)
     gone = weakref.ref(over)
     gc.disable()
     try:

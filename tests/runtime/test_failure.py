@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.runtime.failure import NOTE_LIMIT, event_note
+from mooring.scheduler.recorder import NOTE_LIMIT, event_note
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,22 @@ from mooring.cluster import table_writer
 from mooring.cluster.kinds import Put
 from mooring.framework.errors import MooringError
 from mooring.framework.state import RowChange
-from mooring.runtime import sampling
-from mooring.runtime.choice import Choice
+from mooring.runtime.cache import batch as batch_module
+from mooring.runtime.cycle import sampling
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.engine import Engine
-from mooring.runtime.kept import in_turn
-from mooring.runtime.rows import all_rows
 from mooring.testing import make_pod
 from tests.cluster.histories import classes
-from tests.runtime.test_kept import EMPTY_DOCUMENT, EMPTY_NODES, TEMPLATES, History, Step, histories, summary
+from tests.runtime.test_cached_equals_full import (
+    EMPTY_DOCUMENT,
+    EMPTY_NODES,
+    TEMPLATES,
+    History,
+    Step,
+    histories,
+    summary,
+)
 
 SEED = 5
 PLAIN = ("small", "large", "asks for nothing", "of a service", "tolerant", "selecting", "preferring")
@@ -60,7 +68,7 @@ class Batch:
         many = 0
         while (at := len(found)) < len(self.indices):
             rest = self.indices[at:], self.names[at:], self.names[at:]
-            choices = engine.decide_and_assume_in_turn(templates, *rest, seed=SEED)
+            choices = engine.place_batch(templates, *rest, seed=SEED)
             many += len(choices)
             found += choices or [self._one(engine, at)]
         return found, many
@@ -72,7 +80,7 @@ class Batch:
             **TEMPLATES[self.names_of[self.indices[number]]],
         )
         try:
-            return engine.decide_and_assume(pod, engine.profile(), all_rows, seed=SEED)
+            return engine.place(pod, engine.profile(), ALL_NODES, seed=SEED)
         except MooringError as error:
             return error.message
 
@@ -163,7 +171,7 @@ def test_plain_pods_take_one_call_until_no_node_takes_one(
     names: list[str], count: int, most: int, summed: int, known: list[int]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(in_turn, "MOST_ALIKE", most)
+        patch.setattr(batch_module, "MOST_ALIKE", most)
         patch.setattr(table_writer, "_WORTH_SUMMING_UP", summed)
         indices = [index for index in range(len(names)) for _ in range(count)]
         batch = Batch(names, indices, known)

@@ -12,15 +12,15 @@ from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.choice import ChoiceColumns
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import ChoiceColumns
+from mooring.runtime.cycle.plugin_calls import NullObserver
 from mooring.runtime.engine import Engine
-from mooring.runtime.progress import NullObserver
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import Manifest
 from mooring.testing.question import NoBinder
-from tests.runtime.test_kept import EMPTY_NODES, SMALL, TEMPLATES, History, Step, histories
+from tests.runtime.test_cached_equals_full import EMPTY_NODES, SMALL, TEMPLATES, History, Step, histories
 
 SEED = 5
 PLAIN = ("small", "large", "asks for nothing", "of a service", "tolerant", "selecting", "preferring")
@@ -33,7 +33,7 @@ def on_a_copy(engine: Engine, names: Sequence[str], indices: Sequence[int]) -> C
     copy, columns = engine.over(fork), Columns()
     for number, index in enumerate(indices):
         pod = make_pod(f"q{number}", metadata={"uid": f"q{number}"}, **TEMPLATES[names[index]])
-        choice = copy.decide(pod, copy.profile(), all_rows, seed=SEED)
+        choice = copy.decide(pod, copy.profile(), ALL_NODES, seed=SEED)
         if choice.node_name is None:
             return None
         columns.append(
@@ -47,7 +47,7 @@ def on_top(engine: Engine, names: Sequence[str], indices: Sequence[int]) -> Choi
     pods = [make_pod("template", metadata={"uid": "template"}, **TEMPLATES[name]) for name in names]
     templates = [(pod, engine.profile()) for pod in pods]
     uids = [f"q{number}" for number in range(len(indices))]
-    return engine.decide_in_turn(templates, indices, uids, seed=SEED)
+    return engine.decide_batch(templates, indices, uids, seed=SEED)
 
 
 def rows(found: ChoiceColumns) -> Columns:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mooring.framework import SUCCESS, Status
-from mooring.runtime.permit import PermitRoom, Waiting
-from mooring.runtime.progress import Unhurried
+from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.profiles.waiting_pods import PodAtPermit, PodsAtPermit
 from mooring.testing.builders import make_pod
 from tests.plugins.harness import SetClock
 
@@ -12,8 +12,8 @@ POD = make_pod()
 UID = POD.metadata.uid
 
 
-def asked() -> tuple[PermitRoom, Waiting]:
-    room, waiting = PermitRoom(), Waiting(POD, "n", SetClock())
+def asked() -> tuple[PodsAtPermit, PodAtPermit]:
+    room, waiting = PodsAtPermit(), PodAtPermit(POD, "n", SetClock())
     room.ask(waiting)
     return room, waiting
 
@@ -31,7 +31,7 @@ def test_who_was_allowed_before_it_waited_goes_on_at_once() -> None:
     room, waiting = asked()
     waiting.allow("Gang")
     room.begin(waiting, {"Gang": 60.0})
-    assert room.wait(UID, Unhurried()) == SUCCESS
+    assert room.wait(UID, Unhurried().check) == SUCCESS
 
 
 def test_a_word_for_one_plugin_is_none_for_another() -> None:
@@ -45,4 +45,4 @@ def test_who_was_rejected_before_it_waited_is_not_bound() -> None:
     room, waiting = asked()
     assert waiting.reject("Gang", "not all are there")
     room.begin(waiting, {"Gang": 60.0})
-    assert room.wait(UID, Unhurried()) == Status.unschedulable("not all are there").by("Gang")
+    assert room.wait(UID, Unhurried().check) == Status.unschedulable("not all are there").by("Gang")

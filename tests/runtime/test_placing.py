@@ -30,10 +30,10 @@ from mooring.framework.errors import (
     UnavailableError,
 )
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.binding_cycle import BindingCycle
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.committer import Committer
+from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.engine import Engine
-from mooring.runtime.placing import Committer
-from mooring.runtime.rows import all_rows
 from mooring.testing import make_node, make_pod
 
 from .fakes import profile, registry_of
@@ -109,7 +109,7 @@ def test_the_points_run_in_the_frameworks_order() -> None:
     said: list[str] = []
     binder = Binder()
     committer, engine, state = committer_of(binder, tracing(said, "One"), tracing(said, "Two"))
-    placement = committer.place(make_pod("web"), engine.profile(), all_rows)
+    placement = committer.place_pod(make_pod("web"), engine.profile(), ALL_NODES)
     assert said == [
         f"{plugin}.{point}"
         for point in ("reserve", "permit", "pre_bind", "bind", "post_bind")
@@ -137,7 +137,7 @@ def test_a_refusal_is_undone_in_reverse_and_the_node_is_free_again(
     committer, engine, state = committer_of(
         binder, tracing(said, "Other"), tracing(said, "One", **{point: answer})
     )
-    placement = committer.place(make_pod(), engine.profile(), all_rows)
+    placement = committer.place_pod(make_pod(), engine.profile(), ALL_NODES)
     assert (placement.status.code, placement.status.plugin) == (answer.code, "One")
     assert [call for call in said if call.startswith("One.")] == [f"One.{p}" for p in (*ran, "unreserve")]
     assert said[-2:] == ["One.unreserve", "Other.unreserve"]
@@ -164,14 +164,14 @@ def test_what_a_failed_binding_leaves_behind(error: MooringError, kept: int, las
     said: list[str] = []
     committer, engine, state = committer_of(Binder(error), tracing(said, "One"))
     with pytest.raises(type(error)):
-        committer.place(make_pod(), engine.profile(), all_rows)
+        committer.place_pod(make_pod(), engine.profile(), ALL_NODES)
     assert said[-1] == last
     assert taken(state) == kept
 
 
 def test_out_of_time_before_the_binding_is_known_not_to_be_bound() -> None:
     class Late:
-        plugin = extension_point = ""
+        plugin = extension_point = answered_by = ""
 
         def check(self) -> None:
             if said:
@@ -180,7 +180,7 @@ def test_out_of_time_before_the_binding_is_known_not_to_be_bound() -> None:
     said: list[str] = []
     committer, engine, state = committer_of(Binder(), tracing(said, "One"))
     with pytest.raises(DeadlineExceededError):
-        committer.place(make_pod(), engine.profile(), all_rows, progress=Late())
+        committer.place_pod(make_pod(), engine.profile(), ALL_NODES, progress=Late())
     assert said == ["One.reserve", "One.unreserve"]
     assert taken(state) == 0
 
@@ -190,7 +190,7 @@ def test_an_answer_that_is_no_status_fails_by_name(point: str) -> None:
     broken: Any = "yes"
     committer, engine, state = committer_of(Binder(), tracing([], "Odd", **{point: broken}))
     with pytest.raises(PluginFailureError, match=r"Odd.*returned str, not Status"):
-        committer.place(make_pod(), engine.profile(), all_rows)
+        committer.place_pod(make_pod(), engine.profile(), ALL_NODES)
     assert taken(state) == 0
 
 
@@ -203,7 +203,7 @@ def test_a_raising_plugin_gives_the_node_back() -> None:
 
     committer, engine, state = committer_of(Binder(), Raising)
     with pytest.raises(PluginFailureError, match=r"Raising.*PreBind.*RuntimeError: lost the disk"):
-        committer.place(make_pod(), engine.profile(), all_rows)
+        committer.place_pod(make_pod(), engine.profile(), ALL_NODES)
     assert taken(state) == 0
 
 
@@ -221,8 +221,8 @@ def test_pods_that_must_not_be_bound(fields: dict[str, Any], reason: str) -> Non
     binder = Binder()
     committer, engine, _ = committer_of(binder)
     for attempt in (
-        lambda: committer.bind(make_pod(**fields), "a", engine.profile()),
-        lambda: committer.place(make_pod(**fields), engine.profile(), all_rows),
+        lambda: committer.bind_pod(make_pod(**fields), "a", engine.profile()),
+        lambda: committer.place_pod(make_pod(**fields), engine.profile(), ALL_NODES),
     ):
         with pytest.raises(FailedPreconditionError) as caught:
             attempt()
@@ -234,11 +234,11 @@ def test_binding_again_to_the_same_node_is_safe() -> None:
     binder = Binder()
     committer, engine, state = committer_of(binder)
     for _ in range(2):
-        assert committer.bind(make_pod(), "a", engine.profile()).outcome is BindOutcome.BOUND
+        assert committer.bind_pod(make_pod(), "a", engine.profile()).outcome is BindOutcome.BOUND
     assert taken(state) == 1
 
 
 def test_an_unknown_node_is_refused() -> None:
     committer, engine, _ = committer_of(Binder())
     with pytest.raises(NotFoundError, match="'nowhere' is not known"):
-        committer.bind(make_pod(), "nowhere", engine.profile())
+        committer.bind_pod(make_pod(), "nowhere", engine.profile())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import pytest
@@ -10,16 +10,17 @@ from msgspec.structs import replace
 
 from mooring.framework import (
     SUCCESS,
+    CacheablePlugin,
     Code,
     CycleState,
     FilterPlugin,
     NodeInfo,
     NodeView,
+    Part,
     Plugin,
     Pod,
     PostFilterPlugin,
     PreFilterPlugin,
-    Scope,
     Status,
 )
 from mooring.framework.preemption import RefusedNodes
@@ -227,11 +228,16 @@ class OnePerCluster(PreFilterPlugin[None], FilterPlugin[None]):
         return SUCCESS if state.read(self.name, Notes).count[""] <= 1 else NO
 
 
-class TwoPerNode(FilterPlugin[None]):
+class TwoPerNode(FilterPlugin[None], CacheablePlugin):
     """Takes a node with fewer than two pods; can't stand one pod."""
 
     name = "TwoPerNode"
-    scope = Scope.NODE
+
+    def signature(self, pod: Pod) -> Hashable | None:
+        return None
+
+    def depends_on(self, pod: Pod) -> Part:
+        return Part.PODS
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         if any(other.metadata.name == "unbearable" for other in node.pods):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.runtime.kept import ranking
-from mooring.runtime.kept.ranking import OUT, Ranking
+from mooring.runtime.cache import ranking
+from mooring.runtime.cache.ranking import OUT, Ranking
 
 ROWS = 20
 totals = st.integers(OUT, 3)

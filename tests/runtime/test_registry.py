@@ -26,8 +26,8 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.runtime.registry import Registry, RegistryError, new_in_tree_registry
-from mooring.runtime.signatures import PluginDefinitionError
+from mooring.runtime.profiles.plugin_checks import PluginDefinitionError
+from mooring.runtime.profiles.registry import Registry, RegistryError, new_in_tree_registry
 
 
 class Good(FilterPlugin[None]):
@@ -47,7 +47,7 @@ def test_a_name_is_registered_once() -> None:
 def announce(monkeypatch: pytest.MonkeyPatch, reference: str) -> None:
     """Let an installed package announce the plugin Good."""
     point = EntryPoint("Good", reference, "mooring.plugins")
-    monkeypatch.setattr("mooring.runtime.registry.entry_points", lambda **_: [point])
+    monkeypatch.setattr("mooring.runtime.profiles.registry.entry_points", lambda **_: [point])
 
 
 def test_what_a_package_announces_may_be_named_in_code_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
-from mooring.runtime.sampling import nodes_to_find, search_order
+from mooring.runtime.cycle.sampling import nodes_to_find, search_order
 from mooring.testing.builders import make_node
 
 from .fakes import cycle, filtering, scoring

@@ -12,9 +12,10 @@ import pytest
 from mooring.cluster.state import State
 from mooring.config import default
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.kept.second_use import SecondUseCache
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.cache import evaluation_cache
+from mooring.runtime.cache.second_use import SecondUseCache
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.question import NoBinder
 
@@ -113,7 +114,7 @@ def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None
 
     def ask(number: int) -> None:
         for _ in range(times):
-            engine.decide(make_pod(f"web-{number}", **own_label(number)), engine.profile(), all_rows)
+            engine.decide(make_pod(f"web-{number}", **own_label(number)), engine.profile(), ALL_NODES)
 
     for number in range(3):
         ask(number)
@@ -159,13 +160,29 @@ def test_what_large_pods_leave_behind_does_not_grow_with_their_number() -> None:
         for number in range(200):
             pod = make_pod(f"pod-{number}", **large(number))
             asked += len(msgspec.json.encode(pod))
-            engine.decide(pod, engine.profile(), all_rows)
+            engine.decide(pod, engine.profile(), ALL_NODES)
         del pod
         gc.collect()
         left = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
     assert left < 6 * asked, f"{left / asked:.1f} times what was asked"
+
+
+def test_large_pods_that_are_asked_about_again_count_in_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    pods = [make_pod("pod", **large(number)) for number in range(40)]
+    size = evaluation_cache._OBJECT_BYTES * len(msgspec.msgpack.encode(pods[0].spec))
+    for name in ("_MAX_EVALUATION_BYTES", "_MAX_STATIC_BYTES"):
+        monkeypatch.setattr(evaluation_cache, name, 10 * size)
+    registry, state = new_in_tree_registry(), State()
+    engine = build_engine(default(registry.catalog()), registry, state, NoBinder())
+    state.replace("test", [make_node(f"n{at}") for at in range(6)])
+    most = 0
+    for pod in pods:
+        for _ in range(3):
+            engine.decide(pod, engine.profile(), ALL_NODES)
+        most = max(most, len(engine._cache._evaluations), len(engine._cache._static))
+    assert 1 < most < 10 + 16
 
 
 def test_nothing_is_remembered_of_the_template_of_a_pod_that_is_only_asked_about() -> None:

@@ -13,30 +13,29 @@ import pytest
 from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
 from mooring.config import from_document
-from mooring.framework import CycleState, Int64s, NodeView, Part, Pod, Scope, ScorePlugin
+from mooring.framework import CacheablePlugin, CycleState, Int64s, NodeView, Part, Pod, ScorePlugin
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.plugin_calls import NullObserver
 from mooring.runtime.engine import Engine
-from mooring.runtime.kept.kept import Kept
-from mooring.runtime.progress import NullObserver
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
 from mooring.testing.question import NoBinder
 
 NODES = ("a", "b", "c")
 
 
-class Favourite(ScorePlugin[None]):
+class Favourite(ScorePlugin[None], CacheablePlugin):
     """Scores one node 100; which one is for the subclass to say, and what that depends on."""
 
     name = "Favourite"
-    scope = Scope.NODE
     parts = Part.NONE
 
-    def sign(self, pod: Pod) -> Hashable | None:
+    def signature(self, pod: Pod) -> Hashable | None:
         return ()
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return self.parts
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
@@ -114,7 +113,7 @@ def asked(engine: Engine, times: int = 3, **fields: Any) -> Pod:
     """Decide a few times about pods like the one that is returned."""
     for number in range(times):
         pod = make_pod(f"p{number}", **fields)
-        engine.decide(pod, engine.profile(), all_rows)
+        engine.decide(pod, engine.profile(), ALL_NODES)
     return pod
 
 
@@ -130,7 +129,7 @@ def test_an_honest_cache_passes() -> None:
 def test_a_placed_pod_is_asked_about_as_one_like_it_that_is_not_placed() -> None:
     engine, _ = engine_of()
     pod, check = asked(engine, requests={"cpu": "1"}), engine.self_check
-    engine.decide_and_assume(pod, engine.profile(), all_rows)
+    engine.place(pod, engine.profile(), ALL_NODES)
     assert check.check(engine, pod, engine.profile(), 1)
 
 
@@ -191,7 +190,7 @@ def test_a_wrong_answer_drops_what_is_cached(monkeypatch: pytest.MonkeyPatch) ->
     wants: dict[str, Any] = {"requests": {"cpu": "1"}}
     pod, check = asked(engine, **wants), engine.self_check
     with monkeypatch.context() as patch:
-        patch.setattr(Kept, "_put", lambda *_: [])
+        patch.setattr(CachedEvaluation, "_put", lambda *_: [])
         state.apply("test", [Put(make_pod("big", node="a", requests={"cpu": "30"}))])
         asked(engine, **wants)
     assert check.check(engine, pod, engine.profile(), 0) is False

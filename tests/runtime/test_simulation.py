@@ -12,7 +12,7 @@ from mooring.config import from_document
 from mooring.framework import SUCCESS, Code, CycleState, PermitPlugin, Pod, Status
 from mooring.framework.errors import MooringError
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.runtime.simulation import Simulation
 from mooring.testing.builders import make_node, make_pod
 

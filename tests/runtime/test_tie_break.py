@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from mooring.runtime.tie_break import choose, mix64
+from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.testing.builders import pod_manifest
 
 from .fakes import cycle, filtering

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mooring.runtime.tracebacks import Tracebacks
+from mooring.runtime.profiles.tracebacks import Tracebacks
 
 
 def here() -> None:

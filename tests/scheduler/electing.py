@@ -21,17 +21,17 @@ class FakeStore:
         self.lease: Document | None = None
         self.fault: Callable[[], None] = lambda: None
 
-    def read(self) -> Document | None:
+    def read_lease(self) -> Document | None:
         self.fault()
         return copy.deepcopy(self.lease)
 
-    def create(self, spec: Document) -> Document:
+    def create_lease(self, spec: Document) -> Document:
         self.fault()
         if self.lease is not None:
             raise AbortedError("there is one", reason="OBJECT_CHANGED")
         return self._write({"metadata": {"resourceVersion": "0"}, "spec": spec})
 
-    def replace(self, lease: Document) -> Document:
+    def replace_lease(self, lease: Document) -> Document:
         self.fault()
         if self.lease is None or lease["metadata"] != self.lease["metadata"]:
             raise AbortedError("it changed", reason="OBJECT_CHANGED")

@@ -12,10 +12,10 @@ from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from mooring.config.types import Extender, ManagedResource
+from mooring.config.types import ExtenderStanza, ManagedResource
 from mooring.framework import SUCCESS, Pod, Status
 from mooring.framework.preemption import Candidate
-from mooring.runtime.extender import FilterAnswer, MetaVictims
+from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims
 
 Answers = Mapping[str, Any]
 """By verb: the JSON answer, bytes to send as they are, an HTTP status, or a function of the request."""
@@ -85,10 +85,10 @@ def http_extender(answers: Answers, tls: ssl.SSLContext | None = None) -> Iterat
         server.server_close()
 
 
-def stanza(url: str, *verbs: str, manages: Sequence[str] = (), **fields: Any) -> Extender:
+def stanza(url: str, *verbs: str, manages: Sequence[str] = (), **fields: Any) -> ExtenderStanza:
     """A stanza with these verbs, each at the path of its name."""
     named: dict[str, Any] = {f"{verb}_verb": verb for verb in verbs}
-    return Extender(
+    return ExtenderStanza(
         **{
             "url_prefix": url,
             "http_timeout": timedelta(seconds=30),
@@ -103,7 +103,7 @@ def stanza(url: str, *verbs: str, manages: Sequence[str] = (), **fields: Any) ->
 
 @dataclass(eq=False)
 class FakeExtender:
-    """Implements ``Extender`` in this process: what it says of nodes is in dicts, by node.
+    """Implements ``ExtenderStanza`` in this process: what it says of nodes is in dicts, by node.
 
     Attributes:
         refuses: Nodes that it refuses, and why; None = without a word.

@@ -61,7 +61,7 @@ def new_queue(
 
 
 def popped(queue: SchedulingQueue) -> QueuedPod:
-    item = queue.pop()
+    item = queue.pop_pod()
     assert item is not None
     return item
 
@@ -74,9 +74,9 @@ def refuse(queue: SchedulingQueue, rejection: Rejection = FIT) -> QueuedPod:
 
 def seconds_until_active(queue: SchedulingQueue, clock: FakeClock) -> float:
     began = clock.time
-    while not queue.counts()["active"]:
+    while not queue.count_pods()["active"]:
         clock.advance(0.25)
-        queue.flush()
+        queue.move_due_pods()
     return clock.time - began
 
 

@@ -12,9 +12,9 @@ from mooring.cluster.state import State
 from mooring.framework import ClusterEvent, ObjectChange, Pod
 from mooring.framework.releases import NEWEST, Gates
 from mooring.framework.waiting import NOBODY_WAITS
-from mooring.scheduler.changes import Changes
+from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.queue import SchedulingQueue
-from mooring.scheduler.queue.labels import label_of
+from mooring.scheduler.queue.cluster_events import label_of
 from mooring.testing import make_node, make_pod
 
 from .fakes import FakeClock, new_queue
@@ -29,16 +29,16 @@ class Told:
         self.calls: list[tuple[str, ...]] = []
         self.only: Callable[[Pod], bool] | None = None
 
-    def add(self, pod: Pod) -> None:
+    def add_pod(self, pod: Pod) -> None:
         self.calls.append(("add", pod.metadata.name))
 
-    def update(self, old: Pod, new: Pod) -> None:
+    def update_pod(self, old: Pod, new: Pod) -> None:
         self.calls.append(("update", new.metadata.name))
 
-    def delete(self, uid: str) -> None:
+    def delete_pod(self, uid: str) -> None:
         self.calls.append(("delete", uid.rpartition("/")[2]))
 
-    def move(
+    def move_pods(
         self, event: ClusterEvent, old: Any, new: Any, only: Callable[[Pod], bool] | None = None
     ) -> None:
         self.calls.append(("move", label_of(event)))
@@ -50,9 +50,9 @@ def told(old: Any, new: Any, kind: str = "Pod") -> Told:
     if isinstance(new, Pod) and not new.finished:
         state.apply("test", [Put(new)])
     stand_in: Any = Told()
-    changes = Changes(stand_in, state, {"default-scheduler"}, Gates(NEWEST), NOBODY_WAITS, lambda: None)
-    changes.note(ObjectChange(kind, old, new))
-    changes.tell()
+    changes = ChangeFeed(stand_in, state, {"default-scheduler"}, Gates(NEWEST), NOBODY_WAITS, lambda: None)
+    changes.note_change(ObjectChange(kind, old, new))
+    changes.tell_queue()
     answer: Told = stand_in
     return answer
 
@@ -132,8 +132,8 @@ def test_pods_that_are_there_already_are_told_of_first() -> None:
     state = State()
     state.apply("test", [Put(make_node("a")), Put(make_pod("waiting")), Put(make_pod("placed", node="a"))])
     queue: SchedulingQueue = new_queue(FakeClock())
-    changes = Changes(queue, state, {"default-scheduler"}, Gates(NEWEST), NOBODY_WAITS, lambda: None)
-    changes.follow()
+    changes = ChangeFeed(queue, state, {"default-scheduler"}, Gates(NEWEST), NOBODY_WAITS, lambda: None)
+    changes.follow_state()
     state.apply("test", [Put(make_pod("later"))])
-    changes.tell()
-    assert queue.counts()["active"] == 2
+    changes.tell_queue()
+    assert queue.count_pods()["active"] == 2

@@ -8,7 +8,7 @@ import pytest
 
 from mooring.framework import Pod, Status
 from mooring.framework.preemption import Candidate
-from mooring.runtime.extender import MetaVictims, extender_failure
+from mooring.runtime.profiles.extender import MetaVictims, extender_failure
 from mooring.testing.builders import make_node, make_pod
 
 from .extenders import FakeExtender
@@ -104,7 +104,7 @@ class TestFailures:
         extender = FakeExtender(refuses={"a": why})
         world = world_of(extender)
         world.add(make_pod())
-        assert world.queue.rejected() == {("Extender", "default-scheduler"): 1}
+        assert world.queue.count_rejections() == {("Extender", "default-scheduler"): 1}
         # Its own condition is an event, too.
         world.wait(10)
         calls = len(extender.calls)

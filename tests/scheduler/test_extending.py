@@ -14,13 +14,13 @@ from mooring.config import from_document
 from mooring.framework import Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.choice import Choice
-from mooring.runtime.cycle import CycleOptions
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions
+from mooring.runtime.cycle.explain import Explanation
 from mooring.runtime.engine import Engine
-from mooring.runtime.explain import document
-from mooring.runtime.extender import extender_failure
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.extender import extender_failure
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing.builders import make_node, make_pod
 
 from .extenders import FakeExtender
@@ -29,7 +29,9 @@ from .world import SOURCE, FakeCluster, configuration
 FAILURE = extender_failure("http://extender", "Filter", "out of order")
 
 
-def engine(*extenders: FakeExtender, plain: bool = False, nodes: int = 3, **profile: Any) -> Engine:
+def engine(
+    *extenders: FakeExtender, plain: bool = False, nodes: int = 3, exclusive: bool = False, **profile: Any
+) -> Engine:
     """Nodes node1, node2, ...; ``plain``: no plugin filters or scores."""
     state = State()
     state.replace(SOURCE, [make_node(f"node{number}") for number in range(1, nodes + 1)])
@@ -39,14 +41,19 @@ def engine(*extenders: FakeExtender, plain: bool = False, nodes: int = 3, **prof
         profile["plugins"] = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": kept}}
     config["profiles"][0] |= profile
     registry = new_in_tree_registry()
-    made = build_engine(from_document(config, registry.catalog()), registry, state, FakeCluster(state))
-    made.extend(extenders)
-    return made
+    return build_engine(
+        from_document(config, registry.catalog()),
+        registry,
+        state,
+        FakeCluster(state),
+        extenders=extenders,
+        exclusive=exclusive,
+    )
 
 
 def decided(made: Engine, pod: Pod | None = None, **options: Any) -> Choice:
     pod = pod or make_pod()
-    return made.decide(pod, made.profile(), all_rows, options=CycleOptions(**options) if options else None)
+    return made.decide(pod, made.profile(), ALL_NODES, options=CycleOptions(**options) if options else None)
 
 
 def counts(choice: Choice) -> tuple[str | None, int, int]:
@@ -109,7 +116,7 @@ def test_refusals_are_told_and_explained() -> None:
     )
     choice = decided(engine(extender))
     assert choice.message.startswith("0/3 nodes are available: 1 broken, 1 too slow. ")
-    nodes = document(choice, 0)["nodes"]
+    nodes = Explanation.of(choice, 0).document()["nodes"]
     assert {name: nodes[name]["status"] for name in nodes} == {
         "node1": {"code": "Unschedulable", "plugin": "http://picky", "reasons": ["too slow"]},
         "node2": {"code": "UnschedulableAndUnresolvable", "plugin": "http://picky", "reasons": ["broken"]},
@@ -152,7 +159,7 @@ def test_scores_are_added(extenders: list[FakeExtender], totals: list[int]) -> N
 
 def test_scores_are_explained() -> None:
     choice = decided(engine(FakeExtender("http://fast", weight=3, scores={"node2": 4}), plain=True))
-    explained = document(choice, 0)["nodes"]["node2"]
+    explained = Explanation.of(choice, 0).document()["nodes"]["node2"]
     entry = {"raw": 4, "normalized": 4, "weight": 30, "weighted": 120}
     assert (explained["scores"], explained["total"]) == ({"http://fast": entry}, 120)
 
@@ -222,7 +229,7 @@ def test_an_extender_that_passes_all_and_scores_nothing_changes_nothing(
     for extenders in ([], [FakeExtender(), FakeExtender("http://other", scores={"node1": 0})]):
         made = engine(*extenders, nodes=count, percentageOfNodesToScore=percentage)
         choices = [
-            made.decide_and_assume(make_pod(f"p{at}", requests={"cpu": cpu}), made.profile(), all_rows)
+            made.place(make_pod(f"p{at}", requests={"cpu": cpu}), made.profile(), ALL_NODES)
             for at, cpu in enumerate(requests)
         ]
         found.append([(one.node_name, one.total, one.evaluated, one.feasible) for one in choices])
@@ -231,8 +238,7 @@ def test_an_extender_that_passes_all_and_scores_nothing_changes_nothing(
 
 def test_the_state_is_not_locked_while_an_extender_is_asked() -> None:
     extender = FakeExtender()
-    made = engine(extender)
-    made.exclusive = True
+    made = engine(extender, exclusive=True)
     changed = []
 
     def change() -> None:
@@ -243,7 +249,7 @@ def test_the_state_is_not_locked_while_an_extender_is_asked() -> None:
         changed.append(not changing.is_alive())
 
     extender.before = change
-    choice = made.decide_and_assume(make_pod(), made.profile(), all_rows)
+    choice = made.place(make_pod(), made.profile(), ALL_NODES)
     assert all(changed)
     assert choice.node_name in ("node1", "node2", "node3")
     assert [verb for verb, _ in extender.calls] == ["filter", "prioritize"], "the change touched another node"
@@ -259,6 +265,6 @@ def test_a_chosen_node_that_changed_meanwhile_is_decided_again() -> None:
             cast("State", made.state).replace("other", [taken])
 
     extender.before = take
-    choice = made.decide_and_assume(make_pod(requests={"cpu": "1"}), made.profile(), all_rows)
+    choice = made.place(make_pod(requests={"cpu": "1"}), made.profile(), ALL_NODES)
     assert choice.node_name is None
     assert extender.calls == [("filter", ("node1", "node2", "node3")), ("filter", ("node2", "node3"))]

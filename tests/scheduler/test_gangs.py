@@ -52,7 +52,7 @@ def test_nobody_is_tried_before_the_group_and_enough_pods_are_there() -> None:
     world.add(member("one"), make_pod("alone"))
     world.add(gang(2))
     assert bound(world) == {"alone"}
-    assert world.queue.counts()["gated"] == 1
+    assert world.queue.count_pods()["gated"] == 1
     world.add(member("two"))
     assert bound(world) == {"alone", "one", "two"}
 

@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from mooring.config.types import Extender as Stanza
-from mooring.config.types import ExtenderTLS
+from mooring.config.types import ExtenderStanza, ExtenderTLS
 from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError, PluginFailureError
 from mooring.framework.preemption import Candidate
-from mooring.runtime.extender import FilterAnswer, MetaVictims
+from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims
 from mooring.scheduler.extender import HttpExtender, build_transport
 from mooring.scheduler.extender.transport import _proxy
 from mooring.testing.builders import make_pod
@@ -31,7 +30,7 @@ POD = make_pod()
 
 
 class Documents:
-    """Implements ``Manifests``."""
+    """Implements ``StoredManifests``."""
 
     def pod(self, pod: Pod) -> bytes:
         return json.dumps({"metadata": {"uid": pod.metadata.uid}}).encode()
@@ -40,7 +39,7 @@ class Documents:
         return json.dumps({"metadata": {"name": name}}).encode()
 
 
-def client(given: Stanza) -> HttpExtender:
+def client(given: ExtenderStanza) -> HttpExtender:
     return HttpExtender(given, build_transport(given, "extenders[0]"), Documents())
 
 
@@ -406,3 +405,11 @@ def test_faults_of_tls(tls: dict[str, Any], said: str) -> None:
 def test_proxies(url: str, no_proxy: str, proxy: str | None) -> None:
     environment = {"HTTP_PROXY": "http://p:1", "https_proxy": "s:1", "NO_PROXY": no_proxy}
     assert _proxy(url, environment) == proxy
+
+
+def test_the_password_in_an_address_is_in_no_error() -> None:
+    one = client(stanza("http://user:HUSH@127.0.0.1:1/x", "filter"))
+    with pytest.raises(PluginFailureError) as raised:
+        one.filter(POD, ["a"])
+    assert "HUSH" not in f"{one.name} {raised.value} {raised.value.metadata}"
+    assert "http://REDACTED@127.0.0.1:1/x/filter" in str(raised.value)

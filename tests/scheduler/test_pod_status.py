@@ -33,7 +33,7 @@ def test_a_failure_is_told(failure: Exception, caplog: pytest.LogCaptureFixture)
 
     writer = PodStatusWriter(Refusing(State()), FakeClock())
     for name in ("first", "second"):
-        writer.expect(make_pod(name), "n")
+        writer.expect_binding(make_pod(name), "n")
     writer.stop()
     assert "the status of pod default/first was not written" in caplog.text
     assert written == ["second"]

@@ -33,13 +33,13 @@ def raising(*_: object) -> QueueingHint:
 
 def names(queue: SchedulingQueue) -> list[str]:
     found = []
-    while (item := queue.pop()) is not None:
+    while (item := queue.pop_pod()) is not None:
         found.append(item.pod.metadata.name)
     return found
 
 
 def where(queue: SchedulingQueue) -> str:
-    return next(place for place, count in queue.counts().items() if count)
+    return next(place for place, count in queue.count_pods().items() if count)
 
 
 class TestOrder:
@@ -47,23 +47,23 @@ class TestOrder:
         clock = FakeClock()
         queue = new_queue(clock)
         for name, priority in [("a", 0), ("b", 10), ("c", 0), ("d", 10)]:
-            queue.add(make_pod(name, spec={"priority": priority}))
+            queue.add_pod(make_pod(name, spec={"priority": priority}))
             clock.advance(1)
         assert names(queue) == ["b", "d", "a", "c"]
 
     def test_a_deleted_pod_is_not_tried(self) -> None:
         queue = new_queue(FakeClock())
         for name in "abc":
-            queue.add(make_pod(name))
-        queue.delete(make_pod("b").metadata.uid)
+            queue.add_pod(make_pod(name))
+        queue.delete_pod(make_pod("b").metadata.uid)
         assert names(queue) == ["a", "c"]
 
     def test_an_update_finds_its_new_place(self) -> None:
         queue = new_queue(FakeClock())
         old, new = make_pod("b"), make_pod("b", spec={"priority": 5})
-        queue.add(make_pod("a"))
-        queue.add(old)
-        queue.update(old, new)
+        queue.add_pod(make_pod("a"))
+        queue.add_pod(old)
+        queue.update_pod(old, new)
         assert names(queue) == ["b", "a"]
 
 
@@ -81,13 +81,13 @@ class TestBackoff:
         """C3: a pod that always fails backs off 1, 2, 4, 8, 10, 10 s; others are tried meanwhile."""
         clock = FakeClock(1_700_000_000.0 + into_second)
         queue = new_queue(clock, HEARS_NODES)
-        queue.add(make_pod("failing"))
+        queue.add_pod(make_pod("failing"))
         found = []
         for number in range(6):
             refuse(queue, rejection)
-            queue.move(NODE_ADDED, None, None)
+            queue.move_pods(NODE_ADDED, None, None)
             assert where(queue) == "backoff"
-            queue.add(make_pod(f"other-{number}"))
+            queue.add_pod(make_pod(f"other-{number}"))
             assert popped(queue).pod.metadata.name == f"other-{number}"
             found.append(seconds_until_active(queue, clock))
             clock.time = int(clock.time) + into_second
@@ -104,22 +104,22 @@ class TestBackoff:
     def test_an_event_while_the_backoff_lasts(self, seconds: float, place: str) -> None:
         clock = FakeClock()
         queue = new_queue(clock, HEARS_NODES)
-        queue.add(make_pod())
+        queue.add_pod(make_pod())
         refuse(queue)
         clock.advance(seconds)
-        queue.move(NODE_ADDED, None, None)
+        queue.move_pods(NODE_ADDED, None, None)
         assert where(queue) == place
 
     def test_a_refusal_ends_the_row_of_errors(self) -> None:
         clock = FakeClock()
         queue = new_queue(clock, HEARS_NODES)
-        queue.add(make_pod())
+        queue.add_pod(make_pod())
         for _ in range(4):
             refuse(queue, Rejection())
             seconds_until_active(queue, clock)
         item = refuse(queue, FIT)
         assert (item.error_count, item.unschedulable_count) == (0, 1)
-        queue.move(NODE_ADDED, None, None)
+        queue.move_pods(NODE_ADDED, None, None)
         assert item.backoff_ends == clock.time + 1
 
     @pytest.mark.parametrize(
@@ -131,11 +131,11 @@ class TestBackoff:
     )
     def test_taken_early(self, rejection: Rejection, taken: str | None) -> None:
         queue = new_queue(FakeClock(), HEARS_NODES)
-        queue.add(make_pod())
+        queue.add_pod(make_pod())
         refuse(queue, rejection)
-        queue.move(NODE_ADDED, None, None)
+        queue.move_pods(NODE_ADDED, None, None)
         assert where(queue) == "backoff"
-        item = queue.pop()
+        item = queue.pop_pod()
         assert (item and item.pod.metadata.name) == taken
 
     @pytest.mark.parametrize(
@@ -146,14 +146,14 @@ class TestBackoff:
         """C4: no event comes; the pod is tried again after a while, at the latest 30 s later."""
         clock = FakeClock()
         queue = new_queue(clock, HEARS_NODES, **options)
-        queue.flush()
+        queue.move_due_pods()
         clock.advance(7)
-        queue.add(make_pod())
+        queue.add_pod(make_pod())
         item = refuse(queue)
         waited = seconds_until_active(queue, clock)
         assert longest < waited <= longest + 30
         assert item.flushed
-        assert queue.counts() == {"active": 1, "backoff": 0, "unschedulable": 0, "gated": 0}
+        assert queue.count_pods() == {"active": 1, "backoff": 0, "unschedulable": 0, "gated": 0}
 
 
 class TestEvents:
@@ -180,9 +180,9 @@ class TestEvents:
     )
     def test_who_is_tried_again(self, events: list[HintedEvent], happened: ClusterEvent, place: str) -> None:
         queue = new_queue(FakeClock(), {"Fit": events, "Other": [EVERY_EVENT]})
-        queue.add(make_pod())
+        queue.add_pod(make_pod())
         refuse(queue)
-        queue.move(happened, None, None)
+        queue.move_pods(happened, None, None)
         assert where(queue) == place
 
     @pytest.mark.parametrize(
@@ -194,9 +194,9 @@ class TestEvents:
     )
     def test_events_while_the_pod_is_tried_count(self, happened: ClusterEvent, place: str) -> None:
         queue = new_queue(FakeClock(), {**HEARS_NODES, "Other": [HintedEvent(NODE_RELABELLED)]})
-        queue.add(make_pod())
+        queue.add_pod(make_pod())
         item = popped(queue)
-        queue.move(happened, None, None)
+        queue.move_pods(happened, None, None)
         queue.give_back(item, FIT)
         assert where(queue) == place
         assert queue.in_flight() == (0, 0)
@@ -204,39 +204,39 @@ class TestEvents:
     def test_events_are_forgotten_with_the_last_pod_that_needs_them(self) -> None:
         queue = new_queue(FakeClock(), HEARS_NODES)
         for name in "abc":
-            queue.add(make_pod(name))
+            queue.add_pod(make_pod(name))
         taken = []
         for _ in range(3):
             taken.append(popped(queue).uid)
-            queue.move(NODE_ADDED, None, None)
+            queue.move_pods(NODE_ADDED, None, None)
         left = []
         for uid in (taken[1], taken[0], taken[2]):
-            queue.done(uid)
+            queue.end_attempt(uid)
             left.append(queue.in_flight())
         assert left == [(2, 3), (1, 1), (0, 0)]
 
     def test_pending_skips_the_backoff(self) -> None:
         queue = new_queue(FakeClock(), HEARS_NODES)
-        queue.add(make_pod())
+        queue.add_pod(make_pod())
         refuse(queue, Rejection(pending=frozenset({"Fit"})))
-        queue.move(NODE_ADDED, None, None)
+        queue.move_pods(NODE_ADDED, None, None)
         assert where(queue) == "active"
 
     def test_only_some_pods_are_concerned(self) -> None:
         queue = new_queue(FakeClock(), HEARS_NODES)
         for name in "ab":
-            queue.add(make_pod(name))
+            queue.add_pod(make_pod(name))
         for _ in range(2):
             refuse(queue)
-        queue.move(NODE_ADDED, None, None, lambda pod: pod.metadata.name == "a")
-        assert queue.counts() == {"active": 0, "backoff": 1, "unschedulable": 1, "gated": 0}
+        queue.move_pods(NODE_ADDED, None, None, lambda pod: pod.metadata.name == "a")
+        assert queue.count_pods() == {"active": 0, "backoff": 1, "unschedulable": 1, "gated": 0}
 
     def test_forced_pods_are_tried_at_once(self) -> None:
         queue = new_queue(FakeClock(), HEARS_NODES)
         pod = make_pod()
-        queue.add(pod)
+        queue.add_pod(pod)
         refuse(queue)
-        queue.force([pod])
+        queue.activate_pods([pod])
         assert where(queue) == "active"
 
 
@@ -250,15 +250,15 @@ class TestGates:
         queue = new_queue(
             FakeClock(), {**HEARS_NODES, "Gate": [HintedEvent(NODE_RELABELLED)]}, {"Gate": gate}
         )
-        queue.add(make_pod())
+        queue.add_pod(make_pod())
         assert where(queue) == "gated"
-        queue.move(NODE_ADDED, None, None)
-        queue.move(NODE_RELABELLED, None, None)
+        queue.move_pods(NODE_ADDED, None, None)
+        queue.move_pods(NODE_RELABELLED, None, None)
         assert where(queue) == "gated"
         closed["yes"] = False
-        queue.move(NODE_ADDED, None, None)
+        queue.move_pods(NODE_ADDED, None, None)
         assert where(queue) == "gated", "not an event of the plugin that gates it"
-        queue.move(NODE_RELABELLED, None, None)
+        queue.move_pods(NODE_RELABELLED, None, None)
         assert names(queue) == ["pod"]
 
     def test_a_gate_that_fails_holds_the_pod_alone(self) -> None:
@@ -269,7 +269,7 @@ class TestGates:
 
         queue = new_queue(FakeClock(), {}, {"Gate": gate})
         for name in ("poison", "good"):
-            queue.add(make_pod(name))
+            queue.add_pod(make_pod(name))
         assert names(queue) == ["good"]
         assert where(queue) == "gated"
-        assert queue.rejected() == {("Gate", "default-scheduler"): 1}
+        assert queue.count_rejections() == {("Gate", "default-scheduler"): 1}

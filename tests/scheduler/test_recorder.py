@@ -12,8 +12,8 @@ import pytest
 from mooring.cluster.state import State
 from mooring.framework import ObjectReference
 from mooring.framework.errors import NotFoundError, PermissionDeniedError, UnavailableError
-from mooring.scheduler.observer import Unobserved
-from mooring.scheduler.recorder import BACKLOG, SERIES_SECONDS, WRITERS, EventRecorder, Note
+from mooring.scheduler.recorder import BACKLOG, SERIES_SECONDS, WRITERS, EventNote, EventRecorder
+from mooring.telemetry.scheduler_observer import Unobserved
 from mooring.testing import make_pod
 
 from .fakes import FakeClock
@@ -53,9 +53,9 @@ class Counting(Unobserved):
         self.drops += 1
 
 
-def failed(note: str = "no room", name: str = "web", version: str = "7") -> Note:
+def failed(note: str = "no room", name: str = "web", version: str = "7") -> EventNote:
     pod = make_pod(name, metadata={"resourceVersion": version})
-    return Note(pod, "Warning", "FailedScheduling", "Scheduling", note)
+    return EventNote(pod, "Warning", "FailedScheduling", "Scheduling", note)
 
 
 @pytest.fixture
@@ -73,9 +73,9 @@ def recorder(sink: Sink, clock: FakeClock) -> EventRecorder:
     return EventRecorder(sink, clock, Counting())
 
 
-def write(recorder: EventRecorder, *notes: Note) -> None:
+def write(recorder: EventRecorder, *notes: EventNote) -> None:
     for note in notes:
-        recorder.record(note)
+        recorder.record_event(note)
     recorder.start()
     recorder.stop(10)
 
@@ -121,7 +121,7 @@ def test_repetitions_are_counted(recorder: EventRecorder, sink: Sink) -> None:
     ],
 )
 def test_what_is_no_repetition(
-    recorder: EventRecorder, sink: Sink, clock: FakeClock, note: Note, pause: float
+    recorder: EventRecorder, sink: Sink, clock: FakeClock, note: EventNote, pause: float
 ) -> None:
     recorder._write(failed())
     clock.advance(pause)
@@ -159,10 +159,10 @@ def test_help_is_called_for_when_much_waits_and_goes_afterwards(
     recorder.start()
     share = BACKLOG // WRITERS
     for number in range(share):
-        recorder.record(failed(name=f"web-{number}"))
+        recorder.record_event(failed(name=f"web-{number}"))
     assert len(recorder._writers) == 1
     for number in range(2):
-        recorder.record(failed(name=f"more-{number}"))
+        recorder.record_event(failed(name=f"more-{number}"))
     assert len(recorder._writers) == 2
     gate.set()
     recorder.stop(30)

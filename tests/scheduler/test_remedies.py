@@ -14,9 +14,9 @@ from mooring.framework import ClusterApi, CycleState, Pod, PostFilterPlugin, Rem
 from mooring.framework.errors import UnavailableError
 from mooring.framework.preemption import RefusedNodes
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
-from mooring.runtime.evaluation import Evaluation
-from mooring.runtime.rows import all_rows
-from mooring.scheduler.remedies import carry_out
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.scheduler.preemption import carry_out
 from mooring.testing import make_node, make_pod
 from tests.plugins.test_claim_reserving import status_of, using
 from tests.plugins.test_dynamic_resources import GPU, allocation, claim, slice_of
@@ -43,7 +43,7 @@ def refused(**status: Any) -> Iterator[tuple[Committing, Evaluation]]:
         held = claim("c", status={"allocation": OUT_OF_REACH, **status})
         world.add(GPU, slice_of("a", {}), held)
         (pod,) = world.add(using("p", "c"))
-        placement = world.committer.place(pod, world.engine.profile(), all_rows)
+        placement = world.committer.place_pod(pod, world.engine.profile(), ALL_NODES)
         assert placement.choice.node_name is None
         yield world, placement.choice.evaluation
 
@@ -66,7 +66,7 @@ def test_a_claim_that_nobody_else_uses_gives_its_devices_back(users: list[dict[s
         assert evaluation.message == f"{REFUSED} deallocation of ResourceClaim completed"
         assert not status_of(world, "c").keys() & {"allocation", "reservedFor", "devices"}
         world.sync()
-        placed = world.committer.place(world.pod("p"), world.engine.profile(), all_rows)
+        placed = world.committer.place_pod(world.pod("p"), world.engine.profile(), ALL_NODES)
         assert placed.choice.node_name == "a"
 
 

@@ -41,7 +41,7 @@ class TestBinding:
         world.add(make_pod())
         assert world.cluster.bindings == [("pod", "a")]
         assert world.cluster.events == [("Scheduled", "pod", "Successfully assigned default/pod to a")]
-        assert world.queue.counts() == dict.fromkeys(("active", "backoff", "unschedulable", "gated"), 0)
+        assert world.queue.count_pods() == dict.fromkeys(("active", "backoff", "unschedulable", "gated"), 0)
         assert world.queue.in_flight() == (0, 0)
 
     def test_the_log_line(self, caplog: pytest.LogCaptureFixture) -> None:
@@ -87,7 +87,7 @@ class TestBinding:
         world.cluster.before_bind = fault
         world.add(make_pod())
         assert len(world.cycle.reservations) == 0
-        assert world.queue.counts()["backoff"] == 1
+        assert world.queue.count_pods()["backoff"] == 1
         assert world.reasons("pod") == told
         assert bool(world.cluster.named("pod").status.conditions) == bool(told)
         world.wait(3)
@@ -132,7 +132,7 @@ class TestBinding:
         world = World(nodes=[make_node("a")], leadership=standby)
         world.add(make_pod())
         assert world.cluster.bindings == []
-        assert world.queue.counts()["active"] == 1
+        assert world.queue.count_pods()["active"] == 1
         standby.leads = True
         world.settle()
         assert world.cluster.node_of("pod") == "a"
@@ -153,7 +153,7 @@ class TestPreEnqueue:
         world.add(asking("first"))
         assert asked == ["first"]
         world.add(asking("second"))
-        assert world.queue.counts()["unschedulable"] == 1
+        assert world.queue.count_pods()["unschedulable"] == 1
         assert asked == ["first", "second"]
         world.add(make_node("b", allocatable=SMALL))
         assert world.cluster.node_of("second") == "b"
@@ -186,18 +186,18 @@ class TestWaitingForRoom:
         world = World(nodes=[make_node("a", allocatable=SMALL)])
         world.add(asking("big", "2"))
         version = world.cluster.named("big").metadata.resource_version
-        world.queue.force([world.cluster.named("big")])
+        world.queue.activate_pods([world.cluster.named("big")])
         world.settle()
         assert world.cluster.named("big").metadata.resource_version == version
         world.add(make_node("b", allocatable=SMALL))
-        world.queue.force([world.cluster.named("big")])
+        world.queue.activate_pods([world.cluster.named("big")])
         world.settle()
         assert world.cluster.named("big").metadata.resource_version != version, "two nodes, another message"
 
     def test_a_gated_pod_is_bound_once_its_gates_are_gone(self) -> None:
         world = World(nodes=[make_node("a")])
         world.add(make_pod("gated", spec={"schedulingGates": [{"name": "example.com/wait"}]}))
-        assert world.queue.counts()["gated"] == 1
+        assert world.queue.count_pods()["gated"] == 1
         world.add(make_pod("gated"))
         assert world.cluster.node_of("gated") == "a"
 
@@ -224,7 +224,7 @@ class TestPoison:
         world = World(Poisoned, nodes=[make_node("a", allocatable={"pods": 500})])
         world.add(make_pod("poison"), *(make_pod(f"good-{number}") for number in range(50)))
         assert len(world.cluster.bindings) == 50
-        assert world.queue.counts()["backoff"] == 1
+        assert world.queue.count_pods()["backoff"] == 1
         reason, _, note = next(event for event in world.cluster.events if event[1] == "poison")
         assert reason == "FailedScheduling"
         assert "Poisoned" in note
@@ -320,9 +320,9 @@ class TestPreemption:
         world.cluster.before_delete = wait
         high = asking("high", spec={"priority": 1000})
         world.cluster.put(high)
-        world.scheduler.step()
-        world.queue.force([high])
-        assert world.queue.counts()["gated"] == 1
+        world.scheduler.try_next_pod()
+        world.queue.activate_pods([high])
+        assert world.queue.count_pods()["gated"] == 1
         may_go.set()
         world.settle()
         world.wait(3)
@@ -371,6 +371,6 @@ def test_a_pod_that_waits_for_its_word_is_given_back_at_the_end() -> None:
     world.add(make_pod("web"))
     assert len(world.cycle.reservations) == 1
     world.scheduler.stop()
-    world.scheduler.finish()
+    world.scheduler.finish_bindings()
     assert len(world.cycle.reservations) == 0
     assert (world.cluster.node_of("web"), world.reasons("web")) == ("", [])

@@ -11,19 +11,19 @@ from msgspec.structs import replace
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.config import from_document
-from mooring.framework import BindOutcome, Leadership, Node, ObjectReference, Plugin, Pod
+from mooring.framework import BindOutcome, Node, ObjectReference, Plugin, Pod
 from mooring.framework.errors import NotFoundError
-from mooring.framework.handle import Unchallenged
+from mooring.framework.handle import Leadership, Unchallenged
 from mooring.framework.objects import Condition, PodGroup
 from mooring.framework.releases import NEWEST, Gates
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.extender import Extender
-from mooring.runtime.placing import Committer
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.scheduler.assembly import Surroundings, build_scheduler
-from mooring.scheduler.observer import Unobserved
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.committer import Committer
+from mooring.runtime.profiles.extender import Extender
+from mooring.runtime.profiles.registry import new_in_tree_registry
+from mooring.scheduler.assembly import Dependencies, build_scheduler
 from mooring.scheduler.queue import BackoffTimes
+from mooring.telemetry.scheduler_observer import SchedulerObserver, Unobserved
 
 from .fakes import FakeClock
 
@@ -168,6 +168,8 @@ class World:
         leadership: Whether anything may be committed.
         gates: Feature gates that differ from the release's.
         extenders: They take part in the decisions.
+        observer: Takes measurements.
+        attempt_seconds: What one attempt may take.
     """
 
     def __init__(
@@ -178,6 +180,8 @@ class World:
         leadership: Leadership | None = None,
         gates: Mapping[str, bool] | None = None,
         extenders: Sequence[Extender] = (),
+        observer: SchedulerObserver | None = None,
+        attempt_seconds: float = 0.0,
     ) -> None:
         self.clock = FakeClock()
         self.state = State()
@@ -187,22 +191,28 @@ class World:
             registry.register(plugin.name, plugin)
         config = from_document(configuration(plugins, schedulers), registry.catalog(), feature_gates=gates)
         engine = build_engine(
-            config, registry, self.state, self.cluster, cluster=self.cluster, feature_gates=gates
+            config,
+            registry,
+            self.state,
+            self.cluster,
+            cluster=self.cluster,
+            feature_gates=gates,
+            extenders=extenders,
+            exclusive=True,
         )
-        engine.extend(extenders)
         leads = leadership or Unchallenged()
         self.cycle = BindingCycle(engine, leadership=leads, api=self.cluster, clock=self.clock)
-        around = Surroundings(
+        around = Dependencies(
             engine=engine,
             committer=Committer(self.cycle),
             cluster=self.cluster,
             events=self.cluster,
             leadership=leads,
             gates=Gates(NEWEST, gates),
-            observer=Unobserved(),
+            observer=observer or Unobserved(),
             clock=self.clock,
         )
-        self.scheduler = build_scheduler(around, BackoffTimes(), binders=1)
+        self.scheduler = build_scheduler(around, BackoffTimes(), binders=1, attempt_seconds=attempt_seconds)
         self.queue = self.scheduler.queue
         self.cluster.put(*nodes)
 
@@ -215,7 +225,7 @@ class World:
         """Let the scheduler do all that it can do now."""
         quiet = 0
         while quiet < 2:
-            quiet = 0 if self.scheduler.step() == 0 else quiet + 1
+            quiet = 0 if self.scheduler.try_next_pod() == 0 else quiet + 1
             self._finish_threads()
 
     def wait(self, seconds: float) -> None:

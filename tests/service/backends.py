@@ -10,8 +10,8 @@ import grpc
 import grpc_testing
 
 from mooring import config
-from mooring.cli.bridge import Decoder, PushBridge, source_state
-from mooring.cli.plugin_entries import plugin_entries
+from mooring.app.bridge import Decoder, PushBridge, source_state
+from mooring.app.plugin_entries import plugin_entries
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.sources import PushSource
@@ -23,16 +23,17 @@ from mooring.framework import (
 )
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.placing import Committer
-from mooring.runtime.registry import Registry, new_in_tree_registry
-from mooring.service.backend import Backend, Limits, SourceState
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.committer import Committer
+from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
+from mooring.service.backend import Backend, Limits
 from mooring.service.errors import DETAILS_KEY, failure_of
-from mooring.service.metrics import Metrics
-from mooring.service.observer import MetricsObserver
 from mooring.service.offer import Servicers
 from mooring.service.server import build
 from mooring.service.slots import Slots
+from mooring.telemetry.decision_metrics import MetricsObserver
+from mooring.telemetry.metrics import Metrics
+from mooring.telemetry.source_metrics import SourceState
 from mooring.testing.builders import to_json
 from mooring.v1 import cluster_service_pb2, plugin_service_pb2, scheduling_service_pb2
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
@@ -122,7 +123,7 @@ def world(
         server_version="0.0.0",
         start_time=datetime(2026, 1, 1, tzinfo=UTC),
         sources=given,
-        synced=lambda: bool(given()) and all(each.synced for each in given()),
+        synced=lambda: source.synced if push else bool(given()) and all(each.synced for each in given()),
         plugins=tuple(plugin_entries(registry)),
         profile_documents={},
         pushes=PushBridge(source) if push else None,
@@ -185,7 +186,10 @@ class Mapped:
         method = getattr(self._servicer, name)
 
         def call(request: Any, context: grpc.ServicerContext) -> Any:
-            context.auth_context = dict  # type: ignore[method-assign] # grpcio-testing has none
+            # grpcio-testing has none of these.
+            context.auth_context = dict  # type: ignore[method-assign]
+            context.peer_identities = lambda: None  # type: ignore[method-assign]
+            context.peer = str  # type: ignore[method-assign]
             try:
                 return method(request, context)
             except Exception as error:  # noqa: BLE001 - as the server does
@@ -246,10 +250,10 @@ class Stubs:
 
 
 @contextmanager
-def served(backend: Backend) -> Iterator[Stubs]:
-    """The backend behind a real server on a port."""
+def served(backend: Backend, **changes: Any) -> Iterator[Stubs]:
+    """The backend behind a real server on a port, with other options where ``changes`` says so."""
     options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-    with listening(backend) as address, grpc.insecure_channel(address, options) as channel:
+    with listening(backend, **changes) as address, grpc.insecure_channel(address, options) as channel:
         yield Stubs(
             SchedulingServiceStub(channel),
             ClusterServiceStub(channel),

@@ -12,9 +12,9 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo  # type: ignore[import-untyped]
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
-from mooring.service.metrics import Metrics
-from mooring.service.server import Options, Server, Service, build
+from mooring.service.server import OfferedService, Options, Server, build
 from mooring.service.slots import Slots
+from mooring.telemetry.metrics import Metrics
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
 
@@ -72,8 +72,8 @@ def servicer(answer: Answer) -> pb_grpc.ClusterServiceServicer:
     return Servicer()  # type: ignore[abstract]  # PushObjects stays as it was generated
 
 
-def service(answer: Answer) -> Service:
-    return Service(
+def service(answer: Answer) -> OfferedService:
+    return OfferedService(
         SERVICE, lambda server: pb_grpc.add_ClusterServiceServicer_to_server(servicer(answer), server)
     )
 

@@ -8,14 +8,16 @@ import grpc
 import pytest
 
 from mooring.framework.errors import PermissionDeniedError
+from mooring.service import server
 from mooring.service.access import CHANGES, Access
-from mooring.service.tls import TlsFiles
+from mooring.serving.certificates import TlsFiles
+from mooring.serving.clients import typed_names
 from mooring.v1 import cluster_service_pb2, plugin_service_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest, PushObjectsRequest
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from tests.certificates import Authority, Pair
-from tests.service.harness import LONG, failed, running
+from tests.certificates import Authority, Pair, certificate
+from tests.service.harness import LONG, failed, running, until
 
 FILES = (cluster_service_pb2, plugin_service_pb2, pb)
 METHODS = [
@@ -30,18 +32,15 @@ CHANGING = {
     "/mooring.v1.SchedulingService/Reserve",
     "/mooring.v1.SchedulingService/Unreserve",
     "/mooring.v1.ClusterService/PushObjects",
+    "/mooring.v1.ClusterService/RemoveSource",
 }
 
 
 class Caller:
-    """As much of a call's context as access looks at."""
+    """As much of a call's context as access looks at: a certificate with these names, or none."""
 
-    def __init__(self, name: str = "", *alternatives: str) -> None:
-        self._seen = (
-            {"transport_security_type": [b"ssl"], "x509_common_name": [name.encode()]} if name else {}
-        )
-        if alternatives:
-            self._seen["x509_subject_alternative_name"] = [other.encode() for other in alternatives]
+    def __init__(self, *names: str) -> None:
+        self._seen = {"x509_pem_cert": [certificate(*names)]} if names else {}
 
     def auth_context(self) -> dict[str, list[bytes]]:
         return self._seen
@@ -59,16 +58,16 @@ def test_every_call_has_a_rule() -> None:
     assert set(CHANGES) == set(METHODS)
 
 
-GUARDED = Access(guarded=True, clients=frozenset({"kube-scheduler", "spiffe://a/b"}))
+GUARDED = Access(guarded=True, clients=typed_names(["kube-scheduler", "spiffe://a/b"]))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_where_others_can_connect_only_named_clients_change_something(method: str) -> None:
     reads = method not in CHANGING
     assert passes(GUARDED, method, Caller()) is reads
-    assert passes(GUARDED, method, Caller("stranger", "DNS.of.stranger")) is reads
-    assert passes(GUARDED, method, Caller("kube-scheduler"))
-    assert passes(GUARDED, method, Caller("another", "spiffe://a/b"))
+    assert passes(GUARDED, method, Caller("cn:stranger", "dns:of.stranger")) is reads
+    assert passes(GUARDED, method, Caller("cn:kube-scheduler"))
+    assert passes(GUARDED, method, Caller("cn:another", "uri:spiffe://a/b"))
     assert passes(Access(), method, Caller())
 
 
@@ -87,11 +86,11 @@ def test_schedule_changes_something_unless_it_is_a_dry_run(
 ) -> None:
     request = pb.ScheduleRequest(commit_mode=mode)
     assert passes(GUARDED, SCHEDULE, Caller(), request) is not changes
-    assert passes(GUARDED, SCHEDULE, Caller("kube-scheduler"), request)
+    assert passes(GUARDED, SCHEDULE, Caller("cn:kube-scheduler"), request)
 
 
 def test_a_call_without_a_rule_counts_as_a_change() -> None:
-    assert not passes(GUARDED, "/mooring.v1.SchedulingService/Later", Caller("stranger"))
+    assert not passes(GUARDED, "/mooring.v1.SchedulingService/Later", Caller("cn:stranger"))
 
 
 def as_client(address: str, authority: Authority, pair: Pair) -> grpc.Channel:
@@ -106,7 +105,7 @@ def as_client(address: str, authority: Authority, pair: Pair) -> grpc.Channel:
 def test_names_are_read_from_verified_certificates(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     shown = authority.issue("server")
-    files = TlsFiles(shown.certificate, shown.key, client_ca=authority.certificate)
+    files = TlsFiles(shown.certificate, shown.key, authority=authority.certificate)
     with running(tls=files, allow_clients=frozenset({"pusher", "pusher.example"})) as mooring:
         address = mooring.server.address
 
@@ -129,13 +128,14 @@ def test_names_are_read_from_verified_certificates(tmp_path: Path) -> None:
 
 def test_new_connections_get_the_new_certificate_and_the_new_authority(tmp_path: Path) -> None:
     old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
-    files = TlsFiles(tmp_path / "tls.crt", tmp_path / "tls.key", client_ca=tmp_path / "ca.crt")
+    certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
+    files = TlsFiles(certificate, key, authority=tmp_path / "ca.crt")
 
     def rotate(to: Authority) -> None:
         pair = to.issue("server")
         for source, target in (
-            (pair.key, files.key),
-            (pair.certificate, files.certificate),
+            (pair.key, key),
+            (pair.certificate, certificate),
             (to.certificate, tmp_path / "ca.crt"),
         ):
             target.write_bytes(source.read_bytes())
@@ -154,6 +154,32 @@ def test_new_connections_get_the_new_certificate_and_the_new_authority(tmp_path:
         assert ask(new, new)
         for server, client in ((old, new), (new, old)):
             assert failed(partial(ask, server, client)).code is grpc.StatusCode.UNAVAILABLE
+
+
+def test_an_open_connection_ends_and_with_it_the_access_by_a_replaced_authority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ages = {"grpc.max_connection_age_ms": 500, "grpc.max_connection_age_grace_ms": 100}
+    assert ages.keys() <= dict(server.SERVER_OPTIONS).keys()
+    monkeypatch.setattr(server, "SERVER_OPTIONS", tuple((dict(server.SERVER_OPTIONS) | ages).items()))
+    old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
+    shown, authority = old.issue("server"), tmp_path / "ca.crt"
+    authority.write_bytes(old.certificate.read_bytes())
+    with (
+        running(tls=TlsFiles(shown.certificate, shown.key, authority=authority)) as mooring,
+        as_client(mooring.server.address, old, old.issue("client")) as channel,
+    ):
+        stub = ClusterServiceStub(channel)
+
+        def answered() -> bool:
+            try:
+                return stub.GetClusterInfo(GetClusterInfoRequest(), timeout=LONG).synced
+            except grpc.RpcError as error:
+                return error.code() is not grpc.StatusCode.UNAVAILABLE
+
+        assert answered()
+        authority.write_bytes(new.certificate.read_bytes())
+        until(lambda: not answered())
 
 
 def test_in_plain_text_nobody_has_a_name() -> None:

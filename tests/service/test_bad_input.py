@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import grpc
@@ -209,23 +210,42 @@ def test_plugins_that_never_come_back_are_replaced_until_there_are_too_many(way:
         stuck = filtering("Stuck", lambda _: event.wait(LONG * 10))
         document = configuration(profile("NodeName"), profile("Stuck", name="stuck"))
         good = pb.FilterRequest(pod=sent(make_pod()), profile="default-scheduler")
-        bad = pb.FilterRequest(pod=sent(make_pod()), profile="stuck")
+        bad = [pb.FilterRequest(pod=sent(make_pod(f"bad-{number}")), profile="stuck") for number in range(4)]
         with (
             world(*NODES, plugins=[stuck], document=document, max_abandoned=3) as w,
             way(w.backend) as stubs,
         ):
             for number in range(1, 4):
-                failure = refused(lambda: stubs.scheduling.Filter(bad, timeout=0.6))
+                failure = refused(partial(stubs.scheduling.Filter, bad[number], timeout=0.6))
                 assert deadline_exceeded(failure, "Stuck")
                 assert w.slots.abandoned == number
                 assert stubs.scheduling.Filter(good).feasible_count == 2
-            refused(lambda: stubs.scheduling.Filter(bad, timeout=0.6))
+            refused(lambda: stubs.scheduling.Filter(bad[0], timeout=0.6))
             full = refused(lambda: stubs.scheduling.Filter(good))
             assert not w.slots.alive()
             event.set()
             until(w.slots.alive)
             assert stubs.scheduling.Filter(good).feasible_count == 2
     assert (full.code, full.info.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "WORKERS_ABANDONED")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_who_asks_again_about_a_pod_that_is_stuck_ends_nobody_else(way: Callable[..., Any]) -> None:
+    with gate() as event:
+        stuck = filtering("Stuck", lambda _: event.wait(LONG * 10))
+        document = configuration(profile("NodeName"), profile("Stuck", name="stuck"))
+        good = pb.FilterRequest(pod=sent(make_pod("good")), profile="default-scheduler")
+        bad = pb.FilterRequest(pod=sent(make_pod("bad")), profile="stuck")
+        with (
+            world(*NODES, plugins=[stuck], document=document, max_abandoned=3) as w,
+            way(w.backend) as stubs,
+        ):
+            failures = [refused(lambda: stubs.scheduling.Filter(bad, timeout=0.6)) for _ in range(8)]
+            assert w.slots.alive()
+            assert stubs.scheduling.Filter(good).feasible_count == 2
+            event.set()
+            until(lambda: w.slots.abandoned == 0)
+    assert [failure.info.reason for failure in failures] == ["DEADLINE_EXCEEDED"] * 2 + ["OVERLOADED"] * 6
 
 
 def test_bytes_that_are_no_request_are_refused() -> None:

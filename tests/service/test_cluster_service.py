@@ -3,22 +3,30 @@
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, cast
 
 import grpc
 import pytest
 
+from mooring.cluster.sources import PushSource
+from mooring.cluster.state import State
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
-from mooring.service.backend import SourceState
 from mooring.service.cluster import ClusterServicer
+from mooring.serving.certificates import TlsFiles
+from mooring.telemetry.source_metrics import SourceState
 from mooring.testing.builders import make_node, make_pod, to_json
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.objects_pb2 import KubernetesObject
+from tests.certificates import Authority
 from tests.runtime.pausing import Running, pause
-from tests.service.backends import WAYS, direct, refused, sent, world
+from tests.service.backends import WAYS, direct, listening, refused, sent, served, world
 from tests.service.harness import LONG
+from tests.service.test_access import as_client
 
 NODES = tuple(make_node(name) for name in ("a", "b", "c"))
 
@@ -37,6 +45,18 @@ def test_what_the_server_knows(way: Callable[..., Any]) -> None:
     assert info.start_time.ToDatetime().year == 2026
     assert info.provenance.profile == ""
     assert info.provenance.configuration_hash
+
+
+def test_what_the_server_knows_is_told_while_the_state_is_busy() -> None:
+    with world(*NODES) as w, served(w.backend) as stubs, w.state.lock:
+        info = stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG / 4)
+    assert (info.node_count, info.synced) == (3, True)
+
+
+def test_probes_wait_for_no_push() -> None:
+    source = PushSource(State())
+    with ThreadPoolExecutor(1) as others, source._lock:
+        assert others.submit(lambda: source.synced).result(LONG / 4) is False
 
 
 @pytest.mark.parametrize(
@@ -163,8 +183,67 @@ def test_a_gap_asks_for_what_is_missing() -> None:
 
 def test_without_a_push_source_nothing_is_taken() -> None:
     with world(*NODES) as w, direct(w.backend) as stubs:
-        failure = refused(lambda: stubs.cluster.PushObjects(load()))
-    assert (failure.code, failure.info.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "PUSH_DISABLED")
+        failures = [
+            refused(lambda: stubs.cluster.PushObjects(load())),
+            refused(lambda: stubs.cluster.RemoveSource(pb.RemoveSourceRequest(source="x"))),
+        ]
+    for failure in failures:
+        assert (failure.code, failure.info.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "PUSH_DISABLED")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_typo_in_a_source_holds_up_no_decision(way: Callable[..., Any]) -> None:
+    begun = load()
+    del begun.events[1:]
+    with world(push=True) as w, way(w.backend) as stubs:
+        stubs.cluster.PushObjects(load(*NODES))
+        for source, events in (("empty", []), ("begun", begun.events)):
+            stubs.cluster.PushObjects(
+                pb.PushObjectsRequest(source=source, session="s", first_sequence=1, events=events)
+            )
+        info = stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest())
+        decided = stubs.scheduling.Filter(scheduling_pb.FilterRequest(pod=sent(make_pod())))
+    assert (info.synced, decided.feasible_count) == (True, 3)
+    assert [(source.name, source.synced) for source in info.sources] == [
+        ("push:begun", False),
+        ("push:x", True),
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_source_that_is_removed_takes_its_objects_along(way: Callable[..., Any]) -> None:
+    with world(push=True) as w, way(w.backend) as stubs:
+        stubs.cluster.PushObjects(load(*NODES))
+        stubs.cluster.RemoveSource(pb.RemoveSourceRequest(source="x"))
+        info = stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest())
+        again = refused(lambda: stubs.cluster.RemoveSource(pb.RemoveSourceRequest(source="x")))
+        nameless = refused(lambda: stubs.cluster.RemoveSource(pb.RemoveSourceRequest()))
+    assert (info.node_count, len(info.sources), info.synced) == (0, 0, False)
+    assert (again.code, again.info.reason) == (grpc.StatusCode.NOT_FOUND, "SOURCE_NOT_FOUND")
+    assert [field for field, _ in nameless.violations] == ["source"]
+
+
+def test_a_source_belongs_to_the_name_in_the_certificate_that_made_it(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    shown = authority.issue("server")
+    files = TlsFiles(shown.certificate, shown.key, authority=authority.certificate)
+    with (
+        world(push=True) as w,
+        listening(w.backend, tls=files, allow_clients=frozenset({"owner", "other"})) as address,
+        as_client(address, authority, authority.issue("owner")) as owner,
+        as_client(address, authority, authority.issue("other")) as other,
+    ):
+        owns, tries = ClusterServiceStub(owner), ClusterServiceStub(other)
+        owns.PushObjects(load(*NODES), timeout=LONG)
+        failures = [
+            refused(lambda: tries.PushObjects(load(make_node("b"), session="mine"), timeout=LONG)),
+            refused(lambda: tries.RemoveSource(pb.RemoveSourceRequest(source="x"), timeout=LONG)),
+        ]
+        assert tries.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG).node_count == 3
+        assert owns.PushObjects(load(make_node("d"), session="new"), timeout=LONG).applied_count == 3
+    for failure in failures:
+        assert (failure.code, failure.info.reason) == (grpc.StatusCode.PERMISSION_DENIED, "FORBIDDEN")
+        assert "belongs to another client" in failure.text
 
 
 def test_one_bad_object_and_nothing_is_applied() -> None:

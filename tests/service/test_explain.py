@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from mooring.framework import SUCCESS, Status
+from mooring.framework import SUCCESS, Pod, Status
+from mooring.framework.errors import InvalidArgumentError
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import CycleOptions
+from mooring.runtime.cycle.explain import Explanation
+from mooring.service.explanation import from_response
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -119,3 +124,50 @@ def test_inline_nodes_by_name() -> None:
         epoch = w.state.snapshot.nodes.epoch
     assert list(answer.nodes.names.names) == ["z"]
     assert answer.provenance.node_epoch == epoch
+
+
+GATED = make_pod(spec={"schedulingGates": [{"name": "quota"}]})
+
+
+@pytest.mark.parametrize("form", [nodes_pb.NODE_FORM_NAMES, nodes_pb.NODE_FORM_JOINED_NAMES])
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize(
+    "pod", [make_pod(), make_pod("huge", requests={"cpu": "1000"}), GATED], ids=lambda pod: str(pod.key)
+)
+def test_what_comes_back_is_what_was_sent(
+    pod: Pod, everything: bool, form: nodes_pb.NodeForm.ValueType
+) -> None:
+    request = pb.ExplainRequest(
+        pod=sent(pod),
+        nodes=nodes_pb.NodeSelection(answer_form=form),
+        seed=3,
+        all_rejections=everything,
+        always_score=everything,
+    )
+    options = CycleOptions(always_score=everything, all_rejections=everything)
+    with world(*NODES, plugins=[NO_B, NOT_AB, BY_NAME]) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(request)
+        engine = w.backend.engine
+        choice = engine.decide(pod, engine.profile(), ALL_NODES, seed=3, options=options)
+    received, made = from_response(answer), Explanation.of(choice, 3)
+    assert list(received.document()["nodes"]) == list(made.document()["nodes"])
+    assert received.document() == made.document()
+    assert (received.uid, received.weight_sum) == (made.uid, made.weight_sum)
+
+
+def test_unknown_nodes_are_among_those_that_come_back() -> None:
+    request = pb.ExplainRequest(pod=sent(make_pod()), nodes=names("x", "b", "a"), all_rejections=True)
+    with world(*NODES, plugins=[NO_B]) as w, direct(w.backend) as stubs:
+        document = from_response(stubs.scheduling.Explain(request)).document()
+    assert list(document["nodes"]) == ["x", "b", "a"]
+    assert document["nodes"]["x"]["status"]["reasons"] == ["node(s) not known to mooring"]
+    assert document["nodes"]["x"]["rejections"] == []
+    assert document["selected"] == "a"
+
+
+def test_indices_cannot_be_read_without_the_server() -> None:
+    nodes = nodes_pb.NodeSelection(answer_form=nodes_pb.NODE_FORM_INDICES)
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=sent(make_pod()), nodes=nodes))
+    with pytest.raises(InvalidArgumentError, match="ask for names"):
+        from_response(answer)

@@ -1,11 +1,15 @@
 """Probes over gRPC and HTTP: liveness, readiness, and answers while everything else is busy."""
 
 import logging
+import socket
+import struct
 import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from typing import Any
 
 import grpc
@@ -13,10 +17,23 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 
 from mooring.framework.errors import DeadlineExceededError
+from mooring.service import health, page_listener
 from mooring.service.health import LIVENESS
 from mooring.service.probes import Probes
 from mooring.service.slots import Slots
-from tests.service.harness import LONG, SERVICE, Running, blocked, running, until
+from tests.service.frames import (
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    HEADERS,
+    INITIAL_WINDOW_SIZE,
+    SETTINGS,
+    connect,
+    frame,
+    headers,
+    open_streams,
+)
+from tests.service.harness import LONG, SERVICE, Running, blocked, failed, running, until
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -112,6 +129,92 @@ def test_a_watcher_learns_of_a_change() -> None:
         watch.cancel()
 
 
+METHOD = "/grpc.health.v1.Health/"
+
+
+def watches_that_take_nothing(address: str) -> socket.socket:
+    """As many Watches as a connection may have, for whose answers it never has room."""
+    connection = connect(address)
+    connection.sendall(frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, 0)))
+    for stream in range(1, 33, 2):
+        connection.sendall(frame(HEADERS, END_HEADERS, stream, headers(METHOD + "Watch")))
+        connection.sendall(frame(DATA, END_STREAM, stream, bytes(5)))
+    return connection
+
+
+def streams_without_a_request(address: str) -> socket.socket:
+    connection = connect(address)
+    open_streams(connection, METHOD + "Check", 16)
+    return connection
+
+
+def silence(address: str) -> socket.socket:
+    host, _, port = address.rpartition(":")
+    return socket.create_connection((host, int(port)))
+
+
+@pytest.mark.parametrize(
+    ("attack", "count"),
+    [
+        pytest.param(watches_that_take_nothing, 1, id="a window of 0"),
+        pytest.param(watches_that_take_nothing, 20, id="windows of 0 beyond the limit of watches"),
+        pytest.param(streams_without_a_request, 1, id="headers only"),
+        pytest.param(streams_without_a_request, 20, id="headers only on many connections"),
+        pytest.param(silence, 100, id="silent connections"),
+    ],
+)
+def test_no_client_of_health_ends_it_for_others(attack: Callable[[str], socket.socket], count: int) -> None:
+    with running() as mooring, ExitStack() as attackers:
+        for _ in range(count):
+            attackers.enter_context(closing(attack(mooring.server.health_address)))
+        with grpc.insecure_channel(mooring.server.health_address) as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            for _ in range(100):
+                assert stub.Check(health_pb2.HealthCheckRequest(), timeout=LONG / 4).status == SERVING
+            listed = stub.List(health_pb2.HealthListRequest(), timeout=LONG / 4)
+            assert listed.statuses[""].status == SERVING
+
+
+def test_watches_can_be_given_up_by_the_thousand() -> None:
+    with running() as mooring, grpc.insecure_channel(mooring.server.health_address) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        for number in range(2_000):
+            watch: Any = stub.Watch(health_pb2.HealthCheckRequest(service=f"x{number}"), timeout=LONG)
+            assert next(watch).status == health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
+            watch.cancel()
+        assert check(mooring) == SERVING
+
+
+def test_watches_have_a_limit_and_leave_it_when_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "MOST_WATCHES", 2)
+    request = health_pb2.HealthCheckRequest()
+    with running() as mooring, grpc.insecure_channel(mooring.server.health_address) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        open_ones: list[Any] = [stub.Watch(request, timeout=LONG) for _ in range(2)]
+        assert [next(watch).status for watch in open_ones] == [SERVING, SERVING]
+        refused = failed(lambda: next(stub.Watch(request, timeout=LONG)))
+        assert (refused.code, refused.text) == (
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            "2 watches are open, which is the limit; use Check",
+        )
+        open_ones.pop().cancel()
+        until(lambda: taken(lambda: next(stub.Watch(request, timeout=LONG))))
+
+
+def taken(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except grpc.RpcError:
+        return False
+    return True
+
+
+def test_an_unknown_service_has_no_health() -> None:
+    with running() as mooring:
+        refused = failed(lambda: check(mooring, "mooring.v1.Nothing"))
+    assert (refused.code, refused.text) == (grpc.StatusCode.NOT_FOUND, "no service of that name; see List")
+
+
 def test_all_services_can_be_listed() -> None:
     with running() as mooring, grpc.insecure_channel(mooring.server.health_address) as channel:
         listed = health_pb2_grpc.HealthStub(channel).List(health_pb2.HealthListRequest(), timeout=LONG)
@@ -130,6 +233,53 @@ def test_metrics_are_shown() -> None:
     assert 'mooring_schedule_attempts_total{profile="gold",result="scheduled"} 1.0' in text
     assert "mooring_abandoned_workers 0.0" in text
     assert 'grpc_server_started_total{grpc_method="GetClusterInfo"' in text
+
+
+def trickle(address: str) -> socket.socket:
+    """A request for a page that is never whole."""
+    connection = silence(address)
+    connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x")
+    return connection
+
+
+def test_probes_are_answered_beside_more_slow_connections_than_there_may_be() -> None:
+    before = threading.active_count()
+    with running() as mooring, ExitStack() as attackers:
+        for at in range(300):
+            attackers.enter_context(closing((silence, trickle)[at % 2](mooring.server.metrics_address)))
+        for _ in range(10):
+            assert get(mooring, "/readyz")[0] == 200
+        until(lambda: threading.active_count() - before <= 2 * page_listener.MOST_CONNECTIONS)
+        until(
+            lambda: (
+                (mooring.value("mooring_telemetry_broken_connections_total") or 0)
+                >= 300 - page_listener.MOST_CONNECTIONS
+            )
+        )
+
+
+@pytest.mark.parametrize(
+    "pause", [pytest.param(LONG, id="silence"), pytest.param(0.05, id="a byte at a time")]
+)
+def test_a_connection_for_probes_ends_when_its_time_is_up(
+    monkeypatch: pytest.MonkeyPatch, pause: float
+) -> None:
+    monkeypatch.setattr(page_listener, "REQUEST_SECONDS", 0.5)
+    with running() as mooring, closing(trickle(mooring.server.metrics_address)) as connection:
+        connection.settimeout(pause)
+        until(lambda: ended(connection))
+        assert get(mooring, "/readyz")[0] == 200
+
+
+def ended(connection: socket.socket) -> bool:
+    """Whether the other side has closed; a byte more of the request where it has not."""
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        connection.sendall(b"x")
+        return False
+    except OSError:
+        return True
 
 
 def test_an_unknown_path_says_which_there_are() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import grpc
 import pytest
 
-from mooring.framework import POINTS as FRAMEWORK_POINTS
+from mooring.framework.points import POINTS as FRAMEWORK_POINTS
 from mooring.service.backend import Limits
 from mooring.service.plugins import IMPLEMENTED, POINTS
 from mooring.testing.builders import make_node

@@ -1,15 +1,21 @@
 """Preempt: candidates worked out, candidates checked, and the extender's preempt verb on top."""
 
 import json
+import time
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 
 import pytest
 
-from mooring.cli.local_client import LocalClient
+from mooring.app.bridge import Decoder
+from mooring.app.local_client import LocalClient
 from mooring.cluster.decoding import from_manifest
 from mooring.framework import SUCCESS, CycleState, FilterPlugin, Node, NodeInfo, Pod, Status
+from mooring.framework.errors import MOST_VIOLATIONS, DeadlineExceededError, InvalidArgumentError
 from mooring.service.offer import Servicers
+from mooring.service.preempt import _faults, _given
+from mooring.service.slots import SlotProgress
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.nodes_pb2 import NodeNames, NodeSelection
@@ -241,3 +247,18 @@ def test_captured_requests_of_kube_scheduler(mode: str) -> None:
         w.put(*captured_nodes(), there[0], important, there[2])
         assert preempted(w, body) == {third: asked[third]}
         assert second not in preempted(w, body)
+
+
+def test_of_many_faults_the_first_are_told_and_the_others_not_looked_for() -> None:
+    candidates = pb.PreemptionCandidates(candidates=[pb.PreemptionCandidate()] * 1_000)
+    looked_at = list(islice(_faults(candidates), MOST_VIOLATIONS))
+    with pytest.raises(InvalidArgumentError) as caught:
+        InvalidArgumentError.refuse(_faults(candidates))
+    assert list(caught.value.violations) == looked_at
+
+
+def test_candidates_are_read_until_the_deadline() -> None:
+    victim = PodSource(reference=PodReference(namespace="d", name="p", uid="u"))
+    candidates = pb.PreemptionCandidates(candidates=[pb.PreemptionCandidate(node="a", victims=[victim])])
+    with pytest.raises(DeadlineExceededError):
+        _given(candidates, Decoder(), SlotProgress(time.monotonic()))

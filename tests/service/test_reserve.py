@@ -9,7 +9,7 @@ import pytest
 
 from mooring.framework import SUCCESS, CycleState, Pod, ReservePlugin, Status
 from mooring.framework.errors import UnavailableError
-from mooring.service.tls import TlsFiles
+from mooring.serving.certificates import TlsFiles
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import PodReference
@@ -212,7 +212,7 @@ def test_a_forged_unreserve_frees_nobodys_place(request_: pb.UnreserveRequest, p
 def test_who_reserved_a_place_is_read_from_the_certificate(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     shown = authority.issue("server")
-    files = TlsFiles(shown.certificate, shown.key, client_ca=authority.certificate)
+    files = TlsFiles(shown.certificate, shown.key, authority=authority.certificate)
     names = ("owner", "other")
     with (
         world(*NODES) as w,
@@ -224,7 +224,7 @@ def test_who_reserved_a_place_is_read_from_the_certificate(tmp_path: Path) -> No
         assert statuses_code(owns.Reserve(reserve(sent(make_pod("p"))), timeout=LONG).status) == "SUCCESS"
         failure = refused(lambda: tries.Unreserve(unreserve("p"), timeout=LONG))
         assert failure.code is grpc.StatusCode.PERMISSION_DENIED
-        assert "was reserved by somebody else" in failure.text
+        assert "was reserved by another client" in failure.text
         assert len(w.backend.committer.reservations) == 1
         assert owns.Unreserve(unreserve("p"), timeout=LONG).released
         assert len(w.backend.committer.reservations) == 0

@@ -109,6 +109,27 @@ def test_ties_beyond_a_message_are_refused_before_the_last_pod_is_decided() -> N
 
 
 @pytest.mark.parametrize(
+    "nodes", [pytest.param(nodes_pb.NodeSelection(), id="all"), pytest.param(joined(b"b\0a"), id="named")]
+)
+def test_ties_that_might_not_fit_are_refused_before_anything_is_committed(
+    nodes: nodes_pb.NodeSelection,
+) -> None:
+    limits = Limits(max_message_bytes=100)
+    with world(*NODES, limits=limits) as w, direct(w.backend) as stubs:
+
+        def reserve(count: int) -> Any:
+            request = batch(make_pod(), pods=columns(count), nodes=nodes, include_ties=True)
+            request.commit_mode = pb.COMMIT_MODE_RESERVE
+            return stubs.scheduling.Schedule(request)
+
+        version = w.state.version
+        failure = refused(lambda: reserve(50))
+        assert w.state.version == version
+        assert len(reserve(2).ties) == 2
+    assert [field for field, _ in failure.violations] == ["include_ties"]
+
+
+@pytest.mark.parametrize(
     ("nodes", "expected"),
     [
         pytest.param(nodes_pb.NodeSelection(), ["a", "b"], id="names"),

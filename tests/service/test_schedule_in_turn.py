@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring.framework import SUCCESS, CycleState, Part, Pod, ReservePlugin, Status
-from mooring.runtime.progress import Unhurried
-from mooring.service.schedule import Schedule
+from mooring.framework.internal import SelectiveReserve, StatelessReserve
+from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.service.committing import Committing
+from mooring.service.dry_run import DryRun
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
-from tests.runtime.test_kept import TEMPLATES, ZONE
+from tests.runtime.test_cached_equals_full import TEMPLATES, ZONE
 from tests.service.backends import World, configuration, direct, profile, world
 from tests.service.test_schedule import batch, chosen, verdicts
 
@@ -66,7 +68,7 @@ def what_becomes_of(w: World, request: pb.ScheduleRequest) -> tuple[object, ...]
     since = w.state.version
     with direct(w.backend) as stubs:
         answer = stubs.scheduling.Schedule(request)
-    reservations = [w.backend.committer.reservations.get(uid) for uid in request.pods.uids]
+    reservations = [w.backend.committer.reservations.find_reservation(uid) for uid in request.pods.uids]
     counted = {
         (sample.name, *sorted(sample.labels.items())): sample.value
         for metric in w.backend.metrics.registry.collect()
@@ -94,27 +96,26 @@ def test_places_are_those_of_one_pod_after_the_other(
     for alone in (False, True):
         with pytest.MonkeyPatch.context() as patch, world(*NODES, *delivered(*asked)) as w:
             if alone:
-                patch.setattr(Schedule, "_reserve_in_turn", lambda *_: 0)
-                patch.setattr(Schedule, "_decide_in_turn", lambda *_: 0)
-                patch.setattr(Schedule, "_decided", lambda *_, **__: None)
+                patch.setattr(Committing, "decide_some", lambda *_: 0)
+                patch.setattr(DryRun, "decide_some", lambda *_: 0)
+                patch.setattr(DryRun, "decide_at_once", lambda *_: None)
             found.append(what_becomes_of(w, request))
     assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("says_nothing", [False, True])
 def test_a_place_that_a_plugin_refuses_is_free_again(says_nothing: bool) -> None:
-    class Refusing(ReservePlugin[None]):
+    class Refusing(ReservePlugin[None], StatelessReserve, SelectiveReserve):
         name = "Refusing"
-        needs_notes = False
 
-        def sign(self, pod: Pod) -> str:
+        def signature(self, pod: Pod) -> str:
             return ""
 
-        def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+        def depends_on(self, pod: Pod) -> Part:
             return Part.NONE
 
-        def keeps_nothing(self, pod: Pod) -> bool:
-            return says_nothing
+        def reserves_for(self, pod: Pod) -> bool:
+            return not says_nothing
 
         def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
             return Status.unschedulable("no") if pod.metadata.uid in ("p1", "p4") else SUCCESS
@@ -144,9 +145,9 @@ def test_plain_pods_are_reserved_in_one_step_for_their_owner() -> None:
         names = [f"p{at}" for at in range(9)]
         place = w.backend.committer.place_reserved_in_turn
         placed = place([template], [0] * 9, names, names, seed=1, owner="somebody")
-        found = [w.backend.committer.reservations.get(uid) for uid in names]
+        found = [w.backend.committer.reservations.find_reservation(uid) for uid in names]
         assert [one.reservation for one in placed] == found
         assert {one and one.owner for one in found} == {"somebody"}
         assert not place([template], [0] * 9, names, names, seed=1, owner="somebody")
-        w.backend.committer.reservations.take_turn("q1", Unhurried())
+        w.backend.committer.reservations.lock_pod("q1", Unhurried())
         assert len(place([template], [0] * 3, ["q0", "q1", "q2"], ["q0", "q1", "q2"])) == 1

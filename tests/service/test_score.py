@@ -30,7 +30,6 @@ FIRST = scoring("First", lambda name: {"a": 10, "b": 20, "c": 30}[name])
 SECOND = scoring("Second", lambda name: {"a": 7, "b": 100, "c": 0}[name])
 BOTH = configuration(profile("First", ("Second", 3)))
 INVALID, NOT_FOUND = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND
-INTERNAL = grpc.StatusCode.INTERNAL
 UNKNOWN = "UNSCHEDULABLE_AND_UNRESOLVABLE"
 
 
@@ -197,9 +196,9 @@ def test_a_plugin_that_skips_the_pod_is_ignored_and_named() -> None:
         ),
         pytest.param(
             [("First", [1, 2, 101])],
-            INTERNAL,
-            "PLUGIN_FAILED",
-            None,
+            INVALID,
+            "REQUEST_INVALID",
+            "plugins[0].raw",
             id="beyond 100 at the end",
         ),
     ],

@@ -3,17 +3,22 @@
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-untyped]
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (  # type: ignore[import-untyped]
     ProtoReflectionDescriptorDatabase,
 )
 
-from mooring.service.listen import ListenError, is_local
-from mooring.service.tls import TlsFiles
+from mooring.service import listen
+from mooring.service.listen import is_local
+from mooring.serving.addresses import ListenError
+from mooring.serving.certificates import TlsFiles
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
 from tests.service.frames import MAX_CONCURRENT_STREAMS, connect, settings
@@ -83,6 +88,25 @@ def test_plain_text_for_others_can_be_allowed() -> None:
             assert stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG).synced
 
 
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [
+        pytest.param({"insecure_listen": True}, "--insecure-listen: whoever reaches", id="plain text"),
+        pytest.param({"tls": FILES}, "TLS without --tls-client-ca-file", id="no authority"),
+        pytest.param({"tls": replace(FILES, authority=CERTIFICATE)}, "", id="clients have names"),
+        pytest.param({"listen": "127.0.0.1:0", "insecure_listen": True}, "", id="loopback"),
+    ],
+)
+def test_an_address_that_strangers_reach_is_warned_of(
+    caplog: pytest.LogCaptureFixture, options: dict[str, Any], warning: str
+) -> None:
+    with running(**{"listen": "0.0.0.0:0", **options}):
+        pass
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(told) == bool(warning)
+    assert warning in "".join(told)
+
+
 def test_a_unix_socket_serves_and_is_not_taken_from_its_owner(tmp_path: Path) -> None:
     address = f"unix:{tmp_path / 'mooring.sock'}"
     with running(listen=address) as mooring:
@@ -122,18 +146,18 @@ def test_tls_serves_and_refuses_plain_text() -> None:
 
 
 def test_client_certificates_are_required_where_an_authority_is_given() -> None:
-    with running(tls=TlsFiles(FILES.certificate, FILES.key, client_ca=CERTIFICATE)) as mooring:
+    with running(tls=TlsFiles(FILES.certificate, FILES.key, authority=CERTIFICATE)) as mooring:
         failure = failed(lambda: over_tls(mooring.server.address, CERTIFICATE.read_bytes()))
     assert failure.code is grpc.StatusCode.UNAVAILABLE
 
 
 def test_a_broken_rotation_keeps_the_certificate_in_use(tmp_path: Path) -> None:
-    copies = TlsFiles(tmp_path / "tls.crt", tmp_path / "tls.key")
-    copies.certificate.write_bytes(FILES.certificate.read_bytes())
-    copies.key.write_bytes(FILES.key.read_bytes())
-    with running(tls=copies) as mooring:
+    certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
+    certificate.write_bytes(CERTIFICATE.read_bytes())
+    key.write_bytes((TESTDATA / "localhost.key").read_bytes())
+    with running(tls=TlsFiles(certificate, key)) as mooring:
         assert over_tls(mooring.server.address, CERTIFICATE.read_bytes()).synced
-        copies.key.unlink()
+        key.unlink()
         assert over_tls(mooring.server.address, CERTIFICATE.read_bytes()).synced
 
 
@@ -152,11 +176,38 @@ def test_big_messages_pass() -> None:
 
 def test_streams_per_connection_are_limited() -> None:
     with running() as mooring, connect(mooring.server.address) as connection:
-        assert settings(connection)[MAX_CONCURRENT_STREAMS] == 100
+        assert settings(connection)[MAX_CONCURRENT_STREAMS] == 1024
 
 
-def listed(mooring_address: str) -> list[str]:
-    with grpc.insecure_channel(mooring_address) as channel:
+def test_connections_are_limited_so_that_files_are_left_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listen, "file_limit", lambda: 64)
+    with running() as mooring, ExitStack() as attackers:
+        assert mooring.ask().synced
+        host, _, port = mooring.server.address.rpartition(":")
+        silent = [attackers.enter_context(socket.create_connection((host, int(port)))) for _ in range(60)]
+        until(lambda: closed(silent[-1]))
+        assert not closed(silent[0]), "it was there before it was one too many"
+        assert mooring.ask().synced
+        with grpc.insecure_channel(mooring.server.health_address) as channel:
+            request = health_pb2.HealthCheckRequest()
+            assert health_pb2_grpc.HealthStub(channel).Check(request, timeout=LONG).status
+
+
+def closed(connection: socket.socket) -> bool:
+    """Whether the other side has closed; it may have sent something before."""
+    connection.settimeout(0)
+    try:
+        while connection.recv(4096):
+            pass
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def listed(mooring_address: str, compression: grpc.Compression | None = None) -> list[str]:
+    with grpc.insecure_channel(mooring_address, compression=compression) as channel:
         return list(ProtoReflectionDescriptorDatabase(channel).get_services())
 
 
@@ -203,3 +254,16 @@ def test_stop_can_be_repeated() -> None:
         mooring.server.stop()
         mooring.server.stop()
         assert mooring.fails(timeout=2).code is grpc.StatusCode.UNAVAILABLE
+
+
+def test_a_head_passes_up_to_8_kb_and_never_above() -> None:
+    """By itself gRPC refuses heads of 8 to 16 kB at random."""
+    with running() as mooring:
+
+        def ask(size: int) -> pb.GetClusterInfoResponse:
+            metadata = (("x-long", "y" * size),)
+            return mooring.stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG, metadata=metadata)
+
+        for _ in range(20):
+            assert ask(6_000).synced
+            assert failed(lambda: ask(9_000)).code is grpc.StatusCode.RESOURCE_EXHAUSTED

@@ -3,14 +3,17 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
+from mooring.framework import timely
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
-from mooring.service.slots import Progress, Slots
+from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls
+from mooring.service.slots import MOST_STUCK_ABOUT_ONE_POD, SlotProgress, Slots
 from tests.service.harness import LONG, until
 
 
@@ -24,8 +27,8 @@ def late() -> float:
     return time.monotonic() + LONG
 
 
-def stuck(release: threading.Event, plugin: str = "Stuck") -> Callable[[Progress], str]:
-    def work(progress: Progress) -> str:
+def stuck(release: threading.Event, plugin: str = "Stuck") -> Callable[[SlotProgress], str]:
+    def work(progress: SlotProgress) -> str:
         progress.plugin, progress.extension_point = plugin, "Score"
         release.wait(LONG)
         return "late"
@@ -49,7 +52,7 @@ def test_a_result_comes_back() -> None:
 def test_an_error_comes_back_as_it_was_raised() -> None:
     slots = Slots(1)
 
-    def work(_: Progress) -> None:
+    def work(_: SlotProgress) -> None:
         raise KeyError("node-7")
 
     with pytest.raises(KeyError, match="node-7"):
@@ -62,7 +65,7 @@ def test_no_more_work_runs_at_once_than_there_are_slots() -> None:
     slots, release = Slots(2), threading.Event()
     running, most, lock = 0, 0, threading.Lock()
 
-    def work(_: Progress) -> None:
+    def work(_: SlotProgress) -> None:
         nonlocal running, most
         with lock:
             running += 1
@@ -127,7 +130,7 @@ def test_too_many_abandoned_workers_end_liveness_until_one_returns() -> None:
 def test_calls_that_wait_when_too_many_workers_are_stuck_are_let_go_at_once() -> None:
     slots, begun, release = Slots(1, max_abandoned=0), threading.Event(), threading.Event()
 
-    def work(progress: Progress) -> str:
+    def work(progress: SlotProgress) -> str:
         begun.set()
         return stuck(release)(progress)
 
@@ -190,7 +193,7 @@ def test_work_that_got_no_slot_in_time_never_runs() -> None:
 def test_work_can_ask_whether_anybody_still_waits(
     deadline: Callable[[], float], cancelled: bool, raises: bool
 ) -> None:
-    progress = Progress(deadline())
+    progress = SlotProgress(deadline())
     if cancelled:
         progress.cancel()
     if raises:
@@ -204,10 +207,88 @@ def test_a_client_that_goes_away_reaches_the_work() -> None:
     slots = Slots(1)
     callbacks: list[Callable[[], None]] = []
 
-    def work(progress: Progress) -> None:
+    def work(progress: SlotProgress) -> None:
         callbacks[0]()
         progress.check()
 
     with pytest.raises(DeadlineExceededError):
         slots.run(work, late(), callbacks.append)
+    slots.stop()
+
+
+def test_a_worker_that_works_through_a_list_comes_back() -> None:
+    slots, rounds, many = Slots(1, max_abandoned=0), [0], 100_000
+
+    def plugin() -> None:
+        for _ in timely(range(many)):
+            rounds[0] += 1
+            time.sleep(0.001)
+
+    def work(progress: SlotProgress) -> None:
+        PluginCalls("default", progress, NullObserver()).call("Thorough", "Filter", plugin)
+
+    with pytest.raises(DeadlineExceededError, match="plugin Thorough was running at Filter"):
+        slots.run(work, time.monotonic() + 0.2)
+    until(lambda: not slots.abandoned)
+    assert 0 < rounds[0] < many
+    assert slots.run(lambda _: 1, late()) == 1
+    slots.stop()
+
+
+def test_what_is_stuck_about_one_pod_takes_few_threads() -> None:
+    slots, release = Slots(2, max_abandoned=8), threading.Event()
+
+    def about(pod: str) -> Callable[[SlotProgress], str]:
+        def work(progress: SlotProgress) -> str:
+            progress.about(pod)
+            return stuck(release)(progress)
+
+        return work
+
+    while slots.abandoned < MOST_STUCK_ABOUT_ONE_POD:
+        with pytest.raises(DeadlineExceededError):
+            slots.run(about("bad"), time.monotonic() + 0.05)
+    for _ in range(20):
+        with pytest.raises(ResourceExhaustedError, match="stuck about the pod with UID 'bad'") as refused:
+            slots.run(about("bad"), late())
+        assert refused.value.reason == "OVERLOADED"
+    assert slots.abandoned == MOST_STUCK_ABOUT_ONE_POD
+    assert slots.alive()
+    release.set()
+    assert slots.run(about("good"), late()) == "late"
+    until(lambda: not slots.abandoned)
+    assert slots.run(about("bad"), late()) == "late"
+    slots.stop()
+
+
+def test_clients_have_their_work_run_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    slots, release, queued = Slots(1), threading.Event(), threading.Semaphore(0)
+    order: list[str] = []
+
+    @contextmanager
+    def waiting() -> Iterator[None]:
+        queued.release()
+        yield
+
+    def work(name: str) -> Callable[[SlotProgress], None]:
+        return lambda _: order.append(name)
+
+    monkeypatch.setattr("mooring.service.slots.waiting", waiting)
+    with ThreadPoolExecutor(8) as callers:
+
+        def begin(work: Callable[[SlotProgress], object], deadline: float, client: str) -> Future[object]:
+            call = callers.submit(slots.run, work, deadline, None, client)
+            assert queued.acquire(timeout=LONG)
+            return call
+
+        calls = [begin(stuck(release), late(), "greedy")]
+        with pytest.raises(DeadlineExceededError):
+            begin(work("given up"), soon(), "modest").result()
+        calls += [begin(work(f"greedy {at}"), late(), "greedy") for at in range(4)]
+        calls += [begin(work(f"modest {at}"), late(), "modest") for at in range(2)]
+        calls += [begin(work("new"), late(), "new")]
+        release.set()
+        for call in calls:
+            call.result()
+    assert order == ["modest 0", "greedy 0", "new", "modest 1", "greedy 1", "greedy 2", "greedy 3"]
     slots.stop()

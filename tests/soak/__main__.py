@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import os
 import secrets
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from tests import long_runs
 from tests.soak import ledger, report
 from tests.soak.ledger import Total
 from tests.soak.rounds import Played, Row
 from tests.soak.rows import ROWS
 
-ROOT = Path(__file__).parents[2]
-LEDGER = ROOT / ".cache" / "soak" / "ledger.jsonl"
-"""Git ignores it."""
+LEDGER = long_runs.LEDGERS / "soak" / "ledger.jsonl"
 
 LONGEST = 240.0
 """Seconds after which a process counts as hanging."""
@@ -35,21 +29,12 @@ SEEDS = 1000
 def play(row: Row, seeds: Sequence[int], size: float, folder: Path) -> list[Played]:
     """Rounds in a process of their own; their log stays in ``folder`` if something did not hold."""
     log = folder / f"{row.id}-{seeds[0]}.log"
-    command = [sys.executable, "-m", "tests.soak.play", row.id, str(size), *map(str, seeds)]
     began = time.monotonic()
-    with log.open("w") as errors:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
-        )
-        try:
-            said, _ = process.communicate(timeout=LONGEST)
-        except subprocess.TimeoutExpired:
-            # The schedulers that it started are of its session.
-            os.killpg(process.pid, signal.SIGKILL)
-            said, _ = process.communicate()
-    rounds = [msgspec.json.decode(line, type=Played) for line in said.splitlines()]
-    if process.returncode:
-        why = f"the process ended with {process.returncode}, see {log}"
+    # The schedulers that it started are ended with it.
+    said, code = long_runs.lines_of("tests.soak.play", [row.id, size, *seeds], log, LONGEST)
+    rounds = [msgspec.json.decode(line, type=Played) for line in said]
+    if code:
+        why = f"the process ended with {code}, see {log}"
         seconds = round(time.monotonic() - began, 3)
         rounds.append(Played(row.id, seeds[len(rounds)], size, 0, 0, 0, seconds, why))
     if not any(played.violation for played in rounds):
@@ -67,14 +52,12 @@ def soak(rows: Sequence[Row], minutes: float, size: float, file: Path, console: 
     """Play until the time is over, but each row at least once; returns what was played now."""
     ever, now = ledger.read(file), list[Played]()
     began = time.monotonic()
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=minutes * 60)
+    with long_runs.progress(console, minutes) as say:
         while time.monotonic() - began < minutes * 60 or len({played.row for played in now}) < len(rows):
             row = next_row(rows, now, ever)
-            progress.update(task, description=f"{row.id} {row.title}", completed=time.monotonic() - began)
+            say(f"{row.id} {row.title}")
             for played in play(row, [secrets.randbits(32) for _ in range(SEEDS)], size, file.parent):
-                ledger.append(file, played)
+                long_runs.append(file, played)
                 now.append(played)
                 ever.append(played)
     return now
@@ -96,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ledger", type=Path, default=LEDGER, help="JSON lines that are gone on from")
     args = parser.parse_args(arguments)
     rows = [ROWS[name] for name in args.row or ROWS]
-    console = Console(width=None if Console().is_terminal else 120)
+    console = long_runs.console()
     args.ledger.parent.mkdir(parents=True, exist_ok=True)
     if args.seed is None:
         now = soak(rows, args.minutes, args.size, args.ledger, console)

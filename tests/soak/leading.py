@@ -121,7 +121,7 @@ def lease_clock(round_: Round) -> None:
             true.advance(dice.choice((dice.uniform(0, 9), dice.uniform(0, 1), 60.0)))
             store.fault = unavailable if name == "x" else lambda: None
             for replica in replicas.values() if name == "x" else [replicas[name]]:
-                replica.step()
+                replica.try_to_lead()
             assert sum(replica.is_leader() for replica in replicas.values()) <= 1, "two lead"
             round_.faults += name == "x"
             round_.inputs += 1
@@ -133,11 +133,11 @@ def queue_backoff(round_: Round) -> None:
         part = round_.dice.randrange(4) * 0.25
         clock = FakeClock(1_700_000_000.0 + round_.dice.randrange(10**6) + part)
         queue = new_queue(clock, HEARS_NODES)
-        queue.add(make_pod("failing"))
+        queue.add_pod(make_pod("failing"))
         for number, backoff in enumerate((1, 2, 4, 8, 10, 10, 10)):
             refuse(queue)
-            queue.move(NODE_ADDED, None, None)
-            queue.add(make_pod(f"other-{number}"))
+            queue.move_pods(NODE_ADDED, None, None)
+            queue.add_pod(make_pod(f"other-{number}"))
             assert popped(queue).pod.metadata.name == f"other-{number}"
             # The end is cut to the whole second, and the backoff lasts through that second.
             assert seconds_until_active(queue, clock) == backoff + 1 - part
@@ -151,17 +151,17 @@ def unschedulable_flush(round_: Round) -> None:
     for _ in range(round_.some(10, 20)):
         clock = FakeClock()
         queue = new_queue(clock, HEARS_NODES)
-        queue.flush()
+        queue.move_due_pods()
         given_up: dict[str, float] = {}
         for number in range(dice.randint(1, 10)):
             clock.advance(dice.randrange(120) / 4)
-            queue.flush()
-            queue.add(make_pod(f"p{number}"))
+            queue.move_due_pods()
+            queue.add_pod(make_pod(f"p{number}"))
             given_up[refuse(queue).pod.metadata.name] = clock.time
         while given_up:
             clock.advance(0.25)
-            queue.flush()
-            while (item := queue.pop()) is not None:
+            queue.move_due_pods()
+            while (item := queue.pop_pod()) is not None:
                 assert 300 < clock.time - given_up.pop(item.pod.metadata.name) <= 330.25
                 round_.inputs += 1
             assert all(clock.time - since <= 331 for since in given_up.values()), "it is forgotten"

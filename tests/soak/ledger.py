@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
+from tests import long_runs
 from tests.soak.rounds import Played
 
 
@@ -44,16 +42,7 @@ class Total:
 
 def read(file: Path) -> list[Played]:
     """Every round of the ledger; none if there is no ledger yet."""
-    if not file.exists():
-        return []
-    return [msgspec.json.decode(line, type=Played) for line in file.read_bytes().splitlines()]
-
-
-def append(file: Path, played: Played) -> None:
-    """Write a round down."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("ab") as ledger:
-        ledger.write(msgspec.json.encode(dataclasses.asdict(played)) + b"\n")
+    return long_runs.read(file, Played)
 
 
 def totals(rounds: Iterable[Played]) -> dict[str, Total]:

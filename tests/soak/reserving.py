@@ -77,21 +77,21 @@ def unreserve_forged(round_: Round) -> None:
         committer, profile = world.committer, world.engine.profile()
         pods = world.add(*manifests(count))
         for pod in pods:
-            assert committer.reserve(pod, f"n{dice.randrange(4)}", profile, owner="me").ok
+            assert committer.reserve_pod(pod, f"n{dice.randrange(4)}", profile, owner="me").ok
         for _ in range(count * 5):
             victim = dice.choice(pods)
             name, uid = victim.metadata.name, victim.metadata.uid
             if dice.random() < 0.5:
                 namespace, other = dice.choice((("default", "nobody"), ("kube-system", name)))
                 with pytest.raises(InvalidArgumentError):
-                    committer.unreserve(namespace, other, uid, owner=dice.choice(("", "me", "you")))
+                    committer.unreserve_pod(namespace, other, uid, owner=dice.choice(("", "me", "you")))
             else:
                 with pytest.raises(PermissionDeniedError):
-                    committer.unreserve("default", name, uid, owner=dice.choice(("", "you")))
+                    committer.unreserve_pod("default", name, uid, owner=dice.choice(("", "you")))
             round_.faults += 1
         assert len(committer.reservations) == count, "a forged call freed a place"
         for pod in pods:
-            assert committer.unreserve("default", pod.metadata.name, pod.metadata.uid, owner="me")
+            assert committer.unreserve_pod("default", pod.metadata.name, pod.metadata.uid, owner="me")
         round_.inputs += count * 7
 
 

@@ -88,7 +88,7 @@ class Row:
     """One of the rows of faults.
 
     Attributes:
-        id: A1 to D5.
+        id: A1 to F9.
         title: Its name.
         play: Plays one round; raises when an invariant is violated.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from tests.soak import binding, leading, reserving, watching
+from tests.soak import asking, binding, flooding, leading, overload, reserving, tenants, watching
 
-ROWS = {row.id: row for group in (binding, watching, leading, reserving) for row in group.ROWS}
+GROUPS = (binding, watching, leading, reserving, asking, flooding, overload, tenants)
+ROWS = {row.id: row for group in GROUPS for row in group.ROWS}

@@ -12,10 +12,10 @@ from mooring.cluster.api import ApiServer
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.sources.kubernetes.reflector import Reflector
 from mooring.framework.errors import FailedPreconditionError
-from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.commit import Commit
-from mooring.runtime.placing import Committer
-from mooring.runtime.reservations import Reservation
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.committer import Committer
+from mooring.runtime.commit.extension_points import Commit
+from mooring.runtime.commit.reservations import Reservation
 from mooring.scheduler.leadership import LeaderElection
 from tests.soak.rounds import Round, play
 from tests.soak.rows import ROWS
@@ -50,7 +50,7 @@ def leak_on_a_conflict(patch: Patch) -> None:
         if not isinstance(sys.exception(), FailedPreconditionError):
             inner(*args)
 
-    wrap(patch, BindingCycle, "release", release)
+    wrap(patch, BindingCycle, "release_reservation", release)
 
 
 def success_that_nobody_checked(patch: Patch) -> None:
@@ -93,20 +93,20 @@ def two_releases(patch: Patch) -> None:
 def a_release_that_keeps_the_place(patch: Patch) -> None:
     def release(self: BindingCycle, reservation: Reservation) -> None:
         reservation.commit.unreserve(self.engine.calls(reservation.commit.profile))
-        self.reservations.remove(reservation)
+        self.reservations.remove_reservation(reservation)
 
-    patch.setattr(BindingCycle, "release", release)
+    patch.setattr(BindingCycle, "release_reservation", release)
 
 
 def a_name_that_is_not_checked(patch: Patch) -> None:
     def unreserve(
         inner: Any, committer: Committer, _namespace: str, _name: str, uid: str, **fields: Any
     ) -> Any:
-        found = committer.reservations.get(uid)
+        found = committer.reservations.find_reservation(uid)
         key = found.commit.pod.metadata if found else None
         return inner(committer, key.namespace, key.name, uid, **fields) if key else False
 
-    wrap(patch, Committer, "unreserve", unreserve)
+    wrap(patch, Committer, "unreserve_pod", unreserve)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def a_name_that_is_not_checked(patch: Patch) -> None:
             (lists_that_go_back, "B7", "it went back"),
             (two_releases, "D3", "at "),
             (a_release_that_keeps_the_place, "D3", "I4"),
-            (a_name_that_is_not_checked, "D4", "reserved by somebody else"),
+            (a_name_that_is_not_checked, "D4", "reserved by another client"),
         )
     ],
 )

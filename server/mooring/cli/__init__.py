@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from mooring.app.embedding import Option, with_plugin
 from mooring.cli.main import main
-from mooring.cli.options import Option, with_plugin
 
 __all__ = ["Option", "main", "with_plugin"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from mooring import config
-from mooring.cli.assembly import read_text, registry_of
-from mooring.cli.flags import Commands, Flags, add_plugins, add_release, add_verbosity
-from mooring.cli.options import Option
+from mooring.app.embedding import Option
+from mooring.cli.flags import Commands, Flags, add_plugins, add_release, add_verbosity, engine_options
 from mooring.cli.output import EXIT_OK
 from mooring.framework import FieldError
+
+if TYPE_CHECKING:
+    from mooring import config
 
 
 def add(commands: Commands) -> None:
@@ -38,11 +40,15 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
+    from mooring import config
+    from mooring.app.engine import read_text, registry_of
+    from mooring.runtime.profiles.registry import new_in_tree_registry
+
     text = sys.stdin.read() if args.file == "-" else read_text(args.file)
     if args.verb == "convert":
-        print(config.convert(text), end="")
+        print(config.convert(text, new_in_tree_registry().catalog()), end="")
         return EXIT_OK
-    catalog = registry_of(args, options).catalog()
+    catalog = registry_of(engine_options(args, options)).catalog()
     loaded = config.load(
         text,
         catalog,
@@ -68,8 +74,11 @@ def _check_extenders(file: str, loaded: config.Configuration, catalog: config.Ca
     Raises:
         ConfigError: ``file`` has faults, or its extenders lack something.
     """
+    from mooring import config
+    from mooring.app.engine import read_text
+
     extenders = config.load(read_text(file), catalog).document.extenders
-    errors = list(config.check_reserving(loaded.profiles, extenders))
+    errors = list(config.check_reserving(loaded.profiles, extenders, catalog))
     errors += config.check_ignored(loaded.profiles, extenders)
     if not extenders:
         errors.append(FieldError("extenders", f"{file} has none, so kube-scheduler asks nobody"))

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from msgspec.structs import replace
-
+from mooring.app.embedding import Option
 from mooring.cli import remote
-from mooring.cli.flags import Commands, Flags, add_deciding, add_manifests, add_output, seed
-from mooring.cli.manifests import engine_over
-from mooring.cli.options import Option
+from mooring.cli.flags import (
+    Commands,
+    Flags,
+    add_deciding,
+    add_manifests,
+    add_output,
+    engine_options,
+    seed,
+)
 from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_json
 from mooring.cli.tables import print_explanation
-from mooring.framework import Code, Pod
-from mooring.framework.errors import NotFoundError, PluginFailureError
-from mooring.runtime.cycle import CycleOptions
-from mooring.runtime.explain import document, failure_document
-from mooring.runtime.rows import all_rows
+from mooring.framework import Code
+from mooring.runtime.cycle.explain import Explanation
 from mooring.v1 import scheduling_service_pb2 as pb
-
-LISTED_PODS = 20
-"""So many pods are named where the wanted one is unknown."""
 
 
 def add(commands: Commands) -> None:
@@ -47,7 +45,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if bool(args.manifests) == bool(args.server):
         complain("give either --manifests PATH... or --server ADDRESS")
         return EXIT_USAGE
-    answer = _remote(args) if args.server else _offline(args, options)
+    explanation = _remote(args) if args.server else _offline(args, options)
+    answer = explanation.document()
     if args.output == "json":
         print_json(answer)
     else:
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     return EXIT_OK if answer["selected"] is not None else EXIT_UNSCHEDULED
 
 
-def _remote(args: argparse.Namespace) -> dict[str, Any]:
+def _remote(args: argparse.Namespace) -> Explanation:
     request = pb.ExplainRequest(
         pod=remote.reference(args.pod),
         profile=args.profile,
@@ -68,31 +67,15 @@ def _remote(args: argparse.Namespace) -> dict[str, Any]:
     return remote.explain(args, request)
 
 
-def _offline(args: argparse.Namespace, options: tuple[Option, ...]) -> dict[str, Any]:
-    engine, manifests = engine_over(args, options)
-    pod = _pod(args.pod, manifests.pods)
-    profile = engine.profile(args.profile, pod)
-    state = engine.state.fork()
-    if pod.spec.node_name:
-        # The question is where it could be: neither its node nor its own use of it counts.
-        state.discard(pod.metadata.uid)
-        pod = replace(pod, spec=replace(pod.spec, node_name=""))
-    cycle = CycleOptions(always_score=args.always_score, all_rejections=args.all_rejections)
-    try:
-        choice = engine.decide(pod, profile, all_rows, seed=args.seed, state=state, options=cycle)
-    except PluginFailureError as failure:
-        return failure_document(pod.key, profile.name, args.seed, failure)
-    return document(choice, args.seed)
+def _offline(args: argparse.Namespace, options: tuple[Option, ...]) -> Explanation:
+    from mooring.app.offline import explain_pod
+    from mooring.runtime.cycle.cycle import CycleOptions
 
-
-def _pod(wanted: str, pods: list[Pod]) -> Pod:
-    key = wanted if "/" in wanted else f"default/{wanted}"
-    for pod in pods:
-        if pod.key == key:
-            return pod
-    pending = [pod.key for pod in pods if not pod.spec.node_name and not pod.finished]
-    more = len(pending) - LISTED_PODS
-    known = ", ".join(pending[:LISTED_PODS]) + (f" and {more} more" if more > 0 else "")
-    raise NotFoundError(
-        f"no pod {key} in the manifests; pending there: {known or 'none'}", reason="POD_NOT_FOUND", pod=key
+    return explain_pod(
+        engine_options(args, options),
+        args.manifests,
+        args.pod,
+        profile=args.profile,
+        seed=args.seed,
+        cycle=CycleOptions(always_score=args.always_score, all_rejections=args.all_rejections),
     )

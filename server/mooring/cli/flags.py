@@ -10,11 +10,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mooring.config.durations import format_duration
+from mooring.app.embedding import Option
+from mooring.app.options import EngineOptions
 from mooring.framework import KubeVersion
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
-from mooring.runtime.kept.self_check import DEFAULT_EVERY
+from mooring.serving.certificates import TlsFiles
 from mooring_extender.grammar import SWITCH, SwitchParser, boolean, logging_format
 from mooring_extender.logs import FORMATS
 
@@ -95,6 +96,8 @@ class Flags:
 
 def add_self_check(flags: Flags) -> None:
     """``--self-check-every``, for the commands that decide."""
+    from mooring.runtime.cache.self_check import DEFAULT_EVERY
+
     text = "compare one cached answer in this many with a full evaluation, behind the decisions; 0 = none"
     flags.add("self-check-every", "COUNT", str(DEFAULT_EVERY), text, count)
 
@@ -105,6 +108,8 @@ def _text(action: argparse.Action, value: Any) -> str:
     if value is None:
         return ""
     if action.type in (seconds, above_zero):
+        from mooring.config.durations import format_duration
+
         return format_duration(timedelta(seconds=value))
     if isinstance(value, float):
         return f"{value:g}"
@@ -207,7 +212,7 @@ def kube_version(text: str) -> str:
 
 def certificate_files(
     args: argparse.Namespace, certificate: str, key: str, authority: str
-) -> tuple[Path, Path, Path | None] | None:
+) -> TlsFiles | None:
     """The files of a listener's certificate, of its key and of the authority of its clients, by their flags.
 
     Returns:
@@ -222,7 +227,7 @@ def certificate_files(
     if not (given[0] and given[1]):
         other = f", as --{authority} needs" if given[2] else ""
         raise InvalidArgumentError.at(f"--{certificate}", f"is given together with --{key}, or not{other}")
-    return Path(given[0]), Path(given[1]), Path(given[2]) if given[2] else None
+    return TlsFiles(Path(given[0]), Path(given[1]), Path(given[2]) if given[2] else None)
 
 
 def add_verbosity(flags: Flags) -> None:
@@ -231,7 +236,8 @@ def add_verbosity(flags: Flags) -> None:
         "v",
         "LEVEL",
         "0",
-        "log verbosity: 2 = configuration and plugins in force, 4 = rejections, 10 = every score",
+        "log verbosity: 2 = configuration and plugins in force, 4 = rejections, 5 = answers from the cache, "
+        "10 = every score",
         verbosity,
         short="v",
     )
@@ -283,3 +289,15 @@ def add_deciding(flags: Flags) -> None:
     add_plugins(flags)
     add_release(flags)
     add_verbosity(flags)
+
+
+def engine_options(args: argparse.Namespace, options: tuple[Option, ...]) -> EngineOptions:
+    """What the flags of ``add_deciding``, or of some of its parts, say of the engine."""
+    return EngineOptions(
+        config=getattr(args, "config", ""),
+        plugins=tuple(args.plugin),
+        embedded=options,
+        kube_version=getattr(args, "kube_version", DEFAULT_KUBE_VERSION),
+        feature_gates=getattr(args, "feature_gates", {}),
+        self_check_every=getattr(args, "self_check_every", None),
+    )

@@ -8,6 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from mooring.app.https import TLS_VERSIONS
+from mooring.app.options import (
+    PROBES,
+    ConnectionOptions,
+    ElectionOptions,
+    HttpsOptions,
+    SecureServingOptions,
+)
 from mooring.cli.flags import (
     Flags,
     Kind,
@@ -18,16 +26,12 @@ from mooring.cli.flags import (
     twin,
     words,
 )
-from mooring.cli.https import TLS_VERSIONS
 from mooring_extender.grammar import boolean
 
 log = logging.getLogger(__name__)
 
 ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - as kube-scheduler
 """Where probes, metrics and the pages for debugging are found by default."""
-
-ALWAYS_ALLOWED: Final = ("/healthz", "/readyz", "/livez")
-"""The paths that everybody may read by default: kubelets show no credentials."""
 
 _NO_HTTP2: Final = "the endpoint speaks HTTP/1.1"
 _NO_PROFILING: Final = "there is no /debug/pprof: the process is Python's, not Go's"
@@ -163,7 +167,7 @@ def _add_access(flags: Flags) -> None:
         "authentication-token-webhook-cache-ttl", "TIME", "10s", "how long a TokenReview counts", seconds
     )
     flags.add("authorization-kubeconfig", "FILE", "", "where SubjectAccessReviews go, likewise")
-    text = f"what everybody may read, * at the end for all below (default: {','.join(ALWAYS_ALLOWED)})"
+    text = f"what everybody may read, * at the end for all below (default: {','.join(PROBES)})"
     _listed(flags, "authorization-always-allow-paths", "PATHS", text)
     flags.add("authorization-webhook-cache-authorized-ttl", "TIME", "10s", "how long a yes counts", seconds)
     flags.add("authorization-webhook-cache-unauthorized-ttl", "TIME", "10s", "how long a no counts", seconds)
@@ -189,9 +193,66 @@ def flag_values(args: argparse.Namespace) -> dict[str, str]:
     defaults |= {
         **OVERRIDES,
         "version": "false",
-        "authorization-always-allow-paths": f"[{','.join(ALWAYS_ALLOWED)}]",
+        "authorization-always-allow-paths": f"[{','.join(PROBES)}]",
     }
     return {name: value or defaults.get(name, "") for name, value in args.parser.values(args).items()}
+
+
+def connection_options(args: argparse.Namespace) -> ConnectionOptions:
+    """Which API server the flags name."""
+    return ConnectionOptions(
+        source=args.source,
+        kubeconfig=args.kubeconfig or "",
+        master=args.master or "",
+        qps=args.kube_api_qps,
+        burst=args.kube_api_burst,
+    )
+
+
+def election_options(args: argparse.Namespace) -> ElectionOptions:
+    """What the flags say of the lease."""
+    return ElectionOptions(
+        leader_elect=args.leader_elect,
+        lease_duration=args.leader_elect_lease_duration,
+        renew_deadline=args.leader_elect_renew_deadline,
+        retry_period=args.leader_elect_retry_period,
+        resource_name=args.leader_elect_resource_name,
+        resource_namespace=args.leader_elect_resource_namespace,
+    )
+
+
+def https_options(args: argparse.Namespace) -> HttpsOptions:
+    """With what the endpoint speaks HTTPS."""
+    return HttpsOptions(
+        certificate=args.tls_cert_file,
+        key=args.tls_private_key_file,
+        directory=args.cert_dir,
+        suites=args.tls_cipher_suites or (),
+        min_version=args.tls_min_version,
+    )
+
+
+def serving_options(args: argparse.Namespace, values: Mapping[str, str]) -> SecureServingOptions:
+    """The endpoint, and who may read what there; ``values`` as ``flag_values`` gives them."""
+    return SecureServingOptions(
+        address=args.bind_address,
+        port=args.secure_port,
+        https=https_options(args),
+        share_port=args.permit_port_sharing,
+        client_ca_file=args.client_ca_file,
+        skip_lookup=args.authentication_skip_lookup,
+        tolerate_lookup_failure=args.authentication_tolerate_lookup_failure,
+        authentication_kubeconfig=args.authentication_kubeconfig,
+        authorization_kubeconfig=args.authorization_kubeconfig,
+        token_seconds=args.authentication_token_webhook_cache_ttl,
+        allowed_seconds=args.authorization_webhook_cache_authorized_ttl,
+        denied_seconds=args.authorization_webhook_cache_unauthorized_ttl,
+        always_allowed=args.authorization_always_allow_paths or PROBES,
+        disabled_metrics=args.disabled_metrics or (),
+        metric_labels=args.allow_metric_labels or (),
+        metric_labels_file=args.allow_metric_labels_manifest,
+        flags=values,
+    )
 
 
 def warn_of_ignored_flags(args: argparse.Namespace) -> None:

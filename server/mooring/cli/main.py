@@ -16,7 +16,7 @@ from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
 from mooring.framework.errors import InvalidArgumentError, MooringError
 
 if TYPE_CHECKING:
-    from mooring.cli.options import Option
+    from mooring.app.embedding import Option
 
 COMMANDS = ("serve", "scheduler", "run", "schedule", "explain", "config", "plugins")
 """Each is the module of the same name here, which declares it with ``add``."""
@@ -61,9 +61,9 @@ def _refusals() -> tuple[type[Exception], ...]:
     """What the user can put right; the text says what and where. Imported once something was raised."""
     from mooring.cli.remote import CallError
     from mooring.config import ConfigError
-    from mooring.runtime.registry import RegistryError
-    from mooring.runtime.signatures import PluginDefinitionError
-    from mooring.service.listen import ListenError
+    from mooring.runtime.profiles.plugin_checks import PluginDefinitionError
+    from mooring.runtime.profiles.registry import RegistryError
+    from mooring.serving.addresses import ListenError
 
     return ConfigError, RegistryError, PluginDefinitionError, MooringError, ListenError, CallError
 

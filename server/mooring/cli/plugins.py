@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mooring.cli.assembly import registry_of
+from mooring.app.embedding import Option
 from mooring.cli.console import print_line, print_table
-from mooring.cli.flags import Commands, Flags, add_output, add_plugins, add_verbosity
-from mooring.cli.options import Option
+from mooring.cli.flags import Commands, Flags, add_output, add_plugins, add_verbosity, engine_options
 from mooring.cli.output import EXIT_OK, print_json
-from mooring.cli.plugin_entries import plugin_entries
-from mooring.cli.scaffold import write_package
-from mooring.service.backend import PluginEntry
+
+if TYPE_CHECKING:
+    from mooring.service.backend import PluginEntry
 
 
 def add(commands: Commands) -> None:
@@ -33,8 +33,13 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
-    registry = registry_of(args, options)
+    from mooring.app.engine import registry_of
+    from mooring.app.plugin_entries import plugin_entries
+
+    registry = registry_of(engine_options(args, options))
     if args.verb == "new":
+        from mooring.cli.scaffold import write_package
+
         folder = write_package(args.name, Path(args.directory), registry)
         print(f"wrote {folder}; next: pip install --editable {folder} pytest && pytest {folder}")
         return EXIT_OK

@@ -1,27 +1,24 @@
-"""Explanations of a running server, as the public JSON document."""
+"""Explanations of a running server."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import grpc
 
 from mooring.cli.flags import Flags
 from mooring.client.errors import info_of
-from mooring.framework import Code
 from mooring.framework.errors import PluginFailureError
-from mooring.runtime.explain import failure_document
-from mooring.v1 import objects_pb2, statuses_pb2
+from mooring.runtime.cycle.explain import Explanation
+from mooring.service.explanation import from_response
+from mooring.v1 import objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 
 TIMEOUT_SECONDS = 30.0
 
 CHANNEL_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0))
-
-_CODES = {f"CODE_{code.name}": code.label for code in Code}
 
 
 class CallError(Exception):
@@ -36,7 +33,7 @@ def add_server(flags: Flags) -> None:
     flags.add("server-key-file", "FILE", "", "that certificate's private key, PEM")
 
 
-def explain(args: argparse.Namespace, request: pb.ExplainRequest) -> dict[str, Any]:
+def explain(args: argparse.Namespace, request: pb.ExplainRequest) -> Explanation:
     """Ask the server that the flags of ``add_server`` name.
 
     Raises:
@@ -46,7 +43,7 @@ def explain(args: argparse.Namespace, request: pb.ExplainRequest) -> dict[str, A
         return _ask(channel, args.server, request)
 
 
-def explain_plainly(address: str, request: pb.ExplainRequest) -> dict[str, Any]:
+def explain_plainly(address: str, request: pb.ExplainRequest) -> Explanation:
     """Ask the server at ``address`` in plain text.
 
     Raises:
@@ -56,16 +53,16 @@ def explain_plainly(address: str, request: pb.ExplainRequest) -> dict[str, Any]:
         return _ask(channel, address, request)
 
 
-def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> dict[str, Any]:
+def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Explanation:
     try:
         response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
     except grpc.RpcError as error:
         info, pod = info_of(error), request.pod.reference
         if info.reason == "PLUGIN_FAILED":
             failure = PluginFailureError(error.details() or "", **info.metadata)
-            return failure_document(f"{pod.namespace}/{pod.name}", request.profile, request.seed, failure)
+            return Explanation.of_failure(pod.namespace, pod.name, request.profile, request.seed, failure)
         raise CallError(_refusal(address, error.code(), error.details())) from None
-    return document(response)
+    return from_response(response)
 
 
 def _channel(args: argparse.Namespace) -> grpc.Channel:
@@ -94,67 +91,3 @@ def reference(pod: str) -> objects_pb2.PodSource:
     return objects_pb2.PodSource(
         reference=objects_pb2.PodReference(namespace=namespace if slash else "default", name=name)
     )
-
-
-def document(response: pb.ExplainResponse) -> dict[str, Any]:
-    """The response in the form that ``mooring explain -o json`` prints."""
-    names = list(response.nodes.names.names)
-    nodes = _nodes(response, names)
-    ties = [names[position] for position in response.tie_positions]
-    selected = names[response.selected_position] if response.HasField("selected_position") else None
-    return {
-        "pod": f"{response.pod.namespace}/{response.pod.name}",
-        "profile": response.provenance.profile,
-        "seed": response.seed,
-        "status": {**_status(response.status), "message": response.status.message},
-        "selected": selected,
-        "ties": ties,
-        "evaluated": response.evaluated_count,
-        "feasible": response.feasible_count,
-        "prefilter": {
-            verdict.plugin: {
-                "code": _code(verdict.status.code),
-                "reasons": list(verdict.status.reasons),
-                "nodes": list(verdict.nodes.names) if verdict.HasField("nodes") else None,
-            }
-            for verdict in response.prefilter
-        },
-        "nodes": nodes,
-        "warnings": list(response.warnings),
-    }
-
-
-def _nodes(response: pb.ExplainResponse, names: list[str]) -> dict[str, Any]:
-    statuses = [_status(status) for status in response.verdicts.statuses]
-    codes = list(response.verdicts.node_statuses) or [0] * len(names)
-    nodes: dict[str, Any] = {
-        name: {"status": statuses[code], "scores": {}, "total": None}
-        for name, code in zip(names, codes, strict=True)
-    }
-    for at, position in enumerate(response.scored_positions):
-        node = nodes[names[position]]
-        node["total"] = response.totals[at]
-        node["scores"] = {
-            column.plugin: {
-                "raw": column.raw[at],
-                "normalized": column.normalized[at],
-                "weight": column.weight,
-                "weighted": column.weighted[at],
-            }
-            for column in response.plugins
-        }
-    if response.HasField("rejections"):
-        for node in nodes.values():
-            node["rejections"] = []
-        entries = zip(response.rejections.node_positions, response.rejections.statuses, strict=True)
-        for position, status in entries:
-            nodes[names[position]]["rejections"].append(statuses[status])
-    return nodes
-
-
-def _status(status: statuses_pb2.Status) -> dict[str, Any]:
-    return {"code": _code(status.code), "plugin": status.plugin, "reasons": list(status.reasons)}
-
-
-def _code(code: statuses_pb2.Code.ValueType) -> str:
-    return _CODES[statuses_pb2.Code.Name(code)]

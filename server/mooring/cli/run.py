@@ -17,10 +17,10 @@ from typing import IO, Any
 
 import msgspec
 
+from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.console import print_table
 from mooring.cli.flags import Commands, Flags, add_verbosity
-from mooring.cli.options import Option
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
 from mooring.cli.tables import print_explanation
 from mooring.cluster.sources import sample_objects
@@ -170,7 +170,7 @@ def _show_first_decision(address: str, url: str) -> None:
         CallError: One of them does not answer.
     """
     request = pb.ExplainRequest(pod=remote.reference(FIRST_POD))
-    document = remote.explain_plainly(address, request)
+    document = remote.explain_plainly(address, request).document()
     print("A first decision, over gRPC:\n")
     print_explanation(document)
     print("\nThe same pod, through the extender adapter:\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
-from mooring.runtime.registry import Registry
+from mooring.runtime.profiles.registry import Registry
 
 _NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 
@@ -105,7 +105,7 @@ class ${name}Args:
 
 
 class $name(FilterPlugin[${name}Args], ScorePlugin[${name}Args]):
-    """One instance serves all threads: notes of one decision belong into the state, never on self."""
+    """One instance serves all threads: what belongs to one decision goes into the state, never on self."""
 
     name = "$name"
     Args = ${name}Args
@@ -127,7 +127,7 @@ class $name(FilterPlugin[${name}Args], ScorePlugin[${name}Args]):
 from pathlib import Path
 
 import yaml
-from mooring.runtime.registry import new_in_tree_registry
+from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import explain
 
 from $module import $name

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import threading
-from contextlib import ExitStack
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from mooring.cli.assembly import assemble
-from mooring.cli.extender import add_extender, extender_server
+from mooring.app.embedding import Option
+from mooring.app.options import SOURCES, ElectionOptions, ExtenderOptions, ServerOptions
+from mooring.app.signals import stop_signal
 from mooring.cli.flags import (
     Commands,
     Flags,
@@ -16,27 +17,15 @@ from mooring.cli.flags import (
     add_logging_format,
     add_self_check,
     certificate_files,
+    engine_options,
     positive,
     seconds,
 )
-from mooring.cli.options import Option
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
-from mooring.cli.signals import stop_signal
-from mooring.cli.sources import KINDS, source_of_the_pod
-from mooring.cli.start_log import log_flags, log_start
 from mooring.framework.errors import InvalidArgumentError
-from mooring.service.metrics import Metrics
-from mooring.service.observer import MetricsObserver
-from mooring.service.offer import Servicers
-from mooring.service.server import Options, Server, build
-from mooring.service.slots import Slots
-from mooring.service.tls import TlsFiles
 
-COMMIT_SLOTS = 32
-"""Commits worked on at once; most of the time they wait for the API server."""
-
-MOST_OPEN_COMMITS = 256
-"""Commits whose callers have gone, while the API server is silent, before further ones are refused."""
+if TYPE_CHECKING:
+    from mooring.service.server import Options
 
 
 def add(commands: Commands) -> None:
@@ -46,7 +35,7 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     add_deciding(flags)
     add_logging_format(flags)
-    flags.add("source", "SOURCE", "", f"where the cluster comes from: {KINDS}; in a pod: kubernetes")
+    flags.add("source", "SOURCE", "", f"where the cluster comes from: {SOURCES}; in a pod: kubernetes")
     flags.add("kubeconfig", "FILE", "", "the API server to bind through; without one binds stay local")
     flags.switch("in-cluster", "bind through the API server of the cluster that this runs in")
     flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
@@ -55,66 +44,73 @@ def add(commands: Commands) -> None:
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT or unix:PATH of the service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT or unix:PATH of gRPC health")
     flags.add("metrics-listen", "ADDRESS", "127.0.0.1:50053", "HOST:PORT of /healthz, /readyz, /metrics")
-    add_extender(flags)
+    _add_extender(flags)
     flags.add("tls-cert-file", "FILE", "", "certificate of the service, PEM")
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     flags.add("tls-client-ca-file", "FILE", "", "let in only clients with a certificate of these authorities")
-    flags.many("allow-client", "NAME", "a client certificate's name that may bind, reserve and push objects")
+    flags.many(
+        "allow-client", "NAME", "who may bind, reserve and push: a client certificate's name, such as cn:x"
+    )
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
     flags.switch("reflection", "offer gRPC server reflection")
     flags.add("plugin-slots", "COUNT", "4", "threads that run plugins", positive)
     flags.add("max-abandoned-workers", "COUNT", "32", "stuck plugin threads before a restart", positive)
-    flags.add("max-concurrent-calls", "COUNT", "128", "calls worked on at once", positive)
+    flags.add(
+        "max-concurrent-calls", "COUNT", "128", "questions worked on at once, and as many commits", positive
+    )
     flags.add("body-timeout", "TIME", "2s", "how long a request may take to arrive", above_zero)
     flags.add("drain-delay", "TIME", "5s", "from the end of readiness to the end of listening", seconds)
     flags.add("stop-grace", "TIME", "15s", "how long running calls may go on then", seconds)
     parser.set_defaults(run=run, parser=parser)
 
 
+def _add_extender(flags: Flags) -> None:
+    """Where and how extender calls are answered."""
+    flags.add("extender-listen", "HOST:PORT", "", "answer extender calls there, in this process")
+    flags.add("extender-profile", "NAME", "", "profile of extender calls whose path names none")
+    flags.add("extender-path-prefix", "PATH", "", "serve the extender's verbs under this path too")
+    flags.add("extender-http-timeout", "TIME", "2s", "the extender stanza's httpTimeout", above_zero)
+    flags.add("extender-tls-cert-file", "FILE", "", "certificate of the extender's listener, PEM")
+    flags.add("extender-tls-private-key-file", "FILE", "", "its private key, PEM")
+    flags.add("extender-client-ca-file", "FILE", "", "let in only clients of these authorities there")
+
+
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Serve until SIGTERM or SIGINT, or until the lease is lost."""
+    from mooring.app.server import serve
+    from mooring.app.sources import source_of_the_pod
+    from mooring.app.start_log import log_flags
+
     args.source = args.source or source_of_the_pod()
     log_flags(args.parser.values(args), args.kube_version)
-    metrics = Metrics()
-    slots = Slots(args.plugin_slots, args.max_abandoned_workers, metrics.abandoned_workers)
-    stop, deposed = stop_signal(), threading.Event()
+    ended_well = serve(_server_options(args, options), stop_signal(), _print_ready)
+    return EXIT_OK if ended_well else EXIT_FAILED
 
-    def give_up() -> None:
-        deposed.set()
-        stop.set()
 
-    assembly = assemble(args, options, MetricsObserver(metrics), give_up)
-    commit_slots = Slots(COMMIT_SLOTS, MOST_OPEN_COMMITS)
-    servicers = Servicers.of(assembly.backend(slots, commit_slots, metrics))
-    # All ports are taken before anything starts, so a taken one ends the command at once.
-    extender = extender_server(args, servicers) if args.extender_listen else None
-    server = build(
-        servicers.services(), _options(args), metrics=metrics, slots=slots, ready=assembly.not_ready
+def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> ServerOptions:
+    return ServerOptions(
+        engine=engine_options(args, options),
+        service=_service_options(args),
+        source=args.source,
+        kubeconfig=args.kubeconfig,
+        in_cluster=args.in_cluster,
+        max_staleness=args.max_staleness,
+        election=ElectionOptions(leader_elect=args.leader_elect),
+        plugin_slots=args.plugin_slots,
+        max_abandoned_workers=args.max_abandoned_workers,
+        extender=_extender_options(args) if args.extender_listen else None,
     )
-    with ExitStack() as running:
-        running.callback(commit_slots.stop)
-        assembly.start(running)
-        server.start()
-        running.callback(server.drain)
-        if extender:
-            extender.start()
-            running.callback(extender.stop)
-        running.callback(server.withdraw)
-        if extender:
-            running.callback(extender.withdraw)
-        log_start(assembly, configured=bool(args.config))
-        print(_ready_line(server, extender.url if extender else ""), flush=True)
-        stop.wait()
-    return EXIT_FAILED if deposed.is_set() else EXIT_OK
 
 
-def _options(args: argparse.Namespace) -> Options:
+def _service_options(args: argparse.Namespace) -> Options:
+    from mooring.service.server import Options
+
     files = certificate_files(args, "tls-cert-file", "tls-private-key-file", "tls-client-ca-file")
     return Options(
         listen=args.listen,
         health_listen=args.health_listen,
         metrics_listen=args.metrics_listen,
-        tls=TlsFiles(*files) if files else None,
+        tls=files,
         insecure_listen=args.insecure_listen,
         allow_clients=_allowed(args),
         reflection=args.reflection,
@@ -122,6 +118,20 @@ def _options(args: argparse.Namespace) -> Options:
         body_timeout=args.body_timeout,
         drain_delay=args.drain_delay,
         stop_grace=args.stop_grace,
+    )
+
+
+def _extender_options(args: argparse.Namespace) -> ExtenderOptions:
+    return ExtenderOptions(
+        listen=args.extender_listen,
+        profile=args.extender_profile,
+        path_prefix=args.extender_path_prefix,
+        http_timeout=args.extender_http_timeout,
+        certificate=certificate_files(
+            args, "extender-tls-cert-file", "extender-tls-private-key-file", "extender-client-ca-file"
+        ),
+        allow_clients=frozenset(args.allow_client),
+        insecure_listen=args.insecure_listen,
     )
 
 
@@ -138,9 +148,6 @@ def _allowed(args: argparse.Namespace) -> frozenset[str]:
     return frozenset(args.allow_client) if args.tls_client_ca_file else frozenset()
 
 
-def _ready_line(server: Server, extender: str) -> str:
-    parts = [f"grpc={server.address}"]
-    if extender:
-        parts.append(f"extender={extender}")
-    parts += [f"health={server.health_address}", f"metrics={server.metrics_address}"]
-    return f"mooring ready: {' '.join(parts)}"
+def _print_ready(listeners: Mapping[str, str]) -> None:
+    addresses = " ".join(f"{name}={address}" for name, address in listeners.items())
+    print(f"mooring ready: {addresses}", flush=True)

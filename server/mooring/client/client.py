@@ -8,9 +8,10 @@ from typing import TypeVar
 
 import grpc
 
-from mooring.client.errors import STALE, may_be_sent_again, reason_of
+from mooring.client.errors import NO_SOURCE, STALE, may_be_sent_again, reason_of
 from mooring.client.nodes import NodeIndex
 from mooring.client.pods import Placement, Pods, fill, placements
+from mooring.v1.cluster_service_pb2 import RemoveSourceRequest
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.nodes_pb2 import NODE_FORM_INDICES, NODE_FORM_NAMES
 from mooring.v1.scheduling_service_pb2 import (
@@ -28,7 +29,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
 
 class Client:
-    """Places pods by a mooring server. Safe from any thread; the channel stays the caller's.
+    """Places pods by a mooring server, and removes push sources.
+
+    Safe from any thread; the channel stays the caller's.
 
     Args:
         channel: To one server: replicas give their nodes indices of their own.
@@ -40,8 +43,9 @@ class Client:
 
     def __init__(self, channel: grpc.Channel, timeout: float = 10.0) -> None:
         self._scheduling = SchedulingServiceStub(channel)
+        self._cluster = ClusterServiceStub(channel)
         self._timeout = timeout
-        self.nodes = NodeIndex(ClusterServiceStub(channel))
+        self.nodes = NodeIndex(self._cluster)
 
     def schedule(
         self,
@@ -86,6 +90,28 @@ class Client:
             if names is not None:
                 return list(placements(uids, names, response))
 
+    def remove_source(self, source: str) -> bool:
+        """Remove a push source with all its objects.
+
+        Args:
+            source: Its name, as in ``PushObjects``.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            grpc.RpcError: The source is another client's, the server takes no pushes, or time is over.
+        """
+        request = RemoveSourceRequest(source=source)
+        until = time.monotonic() + self._timeout
+        try:
+            _sent(lambda left: self._cluster.RemoveSource(request, timeout=left), until, idempotent=True)
+        except grpc.RpcError as error:
+            if reason_of(error) != NO_SOURCE:
+                raise
+            return False
+        return True
+
     def _sent(self, request: ScheduleRequest, among: Sequence[str] | None, until: float) -> ScheduleResponse:
         dry = request.commit_mode == COMMIT_MODE_DRY_RUN
         while True:
@@ -109,7 +135,7 @@ class Client:
 
 
 def _sent(call: Callable[[float], T], until: float, *, idempotent: bool) -> T:
-    """What ``call`` gives within the seconds that are left; sent again where that can do no harm."""
+    """Return what ``call`` gives within the seconds that are left; sent again where that can do no harm."""
     pause = FIRST_PAUSE
     while True:
         left = max(until - time.monotonic(), 0.0)

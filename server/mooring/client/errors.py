@@ -11,6 +11,9 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]  # ship
 STALE: Final = "NODE_EPOCH_STALE"
 """The indices belong to nodes as they were; nothing was done."""
 
+NO_SOURCE: Final = "SOURCE_NOT_FOUND"
+"""No such push source."""
+
 _NOTHING_DONE: Final = frozenset({"NOT_SYNCED", "STATE_STALE", "OVERLOADED", "WORKERS_ABANDONED"})
 """Reasons for which a server refuses a call before it begins, and that pass."""
 
@@ -19,7 +22,9 @@ _KEY: Final = "grpc-status-details-bin"
 
 
 def info_of(error: grpc.RpcError) -> Any:
-    """The ``google.rpc.ErrorInfo`` in the error's details: reason and metadata; an empty one without."""
+    """Return the ``google.rpc.ErrorInfo`` in the error's details: reason and metadata; an empty one
+    without.
+    """
     info = ErrorInfo()
     trailers: Any = error.trailing_metadata()  # grpcio's types have it wrong
     for key, value in trailers or ():
@@ -31,12 +36,14 @@ def info_of(error: grpc.RpcError) -> Any:
 
 
 def reason_of(error: grpc.RpcError) -> str:
-    """The reason in the error's details, a value of ``ErrorReason`` without its prefix; "" without one."""
+    """Return the reason in the error's details, a value of ``ErrorReason`` without its prefix; "" without
+    one.
+    """
     return str(info_of(error).reason)
 
 
 def may_be_sent_again(error: grpc.RpcError, *, idempotent: bool) -> bool:
-    """Whether the same call may succeed in a moment and can do no harm."""
+    """Return whether the same call may succeed in a moment and can do no harm."""
     if reason_of(error) in _NOTHING_DONE:
         return True
     return idempotent and error.code() in _PASSING

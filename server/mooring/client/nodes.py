@@ -28,7 +28,7 @@ class NodeIndex:
         self._indices: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """How many nodes there are."""
+        """Return how many nodes there are."""
         return len(self._names)
 
     @property
@@ -54,14 +54,14 @@ class NodeIndex:
             self._epoch = answer.provenance.node_epoch
 
     def names(self, indices: Iterable[int], epoch: int) -> list[str] | None:
-        """The names of ``indices``, "" for ``NO_NODE``; None when they belong to another epoch."""
+        """Return the names of ``indices``, "" for ``NO_NODE``; None when they belong to another epoch."""
         with self._lock:
             if epoch != self._epoch:
                 return None
             return ["" if index == NO_NODE else self._names[index] for index in indices]
 
     def indices(self, names: Sequence[str]) -> NodeIndices:
-        """A selection of the nodes of these names; names that the server doesn't have are left out."""
+        """Return a selection of the nodes of these names; names that the server doesn't have are left out."""
         with self._lock:
             known = [self._indices[name] for name in dict.fromkeys(names) if name in self._indices]
             return NodeIndices(node_epoch=self._epoch or 0, indices=known)

@@ -64,7 +64,7 @@ def fill(request: ScheduleRequest, groups: Sequence[Pods]) -> list[str]:
 
 
 def placements(uids: Sequence[str], names: Sequence[str], response: ScheduleResponse) -> Iterator[Placement]:
-    """The answer, pod by pod; ``names`` are the chosen nodes."""
+    """Yield the answer, pod by pod; ``names`` are the chosen nodes."""
     statuses = list(response.statuses)
     for uid, name, total, number in zip(uids, names, response.totals, response.pod_statuses, strict=True):
         yield Placement(uid, name, total, statuses[number])

@@ -41,6 +41,6 @@ def discount(
 
 
 def copy_of_class(pods: AffinityClass) -> AffinityClass:
-    """An independent class with the same counts."""
+    """Return an independent class with the same counts."""
     column = None if pods.column is None else pods.column.copy()
     return replace(pods, counts=pods.counts.copy(), column=column)

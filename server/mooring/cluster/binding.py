@@ -11,7 +11,6 @@ from functools import partial
 from mooring.cluster.api import RESOURCES, ApiServer, Response
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.cluster.state import State
-from mooring.framework import Leadership
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     AbortedError,
@@ -23,17 +22,17 @@ from mooring.framework.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from mooring.framework.handle import BindOutcome, Unchallenged, require_leader
+from mooring.framework.handle import BindOutcome, Leadership, Unchallenged, require_leader
 from mooring.framework.objects import Pod
 
 ATTEMPTS = 2
-"""So often a binding is sent whose answer is lost and that the pod doesn't show; the UID makes that safe."""
+"""Attempts to send a binding whose answer is lost and that the pod doesn't show; the UID makes that safe."""
 
 _NO_ANSWER = 0
 
 
 class LocalBinder:
-    """Counts the pod on the node in the local state; nobody else learns of it.
+    """Counts the pod on the node in the local state; no other process learns of it.
 
     Args:
         state: Where the pod is counted.
@@ -46,7 +45,7 @@ class LocalBinder:
         """As the protocol says.
 
         Raises:
-            NotFoundError: There is no such node (NODE_NOT_FOUND).
+            NotFoundError: No such node (NODE_NOT_FOUND).
             FailedPreconditionError: The pod is on another node (POD_BOUND_ELSEWHERE).
         """
         try:
@@ -63,7 +62,7 @@ class KubernetesBinder:
 
     Args:
         api: The API server.
-        leadership: Asked each time before a binding is sent; by default nobody else may send one.
+        leadership: Asked before each binding; by default no other process may send one.
     """
 
     def __init__(self, api: ApiServer, leadership: Leadership | None = None) -> None:
@@ -104,7 +103,7 @@ class KubernetesBinder:
         raise _unavailable(pod, said if response.status == _NO_ANSWER else f"HTTP {response.status}, {said}")
 
     def _send(self, pod: Pod, node_name: str) -> Response:
-        """The answer to the binding unless it is a refusal; status 0 when there was none.
+        """Return the answer to the binding unless it is a refusal; status 0 when there was none.
 
         Raises:
             MooringError: The pod is not bound by this request, for sure.
@@ -116,7 +115,7 @@ class KubernetesBinder:
         return response
 
     def _post(self, pod: Pod, node_name: str) -> Response:
-        """The answer; status 0 when there was none."""
+        """Return the answer; status 0 when there was none."""
         meta = pod.metadata
         seconds = self._api.options.timeout_seconds
         binding = {
@@ -140,7 +139,7 @@ class KubernetesBinder:
             return Response(_NO_ANSWER, body=error.message.encode())
 
     def _is_bound(self, pod: Pod, node_name: str) -> bool:
-        """Whether the API server has the pod on the node; False = on none.
+        """Return whether the API server has the pod on the node; False = on none.
 
         Raises:
             UnavailableError: It can't be read, whatever the reason: whether it is bound stays unknown.
@@ -170,7 +169,7 @@ class KubernetesBinder:
 
 
 def _refused(pod: Pod, node_name: str, response: Response) -> MooringError | None:
-    """What an answer means that says for sure that the pod is not bound by it; None for any other."""
+    """Return what an answer means that says for sure that the pod is not bound by it; None for any other."""
     said = response.message
     match response.status:
         case 401 | 403:

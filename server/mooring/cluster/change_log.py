@@ -20,7 +20,7 @@ class ChangeLog:
         self._changes: list[RowChange] = []
 
     def extend(self, changes: Sequence[RowChange]) -> None:
-        """Notes ``changes``, the next versions; so many at once, as a full load brings, are all forgotten."""
+        """Note ``changes``, the next versions; so many at once, as a full load brings, are all forgotten."""
         if len(changes) > self._length:
             self._changes.clear()
             return
@@ -29,14 +29,14 @@ class ChangeLog:
             del self._changes[: -self._length or None]
 
     def since(self, version: int, now: int) -> Sequence[RowChange] | None:
-        """The changes after ``version`` up to ``now``, in their order; None if they are forgotten."""
+        """Return the changes after ``version`` up to ``now``, in their order; None if they are forgotten."""
         count = now - version
         if not 0 <= count <= min(self._length, len(self._changes)):
             return None
         return self._changes[-count:] if count else ()
 
     def copy(self) -> ChangeLog:
-        """An independent log with the same content."""
+        """Return an independent log with the same content."""
         twin = ChangeLog(self._length)
         twin._changes = self._changes.copy()
         return twin

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mooring.cluster.shared_values import SharedValues
 from mooring.framework.columns import LabelColumn, LabelColumns, grown
-from mooring.framework.pod_classes import MOST_KEYS, NO_CLASS, ClassKey, PodClasses
+from mooring.framework.pod_classes import NO_CLASS, ClassKey, PodClasses
 
 _FIRST_ROOM = 16
 
@@ -39,7 +39,7 @@ class ClassWriter:
         """Used places that are free again."""
 
     def fork(self) -> ClassWriter:
-        """An independent writer of a copy."""
+        """Return an independent writer of a copy."""
         old = self.classes
         with old.lock:
             twin = ClassWriter(
@@ -47,7 +47,7 @@ class ClassWriter:
                     numbers=old.numbers.copy(),
                     namespaces=old.namespaces.copy(),
                     terminating=old.terminating.copy(),
-                    label_columns=LabelColumns(old.label_columns, most=MOST_KEYS),
+                    label_columns=LabelColumns(old.label_columns),
                     placed=old.placed.copy(),
                 )
             )
@@ -59,12 +59,12 @@ class ClassWriter:
         twin._free_places = self._free_places.copy()
         return twin
 
-    def place(self, key: ClassKey, labels: Mapping[str, str], row: int) -> None:
-        """A pod of the class, with ``labels``, came to ``row``."""
-        self.place_all(key, labels, (row,))
+    def place_pod(self, key: ClassKey, labels: Mapping[str, str], row: int) -> None:
+        """Count a pod of the class, with ``labels``, on ``row``."""
+        self.place_pods(key, labels, (row,))
 
-    def place_all(self, key: ClassKey, labels: Mapping[str, str], rows: Sequence[int]) -> None:
-        """One pod came to each of ``rows``; a row may occur more than once."""
+    def place_pods(self, key: ClassKey, labels: Mapping[str, str], rows: Sequence[int]) -> None:
+        """Count one pod on each of ``rows``; a row may occur more than once."""
         number = self._number(key, labels)
         self._sizes[number] += len(rows)
         new, places = self._new_places(len(rows)), self._places
@@ -74,8 +74,8 @@ class ClassWriter:
             numbers_of[place] = number
             places[row] = places.get(row, b"") + place.to_bytes(_PLACE, "little")
 
-    def remove(self, key: ClassKey, row: int, index: int) -> None:
-        """The pod that is at ``index`` among those on ``row``, one of the class, left it."""
+    def remove_pod(self, key: ClassKey, row: int, index: int) -> None:
+        """Drop the pod of the class that is at ``index`` among those on ``row``."""
         places, at = self._places[row], index * _PLACE
         place = int.from_bytes(places[at : at + _PLACE], "little")
         self.classes.placed[0, place] = NO_CLASS
@@ -101,7 +101,7 @@ class ClassWriter:
         return number
 
     def _new_number(self) -> int:
-        """One that no class has, with room in all columns."""
+        """Return an index that no class has, with room in all columns."""
         if self._free_numbers:
             return self._free_numbers.pop()
         classes = self.classes
@@ -135,7 +135,7 @@ class ClassWriter:
         classes.namespaces = LabelColumn.of(len(classes.terminating), named)
 
     def _column(self, label: str) -> LabelColumn:
-        """The column to write to; readers add and remove some under the lock that the caller holds."""
+        """Return the column to write to; readers add and remove some under the lock that the caller holds."""
         column = self._columns.writable(label)
         assert column is not None  # noqa: S101  # for the type checker
         return column

@@ -10,10 +10,9 @@ from typing import Any
 from mooring.cluster.api import RESOURCES, ApiServer, Resource, Response, failure, served_version
 from mooring.cluster.api.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from mooring.cluster.decoding import decode_pod
-from mooring.framework import Leadership
 from mooring.framework.cluster_api import ObjectReference
 from mooring.framework.errors import NotFoundError
-from mooring.framework.handle import Unchallenged, require_leader
+from mooring.framework.handle import Leadership, Unchallenged, require_leader
 from mooring.framework.objects import Pod
 
 
@@ -23,7 +22,7 @@ class KubernetesApi:
     Args:
         api: The API server.
         leadership: Asked each time before something is written; what another replica should write is
-            UnavailableError (NOT_LEADER) here. By default nobody else may write.
+            UnavailableError (NOT_LEADER) here. By default no other process may write.
     """
 
     def __init__(self, api: ApiServer, leadership: Leadership | None = None) -> None:
@@ -97,7 +96,7 @@ class KubernetesApi:
         return resource.item(target.namespace, target.name, subresource, self._version(resource))
 
     def _version(self, resource: Resource) -> str:
-        """The newest version that the server has; it is asked once, and answers for good.
+        """Return the newest version that the server has; it is asked once, and answers for good.
 
         Raises:
             NotFoundError: It has none.
@@ -116,7 +115,7 @@ class KubernetesApi:
 
 
 def _body(response: Response, subject: str) -> bytes:
-    """The body of an answer that is no refusal.
+    """Return the body of an answer that is not a rejection.
 
     Raises:
         MooringError: It is one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mooring.cluster.kinds import Remove, identity
-from mooring.cluster.prepared import Batch
+from mooring.cluster.prepared import PreparedObjects
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.pod_table import PodRecord, PodTable
@@ -24,7 +24,7 @@ class Holdings:
         self._sources: dict[str, dict[str, dict[str, None]]] = {}
         self._pod_uids: dict[str, dict[str, str]] = {}
 
-    def check(self, source: str, batch: Batch) -> None:
+    def check_ownership(self, source: str, batch: PreparedObjects) -> None:
         """Refuses ``batch`` when another source has one of its objects.
 
         Raises:
@@ -45,7 +45,7 @@ class Holdings:
         if violations:
             raise InvalidArgumentError(violations)
 
-    def add(self, source: str, batch: Batch) -> None:
+    def add_objects(self, source: str, batch: PreparedObjects) -> None:
         """``source`` now has the objects of ``batch``, but for the finished pods."""
         kinds = self._sources.setdefault(source, {})
         for uid, record in batch.pods.items():
@@ -67,7 +67,7 @@ class Holdings:
             if kind == "Pod":
                 self._forget_name(name)
 
-    def missing(self, source: str, batch: Batch, only: str = "") -> list[tuple[str, str]]:
+    def missing_objects(self, source: str, batch: PreparedObjects, only: str = "") -> list[tuple[str, str]]:
         """Kind and identity of what ``source`` has beyond ``batch``, of one kind or of all.
 
         Pods come before their nodes.
@@ -76,15 +76,15 @@ class Holdings:
         order = sorted((kind for kind in kinds if only in ("", kind)), key=lambda kind: kind != "Pod")
         return [(kind, name) for kind in order for name in kinds[kind] if not batch.has(kind, name)]
 
-    def displaced_by(self, batch: Batch) -> Iterator[str]:
+    def displaced_by(self, batch: PreparedObjects) -> Iterator[str]:
         """UIDs of pods that must be gone: pods of ``batch`` have their names now."""
         for uid, record in batch.pods.items():
             known = self._uid_of(record)
             if known is not None and known != uid and not record.kind.template.finished:
                 yield known
 
-    def find(self, source: str, change: Remove) -> str | None:
-        """The identity of what ``change`` removes; None when ``source`` has no such object."""
+    def find_identity(self, source: str, change: Remove) -> str | None:
+        """Return the identity of what ``change`` removes; None when ``source`` has no such object."""
         if change.kind == "Pod":
             name = self.pod_uid(change.namespace, change.name) or ""
         else:
@@ -92,18 +92,18 @@ class Holdings:
         return name if name in self._sources.get(source, {}).get(change.kind, {}) else None
 
     def pod_uid(self, namespace: str, name: str) -> str | None:
-        """The UID of the pod of that name."""
+        """Return the UID of the pod of that name."""
         return self._pod_uids.get(namespace, {}).get(name)
 
-    def count(self, source: str, kind: str) -> int:
-        """How many objects of ``kind`` the source has."""
+    def count_objects(self, source: str, kind: str) -> int:
+        """Return how many objects of ``kind`` the source has."""
         return len(self._sources.get(source, {}).get(kind, {}))
 
     def _uid_of(self, named: PodRecord) -> str | None:
         return self.pod_uid(named.namespace, named.name)
 
     def _forget_name(self, uid: str) -> None:
-        """The pod has no name here any more, unless another pod has taken the name already."""
+        """Forget the pod's name, unless another pod has taken it already."""
         record = self._pods.records[uid]
         names = self._pod_uids.get(record.namespace, {})
         if names.get(record.name) == uid:

@@ -26,14 +26,14 @@ class ImageWriter:
         self._images = SharedValues(table.images, _copy_of_use)
 
     def fork(self, table: NodeTable) -> ImageWriter:
-        """The writer of ``table``, a copy."""
+        """Return the writer of ``table``, a copy."""
         twin = ImageWriter(table)
         twin._numbers, twin._free = self._numbers.copy(), self._free.copy()
         twin._images = self._images.fork(table.images)
         return twin
 
-    def put(self, row: int, old: Images, new: Images) -> None:
-        """The node of ``row`` has the images ``new`` instead of ``old``."""
+    def put_images(self, row: int, old: Images, new: Images) -> None:
+        """Give the node of ``row`` the images ``new`` in place of ``old``."""
         nodes_with = self._table.image_set_nodes
         before = int(self._table.image_set[row])
         if old is new and nodes_with[before] > 1:
@@ -75,7 +75,7 @@ class ImageWriter:
                 self._images.drop(name)
 
     def _measure(self, images: Images) -> None:
-        """What a single node has is as large as that node says."""
+        """Measure images; one that a single node has is as large as that node says."""
         for name, size in _sizes(images).items():
             use = self._images.writable(name)
             if use is not None and len(use.sets) == 1:
@@ -83,7 +83,7 @@ class ImageWriter:
 
 
 def _with(sets: array[int], number: int) -> array[int]:
-    """``sets`` and ``number``, in the same array unless somebody reads its memory just now."""
+    """Return ``sets`` and ``number``, in the same array unless somebody reads its memory just now."""
     try:
         sets.append(number)
     except BufferError:

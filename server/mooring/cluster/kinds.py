@@ -133,7 +133,7 @@ Change = Put | Remove
 
 
 def kept_kind(kind: str, api_version: str = "") -> type[ClusterObject] | None:
-    """The struct of a kind; None when the state doesn't keep it, or not as ``api_version`` has it.
+    """Return the struct of a kind; None when the state doesn't keep it, or not as ``api_version`` has it.
 
     Groups use the same words for kinds: only the API's own are meant. "" = the kind's newest version.
     """
@@ -144,10 +144,10 @@ def kept_kind(kind: str, api_version: str = "") -> type[ClusterObject] | None:
 
 
 def default_uid(kind: str, namespace: str, name: str) -> str:
-    """The UID of an object that came without one: the same every time."""
+    """Return the UID of an object that came without one: the same every time."""
     return f"{kind.lower()}/{namespace}/{name}" if namespace else f"{kind.lower()}/{name}"
 
 
 def identity(namespace: str, name: str) -> str:
-    """What tells objects of a kind apart: the name, which has no slash, after the namespace if any."""
+    """Return what tells objects of a kind apart: the name, which has no slash, after the namespace if any."""
     return f"{namespace}/{name}" if namespace else name

@@ -28,8 +28,8 @@ class Lease:
         self._name = name
         self._timeout = timeout_seconds
 
-    def read(self) -> Document | None:
-        """The Lease; None when there is none.
+    def read_lease(self) -> Document | None:
+        """Return the Lease; None when there is none.
 
         Raises:
             MooringError: The API server refused, or did not answer.
@@ -37,11 +37,11 @@ class Lease:
         response = self._api.request("GET", self._path, timeout=self._timeout)
         return None if response.status == 404 else self._document(response, "read")
 
-    def create(self, spec: Document) -> Document:
+    def create_lease(self, spec: Document) -> Document:
         """Make the Lease.
 
         Raises:
-            AbortedError: Somebody else did.
+            AbortedError: Another client did.
             MooringError: The API server refused, or did not answer.
         """
         body = {
@@ -53,7 +53,7 @@ class Lease:
         path = RESOURCES["Lease"].collection(self._namespace)
         return self._document(self._api.request("POST", path, body=body, timeout=self._timeout), "create")
 
-    def replace(self, lease: Document) -> Document:
+    def replace_lease(self, lease: Document) -> Document:
         """Write the Lease.
 
         Raises:

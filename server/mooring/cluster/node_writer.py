@@ -30,7 +30,7 @@ class NodeWriter:
         self._view()
 
     def fork(self) -> NodeWriter:
-        """An independent writer of a copy of the table."""
+        """Return an independent writer of a copy of the table."""
         old = self.table
         twin = NodeWriter(
             NodeTable(
@@ -62,18 +62,18 @@ class NodeWriter:
         twin._images = self._images.fork(twin.table)
         return twin
 
-    def publish(self) -> None:
+    def publish_names(self) -> None:
         """Readers may hold the names from now on, which stay as they are: the next change makes a copy."""
         self._names_are_read = True
 
-    def reserve(self, count: int) -> None:
-        """Makes room for ``count`` more nodes at once."""
+    def reserve_rows(self, count: int) -> None:
+        """Make room for ``count`` more nodes at once."""
         needed = len(self.table) + count
         if needed > self.table.capacity:
             self._grow(needed)
 
-    def put(self, node: Node, amounts: dict[str, int]) -> int:
-        """Writes ``node``, which offers ``amounts``, to its name's row or a free one; returns the row."""
+    def put_node(self, node: Node, amounts: dict[str, int]) -> int:
+        """Write ``node``, which offers ``amounts``, to its name's row or a free one; return the row."""
         table = self.table
         name = node.metadata.name
         row = table.index.get(name)
@@ -86,7 +86,7 @@ class NodeWriter:
         for key, column in table.label_columns.items():
             column.put(row, node.metadata.labels.get(key))
         old = table.nodes[row]
-        self._images.put(row, old.status.images if old else (), node.status.images)
+        self._images.put_images(row, old.status.images if old else (), node.status.images)
         table.nodes[row] = node
         if not known:
             self._own_names()[row] = name
@@ -95,7 +95,7 @@ class NodeWriter:
             self._next_epoch(row)
         return row
 
-    def remove(self, row: int) -> None:
+    def remove_node(self, row: int) -> None:
         """Frees ``row``, which no pod takes anything from any more."""
         table = self.table
         node = table.nodes[row]
@@ -111,15 +111,15 @@ class NodeWriter:
         table.taint_set[row] = 0
         for column in table.label_columns.values():
             column.put(row, None)
-        self._images.put(row, node.status.images if node else (), ())
+        self._images.put_images(row, node.status.images if node else (), ())
         heapq.heappush(self._free, row)
 
-    def take(self, row: int, usage: PodUsage) -> None:
-        """Counts a pod on ``row``. Sums beyond int64 wrap around, as kube-scheduler's do."""
+    def add_usage(self, row: int, usage: PodUsage) -> None:
+        """Count a pod on ``row``. Sums beyond int64 wrap around, as kube-scheduler's do."""
         self._count(row, usage, 1)
 
-    def take_all(self, rows: Sequence[int], usage: PodUsage) -> None:
-        """``take`` for each of ``rows``, of which one may be there several times; without host ports."""
+    def add_usage_to_rows(self, rows: Sequence[int], usage: PodUsage) -> None:
+        """``add_usage`` for each of ``rows``, which may hold a row more than once; without host ports."""
         table, counted = self.table, np.array(rows, np.int32)
         table_rows = {name: self._resource_row(name) for name, _ in usage.requests}
         np.add.at(table.requested[PODS_ROW], counted, 1)
@@ -128,8 +128,8 @@ class NodeWriter:
         for name, amount in usage.requests:
             np.add.at(table.requested[table_rows[name]], counted, _wrapped(amount))
 
-    def give_back(self, row: int, usage: PodUsage) -> None:
-        """Takes back ``take``."""
+    def subtract_usage(self, row: int, usage: PodUsage) -> None:
+        """Take back ``add_usage``."""
         self._count(row, usage, -1)
 
     def _count(self, row: int, usage: PodUsage, sign: int) -> None:
@@ -157,7 +157,7 @@ class NodeWriter:
             self._count_ports(row, usage, sign)
 
     def _view(self) -> None:
-        """Looks at the columns of what is taken through memory views, one for each resource.
+        """Look at the columns of what is taken through memory views, one for each resource.
 
         One takes a Python int several times as fast as an array does, and ``_count`` runs once per decision.
         """
@@ -169,7 +169,7 @@ class NodeWriter:
         self.table.row_epoch[row] = self.table.epoch
 
     def _own_names(self) -> list[str]:
-        """The table's names, which no reader holds."""
+        """Return the table's names, which no reader holds."""
         if self._names_are_read:
             self.table.names = self.table.names.copy()
             self._names_are_read = False

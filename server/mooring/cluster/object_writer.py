@@ -22,37 +22,37 @@ class ObjectWriter:
         self._kinds: SharedValues[type[Object], KindObjects] = SharedValues(table.kinds, _copied)
         self._delivered: dict[tuple[type[Object], ObjectKey], TabledObject | None] = {}
 
-    def put(self, item: TabledObject) -> None:
-        """Adds or replaces an object.
+    def put_object(self, item: TabledObject) -> None:
+        """Add or replace an object.
 
         What is assumed of the object stays in the table until ``item`` is known to be newer.
         """
         kind, key = type(item), (item.metadata.namespace, item.metadata.name)
         if (kind, key) in self._delivered:
-            if not _has_caught_up(item, self.find(kind, key)):
+            if not _has_caught_up(item, self.find_object(kind, key)):
                 self._delivered[kind, key] = item
                 return
             del self._delivered[kind, key]
         self._show(kind, key, item)
 
-    def assume(self, item: TabledObject) -> None:
+    def assume_object(self, item: TabledObject) -> None:
         """Show ``item`` in the table in place of what was delivered of it."""
         kind, key = type(item), (item.metadata.namespace, item.metadata.name)
-        self._delivered.setdefault((kind, key), self.find(kind, key))
+        self._delivered.setdefault((kind, key), self.find_object(kind, key))
         self._show(kind, key, item)
 
-    def forget(self, kind: type[Object], key: ObjectKey) -> None:
-        """Take back ``assume``; nothing happens when nothing is assumed of the object."""
+    def forget_object(self, kind: type[Object], key: ObjectKey) -> None:
+        """Take back ``assume_object``; nothing happens when nothing is assumed of the object."""
         if (kind, key) not in self._delivered:
             return
         delivered = self._delivered.pop((kind, key))
         if delivered is None:
-            self.remove(kind, key)
+            self.remove_object(kind, key)
         else:
             self._show(kind, key, delivered)
 
     def _show(self, kind: type[Object], key: ObjectKey, item: TabledObject) -> None:
-        if self.find(kind, key) == item:
+        if self.find_object(kind, key) == item:
             return
         objects = self._kinds.writable(kind)
         if objects is None:
@@ -61,8 +61,8 @@ class ObjectWriter:
         objects.by_key[key] = item
         objects.version = next_version()
 
-    def remove(self, kind: type[Object], key: ObjectKey) -> None:
-        """Removes an object that is there, and what is assumed of it."""
+    def remove_object(self, kind: type[Object], key: ObjectKey) -> None:
+        """Remove an object that is there, and what is assumed of it."""
         self._delivered.pop((kind, key), None)
         objects = self._kinds.writable(kind)
         if objects is None:
@@ -70,17 +70,19 @@ class ObjectWriter:
         del objects.by_key[key]
         objects.version = next_version()
 
-    def find(self, kind: type[Object], key: ObjectKey) -> TabledObject | None:
-        """The object with this key, or None."""
+    def find_object(self, kind: type[Object], key: ObjectKey) -> TabledObject | None:
+        """Return the object with this key, or None."""
         objects = self.table.kinds.get(kind)
         return objects.by_key.get(key) if objects else None  # type: ignore[return-value] # what was put
 
     def find_delivered(self, kind: type[Object], key: ObjectKey) -> TabledObject | None:
-        """The object as its source delivered it, without what is assumed of it."""
-        return self._delivered[kind, key] if (kind, key) in self._delivered else self.find(kind, key)
+        """Return the object as its source delivered it, without what is assumed of it."""
+        return self._delivered[kind, key] if (kind, key) in self._delivered else self.find_object(kind, key)
 
     def fork(self) -> ObjectWriter:
-        """The writer of a copy, which shares each kind with the original until one of the two changes it."""
+        """Return the writer of a copy, which shares each kind with the original until one of the two changes
+        it.
+        """
         twin = ObjectWriter(ObjectTable(self.table.kinds.copy(), self.table.attachments.copy()))
         twin._kinds = self._kinds.fork(twin.table.kinds)
         twin._delivered = self._delivered.copy()
@@ -92,7 +94,8 @@ def _copied(objects: KindObjects) -> KindObjects:
 
 
 def _has_caught_up(delivered: TabledObject, assumed: TabledObject | None) -> bool:
-    """Whether a delivery shows what is assumed, or what came after it, another object of that name included.
+    """Return whether a delivery shows what is assumed, or what came after it, another object of that name
+    included.
 
     What was not written yet has no version, and no delivery shows it. Versions of one kind are ordered
     numbers (KEP-5504); of others only equality counts.

@@ -32,26 +32,26 @@ class OriginalsOfKind:
         self._wanted = wanted
         self._kept: dict[str, tuple[ClusterObject, bytes]] = {}
 
-    def put(self, item: ClusterObject, data: bytes) -> None:
-        """The object is like this from now on; ``data`` is JSON."""
+    def put_object(self, item: ClusterObject, data: bytes) -> None:
+        """Store the object as it is now; ``data`` is JSON."""
         meta = item.metadata
         key = identity(meta.namespace, meta.name)
         if self._wanted(item):
             self._kept[key] = item, _bare(item, data)
         else:
-            self.drop(key)
+            self.drop_object(key)
 
-    def drop(self, key: str) -> None:
-        """The object is gone."""
+    def drop_object(self, key: str) -> None:
+        """Drop an object that is gone."""
         self._kept.pop(key, None)
 
-    def retain(self, keys: Container[str]) -> None:
-        """All objects are gone but these."""
+    def retain_objects(self, keys: Container[str]) -> None:
+        """Drop all objects but these."""
         for key in [key for key in self._kept if key not in keys]:
-            self.drop(key)
+            self.drop_object(key)
 
-    def find(self, namespace: str, name: str) -> tuple[Any, bytes] | None:
-        """The object as the state has it, and as JSON; None when it is gone, or not kept."""
+    def find_object(self, namespace: str, name: str) -> tuple[Any, bytes] | None:
+        """Return the object as the state has it, and as JSON; None when it is gone, or not kept."""
         return self._kept.get(identity(namespace, name))
 
 
@@ -72,36 +72,36 @@ class Originals:
         self._kinds = {kind: OriginalsOfKind(which) for kind, which in wanted.items()}
 
     def of(self, kind: str) -> OriginalsOfKind:
-        """Where the objects of ``kind`` go."""
+        """Return where the objects of ``kind`` go."""
         return self._kinds.get(kind, UNWANTED)
 
     def pod(self, pod: Pod) -> bytes:
-        """The pod of that UID, on the node that it has or is assumed on.
+        """Return the pod of that UID, on the node that it has or is assumed on.
 
         Raises:
             NotFoundError: It is gone (POD_NOT_FOUND).
         """
         meta, node_name = pod.metadata, pod.spec.node_name
-        found = self._kinds["Pod"].find(meta.namespace, meta.name)
+        found = self._kinds["Pod"].find_object(meta.namespace, meta.name)
         if found is None or found[0].metadata.uid != meta.uid:
             raise NotFoundError(f"pod {pod.key} is gone; forget it", reason="POD_NOT_FOUND", pod=pod.key)
         known, data = found
         return data if known.spec.node_name == node_name else _placed(data, node_name)
 
     def node(self, name: str) -> bytes:
-        """The node of that name.
+        """Return the node of that name.
 
         Raises:
             NotFoundError: It is gone (NODE_NOT_FOUND).
         """
-        found = self._kinds["Node"].find("", name)
+        found = self._kinds["Node"].find_object("", name)
         if found is None:
             raise NotFoundError(f"node {name} is gone; schedule again", reason="NODE_NOT_FOUND", node=name)
         return found[1]
 
 
 def _bare(item: ClusterObject, data: bytes) -> bytes:
-    """``data`` as kube-scheduler's informers hold it."""
+    """Return ``data`` as kube-scheduler's informers hold it."""
     members = _members(data)
     for name in ("kind", "apiVersion"):
         members.pop(name, None)

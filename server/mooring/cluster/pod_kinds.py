@@ -38,7 +38,7 @@ class PodKinds:
         self._parts: dict[Hashable, Hashable] = {}
 
     def of(self, pod: Pod) -> PodKind:
-        """The kind of ``pod``.
+        """Return the kind of ``pod``.
 
         Raises:
             ResourceError: A quantity can't be used.
@@ -70,12 +70,14 @@ class PodKinds:
         self._parts = {part: part for parts in in_use for part in parts}
 
     def _one(self, part: PartT) -> PartT:
-        """The part to keep for all kinds that have an equal one: what is identical is compared fastest."""
+        """Return the part to keep for all kinds that have an equal one: what is identical is compared
+        fastest.
+        """
         return self._parts.setdefault(part, part)  # type: ignore[return-value] # equal parts are of one type
 
 
 def _counted(template: Pod, rules: ResourceRules) -> tuple[PodUsage, ClassKey, AffinityKey | None, bool]:
-    """What a kind has beside its template."""
+    """Return what a kind has beside its template."""
     storage = any(volume.is_storage for volume in template.spec.volumes)
     return pod_usage(template, rules), _class_key(template), affinity_key(template), storage
 

@@ -15,7 +15,7 @@ from mooring.framework.resources import ResourceError, allocatable
 
 
 @dataclass(slots=True)
-class Batch:
+class PreparedObjects:
     """Objects with the amounts that their tables need.
 
     Attributes:
@@ -29,7 +29,7 @@ class Batch:
     objects: dict[tuple[str, str], TabledObject] = field(default_factory=dict)
 
     def has(self, kind: str, name: str) -> bool:
-        """True when the object is here; ``name`` is the UID of a pod, the identity of another kind."""
+        """Return whether the object is here; ``name`` is the UID of a pod, the identity of another kind."""
         if kind == "Node":
             return name in self.nodes
         if kind == "Pod":
@@ -37,7 +37,7 @@ class Batch:
         return (kind, name) in self.objects
 
     def identities(self) -> Iterable[tuple[str, str, PodRecord | None]]:
-        """Kind, identity and, of pods, the record; finished pods are left out: nobody holds them."""
+        """Kind, identity and, of pods, the record; finished pods are left out: no source holds them."""
         for name in self.nodes:
             yield "Node", name, None
         for uid, record in self.pods.items():
@@ -47,13 +47,13 @@ class Batch:
             yield kind, name, None
 
 
-def prepare(objects: Iterable[ClusterObject], kinds: PodKinds) -> Batch:
+def prepare(objects: Iterable[ClusterObject], kinds: PodKinds) -> PreparedObjects:
     """Works out what ``objects`` count as; of an object given twice the last one counts.
 
     Raises:
         InvalidArgumentError: Quantities can't be used; every such object is named.
     """
-    batch = Batch()
+    batch = PreparedObjects()
     uids: dict[str, str] = {}
     violations = []
     for item in objects:

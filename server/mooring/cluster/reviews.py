@@ -24,10 +24,10 @@ T = TypeVar("T")
 REVIEW_SECONDS: Final = 3.0
 """How long the API server may take for a review."""
 
-MOST_REVIEWS: Final = 4
+MAX_REVIEWS: Final = 4
 """Reviews under way at once; whoever asks meanwhile is refused at once, so that no threads pile up."""
 
-MOST_ANSWERS: Final = 1024
+MAX_ANSWERS: Final = 1024
 """Answers of a kind that are remembered."""
 
 TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
@@ -37,7 +37,7 @@ CLIENT_CA: Final = "/api/v1/namespaces/kube-system/configmaps/extension-apiserve
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody, as authorization knows them.
+    """A user, as authorization knows them.
 
     Attributes:
         name: ``system:serviceaccount:monitoring:prometheus``, a certificate's common name, ...
@@ -62,14 +62,14 @@ class _UserInfo(msgspec.Struct, frozen=True):
     extra: dict[str, tuple[str, ...]] = {}
 
 
-class _Status(msgspec.Struct, frozen=True):
+class _ReviewStatus(msgspec.Struct, frozen=True):
     authenticated: bool = False
     allowed: bool = False
     user: _UserInfo = _UserInfo()
 
 
 class _Review(msgspec.Struct, frozen=True):
-    status: _Status = _Status()
+    status: _ReviewStatus = _ReviewStatus()
 
 
 class _ConfigMap(msgspec.Struct, frozen=True):
@@ -78,30 +78,30 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 
 @dataclass
 class Remembered(Generic[T]):
-    """Answers that count for a while, the latest ``MOST_ANSWERS`` of them. Safe from any thread."""
+    """Answers that count for a while, the latest ``MAX_ANSWERS`` of them. Safe from any thread."""
 
     _answers: OrderedDict[Hashable, tuple[T, float]] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self, key: Hashable) -> T | None:
-        """The answer, if it still counts."""
+        """Return the answer, if it still counts."""
         with self._lock:
             found = self._answers.get(key)
         return None if found is None or time.monotonic() >= found[1] else found[0]
 
     def keep(self, key: Hashable, answer: T, seconds: float) -> T:
-        """Let an answer count for so long; returns it."""
+        """Let an answer count for ``seconds``; return it."""
         with self._lock:
             self._answers[key] = (answer, time.monotonic() + seconds)
             self._answers.move_to_end(key)
-            while len(self._answers) > MOST_ANSWERS:
+            while len(self._answers) > MAX_ANSWERS:
                 self._answers.popitem(last=False)
         return answer
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """For how many seconds answers count: who a token is, that somebody may, that they may not."""
+    """For how many seconds answers count: who a token is, that a user may, that they may not."""
 
     token: float = 10.0
     allowed: float = 10.0
@@ -123,7 +123,7 @@ class Reviews:
         self._lifetimes = lifetimes
         self._users: Remembered[User] = Remembered()
         self._decisions: Remembered[bool] = Remembered()
-        self._open = threading.BoundedSemaphore(MOST_REVIEWS)
+        self._open = threading.BoundedSemaphore(MAX_REVIEWS)
 
     def user_of(self, token: str) -> User | None:
         """Who shows this bearer token; None when it isn't valid.
@@ -142,8 +142,9 @@ class Reviews:
             known = self._users.keep(key, user, self._lifetimes.token)
         return None if known is ANONYMOUS else known
 
-    def may(self, user: User, verb: str, path: str) -> bool:
-        """Whether the user may do ``verb`` (``get``) with a path that is no resource, such as ``/metrics``.
+    def may_access(self, user: User, verb: str, path: str) -> bool:
+        """Return whether the user may do ``verb`` (``get``) with a path that is no resource, such as
+        ``/metrics``.
 
         Raises:
             MooringError: The API server doesn't say.
@@ -163,7 +164,7 @@ class Reviews:
         times = self._lifetimes
         return self._decisions.keep(key, allowed, times.allowed if allowed else times.denied)
 
-    def _ask(self, server: ApiServer, path: str, kind: str, spec: Mapping[str, Any]) -> _Status:
+    def _ask(self, server: ApiServer, path: str, kind: str, spec: Mapping[str, Any]) -> _ReviewStatus:
         group = path.split("/")[2]
         body = {"apiVersion": f"{group}/v1", "kind": kind, "spec": spec}
         with self._turn():
@@ -176,7 +177,7 @@ class Reviews:
     def _turn(self) -> Iterator[None]:
         if not self._open.acquire(blocking=False):
             raise UnavailableError(
-                f"{MOST_REVIEWS} reviews are under way at the API server; repeat the call",
+                f"{MAX_REVIEWS} reviews are under way at the API server; repeat the call",
                 reason="API_SERVER_UNAVAILABLE",
             )
         try:
@@ -186,7 +187,7 @@ class Reviews:
 
 
 def client_authorities(server: ApiServer) -> str:
-    """The certificates, PEM, of the authorities whose client certificates the API server takes.
+    """Return the certificates, PEM, of the authorities whose client certificates the API server takes.
 
     Raises:
         MooringError: They can't be read.

@@ -25,7 +25,7 @@ class SharedValues(Generic[K, V]):
         self._private: set[K] = set()
 
     def writable(self, key: K) -> V | None:
-        """The value of ``key`` to write to; None when there is none."""
+        """Return the value of ``key`` to write to; None when there is none."""
         value = self.values.get(key)
         if value is not None and key not in self._private:
             value = self._copy(value)
@@ -33,23 +33,23 @@ class SharedValues(Generic[K, V]):
         return value
 
     def put(self, key: K, value: V) -> None:
-        """Sets a value that nobody else holds."""
+        """Set a value that has no other holder."""
         self.values[key] = value
         self._private.add(key)
 
     def drop(self, key: K) -> None:
-        """Removes ``key``, if it is there."""
+        """Remove ``key``, if it is there."""
         self.values.pop(key, None)
         self._private.discard(key)
 
     def fork(self, values: dict[K, V]) -> SharedValues[K, V]:
-        """The guard of ``values``, a shallow copy; from now on both sides copy before they write."""
+        """Return the guard of ``values``, a shallow copy; from now on both sides copy before they write."""
         self._private = set()
         return SharedValues(values, self._copy)
 
 
 def add_to(sets: SharedValues[K, dict[str, None]], key: K, member: str) -> None:
-    """Adds ``member`` to the set of ``key``."""
+    """Add ``member`` to the set of ``key``."""
     members = sets.writable(key)
     if members is None:
         sets.put(key, {member: None})
@@ -58,7 +58,7 @@ def add_to(sets: SharedValues[K, dict[str, None]], key: K, member: str) -> None:
 
 
 def discard_from(sets: SharedValues[K, dict[str, None]], key: K, member: str) -> None:
-    """Removes ``member``, if it is there; an empty set goes."""
+    """Remove ``member``, if it is there; an empty set goes."""
     members = sets.writable(key)
     if members is not None:
         members.pop(member, None)

@@ -1,6 +1,6 @@
 """Equal parts of objects, kept once: what many nodes or the pods of one template say alike takes room once.
 
-Objects are immutable, so nobody can tell whether a part is shared. Safe from any thread: each step on the
+Objects are immutable, so sharing a part is never noticed. Safe from any thread: each step on the
 known parts is one operation of a dict, and losing one of them only costs memory.
 """
 
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.node_labels import NodeLabels
+from mooring.framework.memory import share_of_memory
 from mooring.framework.objects import (
     ContainerImage,
     Node,
@@ -28,14 +29,35 @@ from mooring.framework.pod_table import of_template, template_of
 T = TypeVar("T")
 ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
-_MOST_KNOWN = 1 << 16
-"""At this many known parts all are forgotten, with them those that no object has any more."""
+_MAX_BYTES = share_of_memory(64, 64 << 20)
+"""At this many bytes of encoded parts all are forgotten, with them those that no object has any more."""
+
+_PART_BYTES = 256
+"""What a part takes beside its encoding."""
 
 _UNREAD = Volume()
 _NO_STATUS = Pod().status
 
 _encode = msgspec.json.Encoder().encode
-_known: dict[int, object] = {}
+
+
+class _Known:
+    """The parts that are kept, by the hash of their encoding."""
+
+    def __init__(self) -> None:
+        self.parts: dict[int, object] = {}
+        self._bytes = 0
+
+    def keep(self, key: int, part: object, size: int) -> None:
+        """Keep a part whose encoding has ``size`` bytes."""
+        self._bytes += size + _PART_BYTES
+        if self._bytes > _MAX_BYTES:
+            self.parts.clear()
+            self._bytes = size + _PART_BYTES
+        self.parts[key] = part
+
+
+_known = _Known()
 
 
 def shared(item: ObjectT, check: Callable[[ClusterObject], None]) -> ObjectT:
@@ -76,22 +98,21 @@ def _shared_pod(pod: Pod, check: Callable[[ClusterObject], None]) -> Pod:
 
 
 def _one(value: T, rebuilt: Callable[[T], T] | None = None) -> T:
-    """The value to keep for all those equal to ``value``; ``rebuilt`` shares the parts of a new one.
+    """Return the value to keep for all those equal to ``value``; ``rebuilt`` shares the parts of a new one.
 
     Not all values can be hashed, so they are found again by the hash of their encoding; a number is also the
     smallest key, and many values, such as labels with a host name, turn out to have no equal.
     """
     try:
-        key = hash((type(value), _encode(value)))
+        encoded = _encode(value)
     except UnicodeEncodeError:
         return rebuilt(value) if rebuilt is not None else value
-    known = _known.get(key)
+    key = hash((type(value), encoded))
+    known = _known.parts.get(key)
     if isinstance(known, type(value)) and known == value:
         return known
     new = rebuilt(value) if rebuilt is not None else value
-    if len(_known) >= _MOST_KNOWN:
-        _known.clear()
-    _known[key] = new
+    _known.keep(key, new, len(encoded))
     return new
 
 
@@ -140,14 +161,14 @@ def _shared_template(template: Pod) -> Pod:
 
 
 def _without_unread_volumes(pod: Pod) -> Pod:
-    """Each pod has a volume for its token, whose name is like no other, and most have configuration."""
+    """Drop the volume of the token, which nearly every pod has and whose name is like no other."""
     volumes = pod.spec.volumes
     read = tuple(volume for volume in volumes if replace(volume, name="") != _UNREAD)
     return pod if len(read) == len(volumes) else replace(pod, spec=replace(pod.spec, volumes=read))
 
 
 def same_template(template: Pod) -> Pod:
-    """The one template that is equal to ``template``, as ``shared`` makes pods of it."""
+    """Return the one template that is equal to ``template``, as ``shared`` makes pods of it."""
     return _one(template, _shared_template)
 
 
@@ -163,5 +184,7 @@ def _shared_node_status(status: NodeStatus) -> NodeStatus:
 
 
 def _text(text: str) -> str:
-    """The one string of this content; a subclass, such as an enumeration's member, stays what it is."""
+    """Return the one string of this content; a subclass, such as an enumeration's member, stays what it
+    is.
+    """
     return intern(text) if type(text) is str else text

@@ -12,13 +12,12 @@ from msgspec.structs import replace
 from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
 from mooring.cluster.holdings import Holdings
 from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, Remove, TabledObject
-from mooring.cluster.listeners import Listeners
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
 from mooring.cluster.pod_kinds import PodKinds
-from mooring.cluster.prepared import Batch, prepare
+from mooring.cluster.prepared import PreparedObjects, prepare
 from mooring.cluster.table_writer import TableWriter
-from mooring.framework.cluster_events import Listener
+from mooring.framework.cluster_events import Listener, ObjectChange
 from mooring.framework.errors import bound_elsewhere
 from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectKey, ObjectTable
@@ -26,6 +25,28 @@ from mooring.framework.objects import Node, Object, Pod
 from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord, PodTable
 from mooring.framework.resources import NEWEST_RULES, ResourceRules
 from mooring.framework.state import RowChange
+
+
+class Listeners:
+    """Listeners in the order in which they came. The caller holds the state's lock."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
+
+    def __bool__(self) -> bool:
+        """Return whether there are any."""
+        return bool(self._listeners)
+
+    def add_listener(self, listener: Listener) -> None:
+        """Tell ``listener`` too from now on."""
+        self._listeners.append(listener)
+
+    def tell_listeners(self, kind: str, old: ClusterObject | None, new: ClusterObject | None) -> None:
+        """Tell all listeners of one change."""
+        if self:
+            change = ObjectChange(kind, old, new)
+            for listener in self._listeners:
+                listener(change)
 
 
 class State:
@@ -69,7 +90,7 @@ class State:
         """As the protocol says; assuming a pod where it is already changes nothing.
 
         Raises:
-            KeyError: There is no such node.
+            KeyError: No such node.
             FailedPreconditionError: The pod is on another node (POD_BOUND_ELSEWHERE).
         """
         if kind is None:
@@ -150,7 +171,7 @@ class State:
         return twin
 
     def replace(self, source: str, objects: Iterable[ClusterObject], *, kind: str = "") -> None:
-        """A full load: ``objects`` are now all that ``source`` has, or all of the given ``kind``.
+        """Load in full: ``objects`` are now all that ``source`` has, or all of the given ``kind``.
 
         Either all of it takes effect or nothing. What is the same as before costs nothing and keeps its rows.
         New nodes get their rows in name order. Of an object given twice the last one counts.
@@ -160,31 +181,31 @@ class State:
         """
         batch = prepare(objects, self._kinds)
         with self.lock:
-            self._holdings.check(source, batch)
-            for gone, name in self._holdings.missing(source, batch, kind):
+            self._holdings.check_ownership(source, batch)
+            for gone, name in self._holdings.missing_objects(source, batch, kind):
                 self._drop(source, gone, name)
-            self._writer.nodes.reserve(len(batch.nodes.keys() - self.snapshot.nodes.index.keys()))
-            self._holdings.add(source, batch)
+            self._writer.nodes.reserve_rows(len(batch.nodes.keys() - self.snapshot.nodes.index.keys()))
+            self._holdings.add_objects(source, batch)
             self._write(batch)
             self._publish()
 
     def apply(self, source: str, changes: Iterable[Change]) -> None:
-        """Changes of ``source``, in their order. Either all of them take effect or none.
+        """Apply changes of ``source`` in their order. Either all of them take effect or none.
 
         Removing what ``source`` hasn't delivered does nothing.
 
         Raises:
             InvalidArgumentError: A quantity can't be used, or another source has one of the objects.
         """
-        steps: list[Batch | Remove] = [
+        steps: list[PreparedObjects | Remove] = [
             prepare([change.object], self._kinds) if isinstance(change, Put) else change for change in changes
         ]
         with self.lock:
             for step in steps:
-                if isinstance(step, Batch):
-                    self._holdings.check(source, step)
+                if isinstance(step, PreparedObjects):
+                    self._holdings.check_ownership(source, step)
             for step in steps:
-                if isinstance(step, Batch):
+                if isinstance(step, PreparedObjects):
                     self._put(source, step)
                 else:
                     self._remove(source, step)
@@ -192,27 +213,26 @@ class State:
 
     def subscribe(self, listener: Listener) -> None:
         with self.lock:
-            self._listeners.add(listener)
+            self._listeners.add_listener(listener)
 
     def find_pod(self, namespace: str, name: str) -> Pod | None:
-        """The pod of that name as it is now; only pods that a source delivered have a name here."""
+        """Return the pod of that name as it is now; only pods that a source delivered have a name here."""
         with self.lock:
             record = self.snapshot.pods.records.get(self._holdings.pod_uid(namespace, name) or "")
             return record.pod if record else None
 
     def count_of(self, source: str, kind: str) -> int:
-        """How many objects of ``kind`` the source has."""
-        with self.lock:
-            return self._holdings.count(source, kind)
+        """Return how many objects of ``kind`` the source has; waits for no lock."""
+        return self._holdings.count_objects(source, kind)
 
-    def _put(self, source: str, batch: Batch) -> None:
+    def _put(self, source: str, batch: PreparedObjects) -> None:
         for uid in self._holdings.displaced_by(batch):
             self._drop(source, "Pod", uid)
-        self._holdings.add(source, batch)
+        self._holdings.add_objects(source, batch)
         self._write(batch)
 
     def _remove(self, source: str, change: Remove) -> None:
-        known = self._holdings.find(source, change)
+        known = self._holdings.find_identity(source, change)
         if known and change.uid in ("", self._uid_of(change.kind, known)):
             self._drop(source, change.kind, known)
 
@@ -222,7 +242,7 @@ class State:
         if kind == "Node":
             node = self.snapshot.nodes.nodes[self.snapshot.nodes.index[name]]
             return node.metadata.uid if node else ""
-        item = self._writer.objects.find(KINDS[kind], _key(name))
+        item = self._writer.objects.find_object(KINDS[kind], _key(name))
         return item.metadata.uid if item else ""
 
     def _drop(self, source: str, kind: str, name: str) -> None:
@@ -238,9 +258,9 @@ class State:
         else:
             old = self._writer.objects.find_delivered(KINDS[kind], _key(name))
             self._writer.remove_object(KINDS[kind], _key(name))
-        self._listeners.tell(kind, old, None)
+        self._listeners.tell_listeners(kind, old, None)
 
-    def _write(self, batch: Batch) -> None:
+    def _write(self, batch: PreparedObjects) -> None:
         table = self.snapshot.nodes
         for name in sorted(batch.nodes):
             node, amounts = batch.nodes[name]
@@ -248,21 +268,21 @@ class State:
             old = None if row is None else table.nodes[row]
             if old != node:
                 self._writer.put_node(node, amounts)
-                self._listeners.tell("Node", old, node)
+                self._listeners.tell_listeners("Node", old, node)
         for record in batch.pods.values():
             before = self._delivered_record(record.uid)
             self._write_pod(record)
             if self._listeners and (before is None or not before.says_what(record)):
-                self._listeners.tell("Pod", before.pod if before is not None else None, record.pod)
+                self._listeners.tell_listeners("Pod", before.pod if before is not None else None, record.pod)
         for item in batch.objects.values():
             key = item.metadata.namespace, item.metadata.name
             known = self._writer.objects.find_delivered(type(item), key)
             if known != item:
                 self._writer.put_object(item)
-                self._listeners.tell(type(item).__name__, known, item)
+                self._listeners.tell_listeners(type(item).__name__, known, item)
 
     def _delivered_record(self, uid: str) -> PodRecord | None:
-        """The pod as its source delivered it, without what was decided since."""
+        """Return the pod as its source delivered it, without what was decided since."""
         return self._delivered[uid] if uid in self._delivered else self.snapshot.pods.records.get(uid)
 
     def _write_pod(self, record: PodRecord) -> None:
@@ -290,7 +310,7 @@ class State:
             self._log.extend(changes)
             self.version += len(changes)
             changes.clear()
-            self._writer.nodes.publish()
+            self._writer.nodes.publish_names()
 
 
 def _key(identity: str) -> ObjectKey:

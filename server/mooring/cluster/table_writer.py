@@ -28,7 +28,7 @@ from mooring.framework.state import RowChange
 from mooring.framework.view import Snapshot
 
 _WORTH_SUMMING_UP = 8
-"""From so many pods on, what they take is added up column by column."""
+"""Pods from which on what they take is added up column by column."""
 
 
 class TableWriter:
@@ -59,7 +59,7 @@ class TableWriter:
         return Snapshot(self.nodes.table, self.pods, self.objects.table)
 
     def fork(self) -> TableWriter:
-        """An independent writer of a copy of the tables."""
+        """Return an independent writer of a copy of the tables."""
         old, classes = self.pods, self._classes.fork()
         pods = PodTable(
             old.records.copy(),
@@ -72,6 +72,8 @@ class TableWriter:
             old.affinities.copy(),
             old.nominated.copy(),
             old.groups.copy(),
+            old.pending_count,
+            old.assumed_count,
         )
         twin = TableWriter(self.nodes.fork(), pods, self.objects.fork())
         twin._waiting = self._waiting.fork(self._waiting.values.copy())
@@ -83,13 +85,13 @@ class TableWriter:
         return twin
 
     def put_node(self, node: Node, amounts: dict[str, int]) -> None:
-        """Adds or replaces ``node``, which offers ``amounts``; pods that waited for it get their row."""
+        """Add or replace ``node``, which offers ``amounts``; pods that waited for it get their row."""
         known = self.nodes.table.index.get(node.metadata.name)
         heartbeat = known is not None and _is_heartbeat(self.nodes.table.nodes[known], node)
-        row = self.nodes.put(node, amounts)
+        row = self.nodes.put_node(node, amounts)
         self.changes.append((row, None, int(heartbeat)))
         if known is None:
-            self._volumes.mark((row,))
+            self._volumes.mark_rows((row,))
         waiting = self._waiting.values.get(node.metadata.name, {})
         self._waiting.drop(node.metadata.name)
         for uid in waiting:
@@ -98,7 +100,7 @@ class TableWriter:
             self._attach(record)
 
     def remove_node(self, name: str) -> None:
-        """Removes a node; its pods wait for one of that name."""
+        """Remove a node; its pods wait for one of that name."""
         row = self.nodes.table.index[name]
         for uid in tuple(self.pods.by_row.get(row, ())):
             record = self.pods.records[uid]
@@ -106,18 +108,21 @@ class TableWriter:
             unplaced = msgspec.structs.replace(record, row=UNPLACED)
             self.pods.records[uid] = unplaced
             self._attach(unplaced)
-        self.nodes.remove(row)
+        self.nodes.remove_node(row)
         self.changes.append((row, None, 0))
 
     def put_pod(self, record: PodRecord) -> None:
-        """Adds or replaces the pod of this UID, on the row of its node whatever ``record`` says."""
+        """Add or replace the pod of this UID, on the row of its node whatever ``record`` says."""
         row = self.nodes.table.index.get(record.node_name, UNPLACED)
         self.put_record(msgspec.structs.replace(record, row=row))
 
     def put_record(self, record: PodRecord) -> None:
-        """Adds or replaces the record of this UID."""
+        """Add or replace the record of this UID."""
         uid = record.uid
         old = self.pods.records.get(uid)
+        self._count(record, 1)
+        if old is not None:
+            self._count(old, -1)
         if old is not None and _same_place(old, record):
             self.pods.records[uid] = record
             self.changes.append((record.row, record, 0))
@@ -138,50 +143,53 @@ class TableWriter:
             uid, row = record.uid, record.row
             if (old := known.get(uid)) is not None:
                 self._detach(old)
+                self._count(old, -1)
             known[uid] = record
+            self._count(record, 1)
             changes.append((row, record, 1))
             by_row[row] = (*by_row.get(row, ()), uid)
         rows = [record.row for record in records]
-        self.nodes.take_all(rows, kind.usage)
+        self.nodes.add_usage_to_rows(rows, kind.usage)
         priorities, priority = self.pods.priorities, kind.template.spec.priority or 0
         priorities[priority] = priorities.get(priority, 0) + len(rows)
-        self._classes.place_all(kind.class_key, kind.template.metadata.labels, rows)
+        self._classes.place_pods(kind.class_key, kind.template.metadata.labels, rows)
 
     def remove_pod(self, uid: str) -> None:
-        """Removes the pod, if it is there."""
+        """Remove the pod, if it is there."""
         record = self.pods.records.get(uid)
         if record is not None:
             self._detach(record)
+            self._count(record, -1)
             del self.pods.records[uid]
 
     def put_object(self, item: TabledObject) -> None:
-        """Adds or replaces an object that is neither node nor pod."""
+        """Add or replace an object that is neither node nor pod."""
         with self._following(type(item), (item.metadata.namespace, item.metadata.name)):
-            self.objects.put(item)
+            self.objects.put_object(item)
 
     def assume_object(self, item: TabledObject) -> None:
-        """Shows an object as it was decided to be."""
+        """Show an object as it was decided to be."""
         with self._following(type(item), (item.metadata.namespace, item.metadata.name)):
-            self.objects.assume(item)
+            self.objects.assume_object(item)
 
     def forget_object(self, kind: type[Object], key: ObjectKey) -> None:
-        """Shows it as it was delivered."""
+        """Show it as it was delivered."""
         with self._following(kind, key):
-            self.objects.forget(kind, key)
+            self.objects.forget_object(kind, key)
 
     def remove_object(self, kind: type[Object], key: ObjectKey) -> None:
-        """Removes an object that is neither node nor pod."""
+        """Remove an object that is neither node nor pod."""
         with self._following(kind, key):
-            self.objects.remove(kind, key)
+            self.objects.remove_object(kind, key)
 
     @contextmanager
     def _following(self, kind: type[Object], key: ObjectKey) -> Iterator[None]:
-        """Takes in what becomes of the object."""
-        before = self.objects.find(kind, key)
+        """Follow what becomes of the object during the block."""
+        before = self.objects.find_object(kind, key)
         yield
-        after = self.objects.find(kind, key)
+        after = self.objects.find_object(kind, key)
         if after is not before:
-            self._volumes.follow(before, after)
+            self._volumes.index_object(before, after)
             self.changes.append((UNPLACED, None, 0))
 
     def _attach(self, record: PodRecord) -> None:
@@ -196,14 +204,14 @@ class TableWriter:
             elif pod.status.nominated_node_name:
                 add_to(self._nominated, pod.status.nominated_node_name, uid)
             return
-        self.nodes.take(row, kind.usage)
+        self.nodes.add_usage(row, kind.usage)
         by_row, priorities = self.pods.by_row, self.pods.priorities
         by_row[row] = (*by_row.get(row, ()), uid)
         priority = spec.priority or 0
         priorities[priority] = priorities.get(priority, 0) + 1
         if kind.has_storage:
-            self._volumes.attach(record)
-        self._classes.place(kind.class_key, pod.metadata.labels, row)
+            self._volumes.attach_volumes(record)
+        self._classes.place_pod(kind.class_key, pod.metadata.labels, row)
         if kind.affinity_key is not None:
             self._attach_affinity(kind.affinity_key, record)
 
@@ -219,19 +227,25 @@ class TableWriter:
             elif pod.status.nominated_node_name:
                 discard_from(self._nominated, pod.status.nominated_node_name, uid)
             return
-        self.nodes.give_back(row, kind.usage)
-        self._classes.remove(kind.class_key, row, self._leave(row, uid))
+        self.nodes.subtract_usage(row, kind.usage)
+        self._classes.remove_pod(kind.class_key, row, self._leave(row, uid))
         priorities = self.pods.priorities
         priorities[pod.priority] -= 1
         if not priorities[pod.priority]:
             del priorities[pod.priority]
         if kind.has_storage:
-            self._volumes.detach(record)
+            self._volumes.detach_volumes(record)
         if kind.affinity_key is not None:
             discount(self._affinities, kind.affinity_key, row, self.nodes.table.capacity)
 
+    def _count(self, record: PodRecord, amount: int) -> None:
+        if record.assumed:
+            self.pods.assumed_count += amount
+        elif not record.node_name:
+            self.pods.pending_count += amount
+
     def _leave(self, row: int, uid: str) -> int:
-        """The pod isn't on the row any more; returns which of the pods there it was."""
+        """Return the pod isn't on the row any more; return which of the pods there it was."""
         there = self.pods.by_row[row]
         index = there.index(uid)
         if len(there) > 1:
@@ -249,13 +263,13 @@ class TableWriter:
 
 
 def _is_plain(kind: PodKind) -> bool:
-    """Whether pods of the kind count in amounts, priorities and classes alone."""
+    """Return whether pods of the kind count in amounts, priorities and classes alone."""
     special = kind.has_storage or kind.affinity_key is not None or kind.usage.host_ports
     return not special and kind.template.spec.scheduling_group is None
 
 
 def _is_heartbeat(old: Node | None, new: Node) -> bool:
-    """Whether the resource version alone is new; a large cluster has thousands of these per second."""
+    """Return whether the resource version alone is new; a large cluster has thousands of these per second."""
     if old is None:
         return False
     metadata = msgspec.structs.replace(old.metadata, resource_version=new.metadata.resource_version)
@@ -263,7 +277,7 @@ def _is_heartbeat(old: Node | None, new: Node) -> bool:
 
 
 def _same_place(old: PodRecord, new: PodRecord) -> bool:
-    """True when nothing that is counted differs."""
+    """Return whether everything that is counted is equal."""
     if old.row != new.row or old.node_name != new.node_name:
         return False
     was, now = old.kind, new.kind

@@ -42,7 +42,7 @@ class VolumeWriter:
         self._attachments: Index = {}
 
     def fork(self, snapshot: Snapshot) -> VolumeWriter:
-        """The writer of ``snapshot``, a copy of the tables."""
+        """Return the writer of ``snapshot``, a copy of the tables."""
         twin = VolumeWriter(snapshot)
         twin._with_storage = self._with_storage.fork(snapshot.pods.with_storage)
         twin._claim_users = self._claim_users.fork(snapshot.pods.claim_users)
@@ -50,12 +50,12 @@ class VolumeWriter:
         twin._claims, twin._attachments = self._claims.copy(), self._attachments.copy()
         return twin
 
-    def attach(self, record: PodRecord) -> None:
-        """A pod with storage is on its row from now on."""
+    def attach_volumes(self, record: PodRecord) -> None:
+        """Count the volumes of a pod that came to its row."""
         self._put(record, add_to)
 
-    def detach(self, record: PodRecord) -> None:
-        """Takes back ``attach``."""
+    def detach_volumes(self, record: PodRecord) -> None:
+        """Take back ``attach_volumes``."""
         self._put(record, discard_from)
 
     def _put(self, record: PodRecord, put: Put) -> None:
@@ -65,24 +65,24 @@ class VolumeWriter:
             put(self._claim_users, (pod.metadata.namespace, name), uid)
         for name in pod.ephemeral_claim_names:
             put(self._ephemeral_users, (pod.metadata.namespace, name), uid)
-        self.mark((record.row,))
+        self.mark_rows((record.row,))
 
-    def mark(self, rows: Iterable[int]) -> None:
-        """What is attached to the nodes of ``rows`` may have changed; ``UNPLACED`` is no row."""
+    def mark_rows(self, rows: Iterable[int]) -> None:
+        """Mark that what is attached to the nodes of ``rows`` may have changed; ``UNPLACED`` is skipped."""
         for row in rows:
             if row != UNPLACED:
                 self._nodes.volumes_version[row] = next_version()
 
-    def follow(self, old: TabledObject | None, new: TabledObject | None) -> None:
-        """The object table, which had ``old``, has ``new`` now; None = nothing."""
+    def index_object(self, old: TabledObject | None, new: TabledObject | None) -> None:
+        """Index ``new``, which has replaced ``old`` in the object table; None = nothing."""
         for index, name, key in self._entries(old):
             _discard(index, name, key)
         for index, name, key in self._entries(new):
             index[name] = (*index.get(name, ()), key)
-        self.mark({*self._rows(old), *self._rows(new)})
+        self.mark_rows({*self._rows(old), *self._rows(new)})
 
     def _entries(self, item: TabledObject | None) -> Iterator[tuple[Index, str, ObjectKey]]:
-        """Where the indices have ``item``."""
+        """Yield where the indices have ``item``."""
         if isinstance(item, PersistentVolumeClaim) and item.spec.volume_name:
             yield self._claims, item.spec.volume_name, (item.metadata.namespace, item.metadata.name)
         elif isinstance(item, VolumeAttachment) and item.spec.source.persistent_volume_name:
@@ -91,7 +91,7 @@ class VolumeWriter:
             yield self._objects.attachments, item.spec.node_name, key
 
     def _rows(self, item: TabledObject | None) -> Iterator[int]:
-        """The rows for which it matters what ``item`` is."""
+        """Yield the rows for which it matters what ``item`` is."""
         if isinstance(item, PersistentVolumeClaim):
             yield from self._rows_of_claim((item.metadata.namespace, item.metadata.name))
         elif isinstance(item, PersistentVolume):

@@ -8,7 +8,7 @@ from mooring.config.expand import EnabledPlugin
 from mooring.config.load import check, default, from_document, load
 from mooring.config.reserving import check_ignored, check_reserving
 from mooring.config.show import in_force, show
-from mooring.config.types import LeaderElection
+from mooring.config.types import LeaderElectionConfiguration
 
 __all__ = [
     "MULTI_POINT",
@@ -18,7 +18,7 @@ __all__ = [
     "Configuration",
     "EffectiveProfile",
     "EnabledPlugin",
-    "LeaderElection",
+    "LeaderElectionConfiguration",
     "PluginDescription",
     "check",
     "check_ignored",

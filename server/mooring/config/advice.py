@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mooring.config.catalog import Catalog
+from mooring.config.catalog import REMOVED, Catalog
 from mooring.config.expand import ALL, enabled_names
 from mooring.config.fields import join
-from mooring.config.in_tree import REMOVED
 from mooring.config.types import KubeSchedulerConfiguration
 from mooring.framework import Gates
 
@@ -37,7 +36,7 @@ INERT_SECTIONS = ("placementGenerate", "placementScore")
 
 
 def advise_on_gates(gates: Gates) -> Iterator[str]:
-    """A sentence that names the feature gates that were set in vain, if there are any.
+    """Yield a sentence that names the feature gates that were set in vain, if there are any.
 
     kube-scheduler refuses a gate that it doesn't know; mooring can't tell those from gates that another
     component reads, so it goes on without them, but says so.
@@ -50,7 +49,7 @@ def advise_on_gates(gates: Gates) -> Iterator[str]:
 def advise(
     document: Mapping[str, Any], written: KubeSchedulerConfiguration, catalog: Catalog, *, scheduling: bool
 ) -> Iterator[str]:
-    """One sentence for each thing to know.
+    """Yield one sentence for each thing to know.
 
     Args:
         document: The plain v1 document.
@@ -80,7 +79,7 @@ def advise(
 
 
 def _has(document: Any, path: str) -> bool:
-    """Whether the document, which may have faults, has something there."""
+    """Return whether the document, which may have faults, has something there."""
     name, _, rest = path.partition(".")
     return isinstance(document, Mapping) and name in document and (not rest or _has(document[name], rest))
 

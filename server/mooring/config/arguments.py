@@ -14,7 +14,7 @@ from pydantic import PydanticUserError
 from mooring.config.catalog import Catalog, PluginDescription
 from mooring.config.expand import enabled_names
 from mooring.config.fields import GATES, decode, join, names
-from mooring.config.types import API_VERSION, Extender, PluginConfig, Profile
+from mooring.config.types import API_VERSION, ExtenderStanza, PluginConfig, ProfileStanza
 from mooring.framework import FieldError, Gates
 
 FIT = "NodeResourcesFit"
@@ -24,9 +24,9 @@ _TYPE_FIELDS = ("apiVersion", "kind")
 
 
 def decode_arguments(
-    profile: Profile, path: str, catalog: Catalog, gates: Gates
-) -> tuple[Profile, list[FieldError]]:
-    """The profile with typed arguments.
+    profile: ProfileStanza, path: str, catalog: Catalog, gates: Gates
+) -> tuple[ProfileStanza, list[FieldError]]:
+    """Return the profile with typed arguments.
 
     Entries of plugins without an Args class, and of plugins that are not in the catalog, stay as written.
     """
@@ -44,9 +44,9 @@ def decode_arguments(
 
 
 def with_default_arguments(
-    profile: Profile, path: str, catalog: Catalog, gates: Gates
-) -> tuple[Profile, list[FieldError]]:
-    """The profile with an entry for each of its enabled plugins that takes arguments, in name order.
+    profile: ProfileStanza, path: str, catalog: Catalog, gates: Gates
+) -> tuple[ProfileStanza, list[FieldError]]:
+    """Return the profile with an entry for each of its enabled plugins that takes arguments, in name order.
 
     Entries of plugins that the profile does not enable are left out: nothing reads them. A plugin whose
     arguments have no defaults is a fault when the profile gives none.
@@ -65,8 +65,8 @@ def with_default_arguments(
     return dataclasses.replace(profile, plugin_config=tuple(entries)), errors
 
 
-def ignored_resources(extenders: Sequence[Extender]) -> tuple[str, ...]:
-    """The resources that extenders look after in NodeResourcesFit's stead."""
+def ignored_resources(extenders: Sequence[ExtenderStanza]) -> tuple[str, ...]:
+    """Return the resources that extenders look after in NodeResourcesFit's stead."""
     return tuple(
         resource.name
         for extender in extenders
@@ -75,8 +75,9 @@ def ignored_resources(extenders: Sequence[Extender]) -> tuple[str, ...]:
     )
 
 
-def ignoring(profile: Profile, resources: tuple[str, ...]) -> Profile:
-    """The profile whose NodeResourcesFit ignores these resources, and no others that the file may name.
+def ignoring(profile: ProfileStanza, resources: tuple[str, ...]) -> ProfileStanza:
+    """Return the profile whose NodeResourcesFit ignores these resources, and no others that the file may
+    name.
 
     Mirrors ``buildExtenders`` in ``pkg/scheduler/scheduler.go``.
     """
@@ -130,7 +131,7 @@ def _gate_errors(args: Any, given: set[str], gates: Gates) -> Iterator[tuple[str
 
 
 def _gated(args: Any, given: set[str], gates: Gates) -> Any:
-    """The arguments without the defaults of features that are off."""
+    """Return the arguments without the defaults of features that are off."""
     aliases = dict(names(type(args)))
     off = {name: None for name, _ in _closed(args, gates) if aliases[name] not in given}
     return dataclasses.replace(args, **off) if off else args

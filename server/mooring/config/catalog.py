@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-POINTS = (
-    "preEnqueue",
-    "queueSort",
-    "preFilter",
-    "filter",
-    "postFilter",
-    "preScore",
-    "score",
-    "reserve",
-    "permit",
-    "preBind",
-    "bind",
-    "postBind",
-    "placementGenerate",
-    "placementScore",
-)
+from mooring.framework.points import POINTS as IMPLEMENTED
+from mooring.framework.releases import KubeVersion
+from mooring.framework.upstream import Upstream
+
+POINTS = (*IMPLEMENTED, "placementGenerate", "placementScore")
 """Every extension point that a profile may list plugins at, spelt as in the file."""
 
 MULTI_POINT = "multiPoint"
 """The section whose plugins serve every point that they implement."""
+
+REMOVED = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
+"""Plugins of older releases whose work NodeVolumeLimits does now; a current kube-scheduler rejects them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +28,7 @@ class PluginDescription:
         name: The name in the file.
         points: The extension points it implements, out of ``POINTS``.
         args: The dataclass of its arguments; None when it takes none, or takes them as they were written.
-        in_tree: Whether kube-scheduler ships a plugin of this name.
+        in_tree: Whether the plugin is mooring's own.
         supported: False for an in-tree plugin that is accepted by name only.
     """
 
@@ -47,5 +39,64 @@ class PluginDescription:
     supported: bool = True
 
 
-Catalog = Mapping[str, PluginDescription]
-"""The plugins that a configuration may name, by name."""
+class Catalog(Mapping[str, PluginDescription]):
+    """The plugins that a configuration may name, by name.
+
+    A plugin is described when it is looked up: one whose import fails harms no configuration without it.
+
+    Attributes:
+        upstream: How kube-scheduler ships those of its plugins that it ships, in its order.
+    """
+
+    def __init__(
+        self,
+        plugins: Mapping[str, PluginDescription],
+        upstream: Mapping[str, Upstream],
+        version: KubeVersion | None = None,
+    ) -> None:
+        """``version`` leaves out what came later; None = nothing."""
+        self.upstream = upstream
+        self._plugins = plugins
+        self._version = version
+
+    def of_release(self, version: KubeVersion) -> Catalog:
+        """Return the same without the plugins and extension points that came after a release."""
+        return Catalog(self._plugins, self.upstream, version)
+
+    def may_list(self, name: str, point: str) -> bool:
+        """Return whether a file may list a known plugin at a point.
+
+        A plugin of kube-scheduler may stand wherever kube-scheduler's does, also where mooring's needs no
+        method; at a point that came with a later release it is passed over.
+        """
+        plugin = self._plugins[name]
+        return point in plugin.points or (
+            plugin.in_tree and name in self.upstream and point in self.upstream[name].more_points
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._plugins and not self._came_later(self._since(name))
+
+    def __getitem__(self, name: str) -> PluginDescription:
+        if name not in self:
+            raise KeyError(name)
+        plugin = self._plugins[name]
+        if name not in self.upstream:
+            return plugin
+        later = [
+            point for point, since in self.upstream[name].points_since.items() if self._came_later(since)
+        ]
+        return replace(plugin, points=plugin.points.difference(later)) if later else plugin
+
+    def __iter__(self) -> Iterator[str]:
+        return filter(self.__contains__, self._plugins)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _since(self, name: object) -> KubeVersion | None:
+        known = self.upstream.get(name) if isinstance(name, str) else None
+        return known.since if known is not None else None
+
+    def _came_later(self, since: KubeVersion | None) -> bool:
+        return self._version is not None and since is not None and self._version < since

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mooring.config.catalog import Catalog
 from mooring.config.documents import read_configuration
 from mooring.config.errors import ConfigError
 from mooring.config.fields import decode
@@ -12,12 +13,13 @@ from mooring.config.types import KubeSchedulerConfiguration
 from mooring.config.versions import as_v1
 
 
-def convert(text: str) -> str:
-    """The v1 file that means what ``text`` meant to the release that read it.
+def convert(text: str, catalog: Catalog) -> str:
+    """Return the v1 file that means what ``text`` meant to the release that read it.
 
     Args:
         text: YAML or JSON of a KubeSchedulerConfiguration of any version from v1beta1, or of a policy, or of
             a ConfigMap with one of them.
+        catalog: The known plugins.
 
     Returns:
         YAML; comments at its head say what was left out or made explicit. Defaults that did not change
@@ -27,7 +29,7 @@ def convert(text: str) -> str:
         ConfigError: names what cannot be read, or has no counterpart in v1.
     """
     document = read_configuration(text)
-    converted, notes = policy_to_v1(document) if is_policy(document) else as_v1(document)
+    converted, notes = policy_to_v1(document, catalog) if is_policy(document) else as_v1(document)
     written, errors = decode(KubeSchedulerConfiguration, converted, "")
     if written is None or errors:
         raise ConfigError(errors)

@@ -9,14 +9,16 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
+from mooring.config.catalog import Catalog
 from mooring.config.expand import merge_sections
 from mooring.config.types import (
     ClientConnection,
     KubeSchedulerConfiguration,
-    LeaderElection,
-    Plugin,
-    Profile,
+    LeaderElectionConfiguration,
+    ListedPlugin,
+    ProfileStanza,
 )
+from mooring.framework.releases import Gates, KubeVersion
 
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
 KUBE_SCHEDULER_LEASE = "kube-scheduler"
@@ -25,16 +27,30 @@ EXTENDER_TIMEOUT = timedelta(seconds=5)
 ValueT = TypeVar("ValueT")
 
 
+def default_plugins(catalog: Catalog, version: KubeVersion, gates: Gates) -> tuple[ListedPlugin, ...]:
+    """Return the multiPoint list of a profile that says nothing, in order, with the default weights.
+
+    Mirrors ``pkg/scheduler/apis/config/v1/default_plugins.go``.
+    """
+    return tuple(
+        ListedPlugin(
+            name, declared.weight if version >= declared.points_since.get("score", version) else None
+        )
+        for name, declared in catalog.upstream.items()
+        if not declared.gate or gates.enabled(declared.gate)
+    )
+
+
 def with_defaults(
-    document: KubeSchedulerConfiguration, plugins: tuple[Plugin, ...]
+    document: KubeSchedulerConfiguration, plugins: tuple[ListedPlugin, ...]
 ) -> KubeSchedulerConfiguration:
-    """The document with every default explicit.
+    """Return the document with every default explicit.
 
     Args:
         document: The file as it was written.
         plugins: The default multiPoint list of the wanted release.
     """
-    profiles = document.profiles or (Profile(),)
+    profiles = document.profiles or (ProfileStanza(),)
     if len(profiles) == 1 and profiles[0].scheduler_name is None:
         profiles = (replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
     profiling = _or(document.enable_profiling, default=True)
@@ -61,8 +77,8 @@ def _or(value: ValueT | None, *, default: ValueT) -> ValueT:
     return default if value is None else value
 
 
-def _leader_election(given: LeaderElection) -> LeaderElection:
-    return LeaderElection(
+def _leader_election(given: LeaderElectionConfiguration) -> LeaderElectionConfiguration:
+    return LeaderElectionConfiguration(
         leader_elect=_or(given.leader_elect, default=True),
         lease_duration=given.lease_duration or timedelta(seconds=15),
         renew_deadline=given.renew_deadline or timedelta(seconds=10),

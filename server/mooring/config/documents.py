@@ -14,7 +14,7 @@ _WANTED = (KIND, "Policy")
 
 
 def read_configuration(text: str) -> Any:
-    """The one configuration (or scheduler policy) in a file, as plain values.
+    """Return the one configuration (or scheduler policy) in a file, as plain values.
 
     It is a document of the file, or what a ConfigMap has under some key. Other objects may stand beside it,
     each a document or in a List. A single document that is something else is returned as it is.
@@ -35,7 +35,7 @@ def read_configuration(text: str) -> Any:
 
 
 def _found(documents: list[Any]) -> Iterator[tuple[str, Any]]:
-    """The configurations among ``documents``, each with the place where it is."""
+    """Yield the configurations among ``documents``, each with the place where it is."""
     for number, document in enumerate(documents, 1):
         if not isinstance(document, dict):
             continue
@@ -46,7 +46,7 @@ def _found(documents: list[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _objects(document: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The document, or those in it if it is a List."""
+    """Yield the document, or those in it if it is a List."""
     items = document.get("items") if _is_list(document) else None
     if not isinstance(items, list):
         yield path, document
@@ -74,7 +74,7 @@ def _in_config_map(item: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]
 
 
 def _join(place: str, path: str) -> str:
-    """A field's path behind the place of its document."""
+    """Return a field's path behind the place of its document."""
     return f"{place}: {path}" if path else place
 
 

@@ -23,14 +23,14 @@ _MAX = timedelta(microseconds=(2**63 - 1) // 1000)
 
 
 def parse_duration(text: str) -> timedelta:
-    """Reads a Go duration; less than a microsecond is cut off.
+    """Read a Go duration; less than a microsecond is cut off.
 
     Raises:
-        ValueError: the text is no duration, or a longer one than Go can hold (292 years).
+        ValueError: the text is not a duration, or a longer one than Go can hold (292 years).
     """
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no duration; write it like 15s, 1m30s or 500ms")
+        raise ValueError(f"{text!r} is not a duration; write it like 15s, 1m30s or 500ms")
     parts = _PARTS.findall(match[2])
     try:
         value = timedelta(microseconds=int(sum((Decimal(n) * _UNITS[unit] for n, unit in parts), Decimal(0))))
@@ -42,7 +42,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def format_duration(value: timedelta) -> str:
-    """Writes a duration as Go does: whole hours and minutes first, zero units after the first kept."""
+    """Write a duration as Go does: whole hours and minutes first, zero units after the first kept."""
     sign = "-" if value < timedelta(0) else ""
     micros = abs(value) // timedelta(microseconds=1)
     if micros == 0:

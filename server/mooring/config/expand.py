@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mooring.config.catalog import MULTI_POINT, POINTS, Catalog
-from mooring.config.types import Plugin, PluginSet, Section
+from mooring.config.types import ListedPlugin, PluginSet, Section
 
 ALL = "*"
 """In ``disabled``: every plugin that is on by default."""
@@ -33,7 +33,7 @@ class EnabledPlugin:
 
 
 def merge(defaults: PluginSet, custom: PluginSet) -> PluginSet:
-    """Puts a section of the file over the default one.
+    """Put a section of the file over the default one.
 
     A default that is listed again keeps its place and takes the file's weight; what the file adds comes
     after the defaults. A name both disabled and enabled therefore moves to the end.
@@ -47,19 +47,19 @@ def merge(defaults: PluginSet, custom: PluginSet) -> PluginSet:
             *(listed.get(plugin.name, plugin) for plugin in kept),
             *(plugin for plugin in custom.enabled if plugin.name not in replaced),
         ),
-        disabled=tuple(Plugin(plugin.name) for plugin in (*custom.disabled, *defaults.disabled)),
+        disabled=tuple(ListedPlugin(plugin.name) for plugin in (*custom.disabled, *defaults.disabled)),
     )
 
 
-def merge_sections(defaults: tuple[Plugin, ...], custom: Sections) -> dict[Section, PluginSet]:
-    """All sections of a profile over the default multiPoint list."""
+def merge_sections(defaults: tuple[ListedPlugin, ...], custom: Sections) -> dict[Section, PluginSet]:
+    """Return all sections of a profile over the default multiPoint list."""
     merged: dict[Section, PluginSet] = {name: merge(_NOTHING, plugins) for name, plugins in custom.items()}
     merged[MULTI_POINT] = merge(PluginSet(enabled=defaults), custom.get(MULTI_POINT, _NOTHING))
     return merged
 
 
 def expand(sections: Sections, catalog: Catalog) -> dict[str, tuple[EnabledPlugin, ...]]:
-    """The plugins of each point in the order in which they run.
+    """Return the plugins of each point in the order in which they run.
 
     Args:
         sections: A profile's merged sections; names that the catalog lacks are passed over.
@@ -75,12 +75,12 @@ def expand(sections: Sections, catalog: Catalog) -> dict[str, tuple[EnabledPlugi
 
 
 def enabled_names(sections: Sections) -> set[str]:
-    """The plugins that any section enables."""
+    """Return the plugins that any section enables."""
     return {plugin.name for section in sections.values() for plugin in section.enabled}
 
 
 def _at(
-    point: str, section: PluginSet, everywhere: tuple[Plugin, ...], catalog: Catalog
+    point: str, section: PluginSet, everywhere: tuple[ListedPlugin, ...], catalog: Catalog
 ) -> tuple[EnabledPlugin, ...]:
     disabled = {plugin.name for plugin in section.disabled}
     own = [plugin for plugin in section.enabled if _has(plugin, point, catalog)]
@@ -100,6 +100,6 @@ def _at(
     return tuple(EnabledPlugin(plugin.name, (plugin.weight or 1) if scores else 0) for plugin in order)
 
 
-def _has(plugin: Plugin, point: str, catalog: Catalog) -> bool:
+def _has(plugin: ListedPlugin, point: str, catalog: Catalog) -> bool:
     known = catalog.get(plugin.name)
     return known is not None and point in known.points

@@ -25,11 +25,14 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
 )
 from pydantic import create_model as create_pydantic_model
 
 from mooring.config.durations import format_duration, parse_duration
-from mooring.framework import FieldError
+from mooring.framework import SECRET, FieldError
+from mooring.framework.args import HIDDEN
 
 RecordT = TypeVar("RecordT")
 
@@ -45,14 +48,14 @@ _MESSAGES = {"extra_forbidden": "unknown field", "missing": "is required"}
 
 
 def is_record(value: object) -> bool:
-    """Whether a value or a class is a dataclass or an object struct."""
+    """Return whether a value or a class is a dataclass or an object struct."""
     if dataclasses.is_dataclass(value):
         return True
     return issubclass(value if isinstance(value, type) else type(value), msgspec.Struct)
 
 
 def names(record: type[Any]) -> Iterator[tuple[str, str]]:
-    """Each field's attribute name and its name in the file."""
+    """Yield each field's attribute name and its name in the file."""
     if issubclass(record, msgspec.Struct):
         yield from zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True)
         return
@@ -67,7 +70,7 @@ def camel(name: str) -> str:
 
 
 def decode(record: type[RecordT], value: object, path: str) -> tuple[RecordT | None, list[FieldError]]:
-    """Reads a record out of a plain document.
+    """Read a record out of a plain document.
 
     Args:
         record: The record's class.
@@ -97,7 +100,7 @@ def _read(record: type[RecordT], document: object) -> RecordT:
 
 
 def _without(value: Any, faulty: set[str], path: str) -> Any:
-    """The document without the fields at the faulty paths; list items stay, or paths would shift."""
+    """Return the document without the fields at the faulty paths; list items stay, or paths would shift."""
     if isinstance(value, dict):
         fields = ((key, item, join(path, key)) for key, item in value.items())
         return {key: _without(item, faulty, where) for key, item, where in fields if where not in faulty}
@@ -106,31 +109,47 @@ def _without(value: Any, faulty: set[str], path: str) -> Any:
     return value
 
 
-def encode(value: object) -> Any:
-    """Writes a record as a plain document; None and empty lists are left out, as Go's omitempty does."""
+def encode(value: object, *, hide: bool = False) -> Any:
+    """Write a record as a plain document; None and empty lists are left out, as Go's omitempty does.
+
+    ``hide`` puts HIDDEN in the place of what fields marked SECRET hold.
+    """
     if isinstance(value, timedelta):
         return format_duration(value)
     if isinstance(value, Enum):
         return value.value
     if is_record(value):
+        secret = _secret(type(value)) if hide else frozenset()
         items = ((alias, getattr(value, name)) for name, alias in names(type(value)))
-        return {key: encode(item) for key, item in items if not _omitted(item)}
+        return {
+            key: HIDDEN if key in secret else encode(item, hide=hide)
+            for key, item in items
+            if not _omitted(item)
+        }
     if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
+        return {str(key): encode(item, hide=hide) for key, item in value.items()}
     if isinstance(value, list | tuple | frozenset | set):
-        return [encode(item) for item in value]
+        return [encode(item, hide=hide) for item in value]
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
+def _secret(record: type[Any]) -> frozenset[str]:
+    """Return the names in the file of a record's fields that are marked SECRET."""
+    if issubclass(record, msgspec.Struct):
+        return frozenset()
+    marked = {field.name for field in dataclasses.fields(record) if SECRET.items() <= field.metadata.items()}
+    return frozenset(alias for name, alias in names(record) if name in marked)
+
+
 def without_nulls(value: Any) -> Any:
-    """The document without the keys whose value is null: to Kubernetes they are absent."""
+    """Return the document without the keys whose value is null: to Kubernetes they are absent."""
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def join(path: str, *parts: str | int) -> str:
-    """A field path: ``join("profiles", 0, "plugins")`` is ``profiles[0].plugins``."""
+    """Return a field path: ``join("profiles", 0, "plugins")`` is ``profiles[0].plugins``."""
     for part in parts:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
     return path
@@ -156,11 +175,16 @@ def _adapter(record: Hashable) -> TypeAdapter[Any]:
 
 @cache
 def _model(record: type[Any]) -> Any:
-    """A pydantic model that reads a record's fields and then makes the record itself."""
+    """Return a pydantic model that reads a record's fields and then makes the record itself."""
     hints = get_type_hints(record, include_extras=True)
-    required = _required(record)
+    required, secret = _required(record), _secret(record)
     fields: dict[str, Any] = {
-        _PREFIX + name: (_strict(hints[name]), Field(default=... if name in required else None, alias=alias))
+        _PREFIX + name: (
+            Annotated[_strict(hints[name]), WrapValidator(_unshown)]
+            if alias in secret
+            else _strict(hints[name]),
+            Field(default=... if name in required else None, alias=alias),
+        )
         for name, alias in names(record)
     }
     model = create_pydantic_model(record.__name__, __config__=_STRICT, **fields)
@@ -181,7 +205,7 @@ def _required(record: type[Any]) -> set[str]:
 
 
 def _strict(annotation: Any) -> Any:
-    """The annotation with every record and duration in it replaced by what reads it strictly."""
+    """Return the annotation with every record and duration in it replaced by what reads it strictly."""
     if isinstance(annotation, type) and get_origin(annotation) is None and is_record(annotation):
         return _model(annotation)
     if annotation is timedelta:
@@ -196,6 +220,16 @@ def _strict(annotation: Any) -> Any:
     if get_origin(annotation) is Literal:
         return annotation
     return get_origin(annotation)[tuple(item if item is ... else _strict(item) for item in arguments)]
+
+
+def _unshown(value: object, read: ValidatorFunctionWrapHandler) -> Any:
+    """Read a secret; an error doesn't quote it, as others do."""
+    try:
+        return read(value)
+    except ValidationError:
+        raise ValueError(
+            "can't be read as what the field wants; its value is a secret, and not shown"
+        ) from None
 
 
 def _duration(value: object) -> timedelta:

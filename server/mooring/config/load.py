@@ -17,14 +17,13 @@ from mooring.config.arguments import (
 )
 from mooring.config.catalog import Catalog
 from mooring.config.configuration import Configuration, EffectiveProfile
-from mooring.config.defaults import with_defaults
+from mooring.config.defaults import default_plugins, with_defaults
 from mooring.config.documents import read_configuration
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin, enabled_names, expand
 from mooring.config.fields import decode, encode, join
-from mooring.config.in_tree import ReleaseCatalog, default_plugins
 from mooring.config.removed import removed_plugins, without_removed_plugins
-from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, Profile
+from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, ProfileStanza
 from mooring.config.validation import check_document, check_gates, check_profile, check_profiles
 from mooring.config.versions import as_v1, version_notes
 from mooring.framework import FieldError, Gates, KubeVersion
@@ -40,7 +39,7 @@ def load(
     strict: bool = False,
     scheduling: bool = False,
 ) -> Configuration:
-    """Reads a configuration file.
+    """Read a configuration file.
 
     Args:
         text: YAML or JSON of a KubeSchedulerConfiguration, v1 or an older version, by itself or in a
@@ -53,7 +52,7 @@ def load(
 
     Raises:
         ConfigError: names every fault.
-        ValueError: ``kube_version`` is no release that mooring follows.
+        ValueError: ``kube_version`` is not a release that mooring follows.
     """
     return from_document(
         read_configuration(text),
@@ -73,7 +72,7 @@ def check(
     feature_gates: Mapping[str, bool] | None = None,
     strict: bool = False,
 ) -> tuple[tuple[FieldError, ...], tuple[str, ...]]:
-    """What ``load`` would complain about: the errors and, when there are none, the warnings."""
+    """Return what ``load`` would complain about: the errors and, when there are none, the warnings."""
     try:
         loaded = load(text, catalog, kube_version=kube_version, feature_gates=feature_gates, strict=strict)
     except ConfigError as error:
@@ -87,7 +86,7 @@ def default(
     kube_version: str = DEFAULT_KUBE_VERSION,
     feature_gates: Mapping[str, bool] | None = None,
 ) -> Configuration:
-    """The configuration that holds without a file: one profile, ``default-scheduler``.
+    """Return the configuration that holds without a file: one profile, ``default-scheduler``.
 
     Its warnings are those about ``feature_gates`` alone.
     """
@@ -109,7 +108,7 @@ def from_document(
     """As ``load``, from a document that is already read."""
     version = KubeVersion.parse(kube_version)
     gates = Gates(version, feature_gates)
-    catalog = ReleaseCatalog(catalog, version)
+    catalog = catalog.of_release(version)
     current, notes = as_v1(document, strict=strict)
     written, errors = _decode(current, catalog, gates)
     errors += check_gates(gates)
@@ -126,7 +125,7 @@ def from_document(
         *advise_on_gates(gates),
     )
     written = dataclasses.replace(written, profiles=tuple(map(without_removed_plugins, written.profiles)))
-    complete = with_defaults(written, default_plugins(version, gates))
+    complete = with_defaults(written, default_plugins(catalog, version, gates))
     points = [expand(profile.plugins, catalog) for profile in complete.profiles]
     errors += _unreported((*check_document(complete), *check_profiles(complete, points)), errors)
     if errors:
@@ -148,7 +147,7 @@ def from_document(
 def _decode(
     document: dict[str, Any], catalog: Catalog, gates: Gates
 ) -> tuple[KubeSchedulerConfiguration, list[FieldError]]:
-    """The typed document with typed arguments, as far as it can be read, and what is wrong with it."""
+    """Return the typed document with typed arguments, as far as it can be read, and what is wrong with it."""
     written, errors = decode(KubeSchedulerConfiguration, document, "")
     if written is None:
         raise ConfigError(errors)
@@ -161,7 +160,9 @@ def _decode(
 
 
 def _unreported(found: Iterable[FieldError], errors: list[FieldError]) -> list[FieldError]:
-    """The faults of fields that have none yet: a field that was left out as faulty is not missing too."""
+    """Return the faults of fields that have none yet: a field that was left out as faulty is not missing
+    too.
+    """
     reported = {error.path for error in errors}
     return [error for error in found if error.path not in reported]
 
@@ -169,7 +170,7 @@ def _unreported(found: Iterable[FieldError], errors: list[FieldError]) -> list[F
 def _with_all_arguments(
     document: KubeSchedulerConfiguration, catalog: Catalog, gates: Gates
 ) -> KubeSchedulerConfiguration:
-    """Every plugin's arguments, and in NodeResourcesFit's the resources that extenders took over."""
+    """Return every plugin's arguments, and in NodeResourcesFit's the resources that extenders took over."""
     ignored = ignored_resources(document.extenders)
     profiles, errors = [], []
     for index, given in enumerate(document.profiles):
@@ -182,7 +183,7 @@ def _with_all_arguments(
 
 
 def _effective(
-    profile: Profile,
+    profile: ProfileStanza,
     points: Mapping[str, tuple[EnabledPlugin, ...]],
     written: KubeSchedulerConfiguration,
     catalog: Catalog,

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from mooring.config.catalog import Catalog
+from mooring.config.defaults import default_plugins
 from mooring.config.durations import format_duration
 from mooring.config.errors import ConfigError
 from mooring.config.fields import join, names, without_nulls
-from mooring.config.in_tree import IN_TREE_POINTS, default_plugins
-from mooring.config.types import API_VERSION, KIND, Extender, ExtenderTLS, ManagedResource
+from mooring.config.types import API_VERSION, KIND, ExtenderStanza, ExtenderTLS, ManagedResource
 from mooring.framework import FieldError, Gates
 from mooring.framework.releases import NEWEST
 
@@ -119,14 +120,14 @@ class _Reading:
 
 
 def is_policy(document: object) -> bool:
-    """Whether a document is a scheduler policy; the older ones do not say so themselves."""
+    """Return whether a document is a scheduler policy; the older ones do not say so themselves."""
     if not isinstance(document, dict):
         return False
     return document.get("kind") == "Policy" or ("kind" not in document and bool(document.keys() & set(_KEYS)))
 
 
-def policy_to_v1(policy: Document) -> tuple[Document, tuple[str, ...]]:
-    """The v1 configuration that decides as the policy did, and what the user should know about it.
+def policy_to_v1(policy: Document, catalog: Catalog) -> tuple[Document, tuple[str, ...]]:
+    """Return the v1 configuration that decides as the policy did, and what the user should know about it.
 
     Raises:
         ConfigError: names each predicate, priority and field that has no counterpart.
@@ -153,7 +154,7 @@ def policy_to_v1(policy: Document) -> tuple[Document, tuple[str, ...]]:
     extenders = [_extender(item, path, reading) for path, item in _items(policy, "extenders", (), reading)]
     if reading.errors:
         raise ConfigError(reading.errors)
-    document: Document = {"apiVersion": API_VERSION, "kind": KIND, "profiles": [_profile(reading)]}
+    document: Document = {"apiVersion": API_VERSION, "kind": KIND, "profiles": [_profile(reading, catalog)]}
     if extenders:
         document["extenders"] = extenders
     notes = ["made of a scheduler policy; plugins that it does not name are disabled"]
@@ -164,7 +165,7 @@ def policy_to_v1(policy: Document) -> tuple[Document, tuple[str, ...]]:
 def _items(
     policy: Document, key: str, default: Sequence[Document], reading: _Reading
 ) -> Iterator[tuple[str, Document]]:
-    """The entries of a list with their paths; a list that is absent is the default one."""
+    """Yield the entries of a list with their paths; a list that is absent is the default one."""
     given = policy.get(key, default)
     if not isinstance(given, list | tuple):
         reading.errors.append(FieldError(key, "must be a list"))
@@ -229,9 +230,10 @@ def _refused(kind: str, name: str, path: str) -> FieldError:
     return FieldError(join(path, "name"), f"{kind} {name} {known}")
 
 
-def _profile(reading: _Reading) -> Document:
+def _profile(reading: _Reading, catalog: Catalog) -> Document:
     """Disables what the policy does not use, each plugin only at the points where it is not wanted."""
-    ours = [plugin.name for plugin in default_plugins(NEWEST, Gates(NEWEST)) if plugin.name not in _ALWAYS_ON]
+    listed = default_plugins(catalog, NEWEST, Gates(NEWEST))
+    ours = [plugin.name for plugin in listed if plugin.name not in _ALWAYS_ON]
     used = reading.filters | set(reading.weights)
     plugins: dict[str, Document] = {
         "multiPoint": {
@@ -248,7 +250,7 @@ def _profile(reading: _Reading) -> Document:
         for point in points:
             unwanted = [name for name in ours if name in used and name not in wanted]
             plugins[point] = {
-                "disabled": [{"name": name} for name in unwanted if point in IN_TREE_POINTS[name]]
+                "disabled": [{"name": name} for name in unwanted if point in catalog[name].points]
             }
     profile: Document = {
         "schedulerName": "default-scheduler",
@@ -263,8 +265,8 @@ def _profile(reading: _Reading) -> Document:
 
 
 def _extender(item: Document, path: str, reading: _Reading) -> Document:
-    """A stanza with today's spelling; the policy was read without regard to case."""
-    extender = _respelt(item, Extender, path, reading, also=("apiVersion",))
+    """Return a stanza with today's spelling; the policy was read without regard to case."""
+    extender = _respelt(item, ExtenderStanza, path, reading, also=("apiVersion",))
     timeout = extender.get("httpTimeout")
     if isinstance(timeout, int):
         extender["httpTimeout"] = format_duration(timedelta(microseconds=timeout // 1000))

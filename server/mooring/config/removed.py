@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mooring.config.catalog import REMOVED
 from mooring.config.fields import join
-from mooring.config.in_tree import REMOVED
-from mooring.config.types import Profile
+from mooring.config.types import ProfileStanza
 from mooring.framework import FieldError
 
 
-def removed_plugins(profiles: Sequence[Profile]) -> Iterator[FieldError]:
-    """Where the profiles enable or configure a plugin that is no more."""
+def removed_plugins(profiles: Sequence[ProfileStanza]) -> Iterator[FieldError]:
+    """Yield where the profiles enable or configure a removed plugin."""
     for index, profile in enumerate(profiles):
         path = join("profiles", index)
         for section, plugins in profile.plugins.items():
@@ -29,8 +29,8 @@ def removed_plugins(profiles: Sequence[Profile]) -> Iterator[FieldError]:
                 yield _gone(join(path, "pluginConfig", position), entry.name)
 
 
-def without_removed_plugins(profile: Profile) -> Profile:
-    """The profile with nothing enabled or configured that is no more."""
+def without_removed_plugins(profile: ProfileStanza) -> ProfileStanza:
+    """Return the profile with nothing enabled or configured that was removed."""
     return replace(
         profile,
         plugins={
@@ -42,7 +42,7 @@ def without_removed_plugins(profile: Profile) -> Profile:
 
 
 def without_removed_names(document: dict[str, Any]) -> dict[str, Any]:
-    """The same for a plain document whose types are sound."""
+    """Return the same for a plain document whose types are sound."""
     result = copy.deepcopy(document)
     for profile in result.get("profiles", ()):
         for section in profile.get("plugins", {}).values():

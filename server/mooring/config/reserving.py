@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mooring.config.arguments import FIT, ignored_resources
+from mooring.config.catalog import Catalog
 from mooring.config.configuration import EffectiveProfile
 from mooring.config.fields import join
-from mooring.config.in_tree import IN_TREE_POINTS
-from mooring.config.types import Extender
+from mooring.config.types import ExtenderStanza
 from mooring.framework import FieldError
 
 _PROFILE = re.compile(r"/profiles/([^/]+)/?$")
@@ -22,19 +22,20 @@ _PROFILE = re.compile(r"/profiles/([^/]+)/?$")
 
 
 def check_reserving(
-    profiles: Sequence[EffectiveProfile], extenders: Sequence[Extender]
+    profiles: Sequence[EffectiveProfile], extenders: Sequence[ExtenderStanza], catalog: Catalog
 ) -> Iterator[FieldError]:
-    """A fault for each profile that reserves what no extender will bind by it.
+    """Yield a fault for each profile that reserves what no extender will bind by it.
 
     Args:
         profiles: Those that the extenders ask. kube-scheduler reserves for its own plugins itself.
         extenders: kube-scheduler's stanzas; none = mooring isn't called as an extender.
+        catalog: The known plugins.
     """
     for index, profile in enumerate(profiles):
         asking = [extender for extender in extenders if _asks(extender, profile.scheduler_name)]
         if not asking or any(extender.bind_verb for extender in asking):
             continue
-        ours = [plugin.name for plugin in profile.plugins["reserve"] if plugin.name not in IN_TREE_POINTS]
+        ours = [plugin.name for plugin in profile.plugins["reserve"] if plugin.name not in catalog.upstream]
         if ours:
             yield FieldError(
                 join("profiles", index, "plugins", "reserve"),
@@ -44,9 +45,9 @@ def check_reserving(
 
 
 def check_ignored(
-    profiles: Sequence[EffectiveProfile], extenders: Sequence[Extender]
+    profiles: Sequence[EffectiveProfile], extenders: Sequence[ExtenderStanza]
 ) -> Iterator[FieldError]:
-    """A fault for each profile that counts what kube-scheduler is told to ignore and nobody holds.
+    """Yield a fault for each profile that counts what kube-scheduler is told to ignore and nobody holds.
 
     Args:
         profiles: Those that the extenders ask.
@@ -74,8 +75,8 @@ def _counts(profile: EffectiveProfile, resource: str) -> bool:
     return resource not in args.ignored_resources and group not in args.ignored_resource_groups
 
 
-def _holds(extender: Extender, resource: str, profile: EffectiveProfile) -> bool:
-    """Whether the extender binds all pods that want the resource, and asks the profile again then."""
+def _holds(extender: ExtenderStanza, resource: str, profile: EffectiveProfile) -> bool:
+    """Return whether the extender binds all pods that want the resource, and asks the profile again then."""
     managed = [one.name for one in extender.managed_resources]
     return (
         bool(extender.bind_verb)
@@ -84,7 +85,9 @@ def _holds(extender: Extender, resource: str, profile: EffectiveProfile) -> bool
     )
 
 
-def _asks(extender: Extender, profile: str) -> bool:
-    """Whether the extender may ask the profile: its path names it, or none, and leaves it to the adapter."""
+def _asks(extender: ExtenderStanza, profile: str) -> bool:
+    """Return whether the extender may ask the profile: its path names it, or none, and leaves it to the
+    adapter.
+    """
     named = _PROFILE.search(extender.url_prefix)
     return named is None or named[1] == profile

@@ -5,6 +5,7 @@ Mirrors the encoding of ``k8s.io/kube-scheduler/config/v1`` by v1.36.3: every de
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,21 +19,22 @@ from mooring.config.fields import encode, is_record
 from mooring.config.types import (
     API_VERSION,
     ClientConnection,
-    Extender,
+    ExtenderStanza,
     KubeSchedulerConfiguration,
-    LeaderElection,
-    Plugin,
+    LeaderElectionConfiguration,
+    ListedPlugin,
     PluginConfig,
     PluginSet,
-    Profile,
+    ProfileStanza,
 )
+from mooring.framework.args import HIDDEN
 
 
 def show(configuration: Configuration) -> str:
-    """The effective configuration as YAML.
+    """Return the effective configuration as YAML.
 
     Comments at the head name what mooring accepts without supporting it, and the configuration's warnings;
-    the document itself is kube-scheduler's, field for field.
+    the document itself is kube-scheduler's, field for field. Secrets are hidden.
     """
     head = [f"# configuration hash: {configuration.hash}"]
     head += [
@@ -41,17 +43,18 @@ def show(configuration: Configuration) -> str:
         if profile.unsupported
     ]
     head += [f"# warning: {warning}" for warning in configuration.warnings]
-    return "\n".join(head) + "\n" + dump(plain(configuration.document))
+    return "\n".join(head) + "\n" + dump(plain(configuration.document, hide=True))
 
 
 def in_force(configuration: Configuration, *, scheduling: bool) -> dict[str, Any]:
-    """What of the effective configuration a running mooring acts on, as plain values.
+    """Return what of the effective configuration a running mooring acts on, as plain values; secrets are
+    hidden.
 
     Args:
         configuration: Its ``leader_election`` is that of the process, by whatever flags.
         scheduling: Whether it is ``mooring scheduler``, which acts on fields that nothing else acts on.
     """
-    document = plain(configuration.document)
+    document = plain(configuration.document, hide=True)
     for path in (*INERT_FIELDS, *(() if scheduling else SCHEDULER_FIELDS)):
         section, _, name = path.rpartition(".")
         (document.get(section, {}) if section else document).pop(name, None)
@@ -82,8 +85,16 @@ def dump(document: object) -> str:
     return yaml.dump(document, Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True)
 
 
-def plain(document: KubeSchedulerConfiguration) -> dict[str, Any]:
-    """A document with its defaults, as plain values."""
+def without_secrets(url: str) -> str:
+    """Return a URL without the user and the password that it may hold."""
+    return _USERINFO.sub(f"{HIDDEN}@", url)
+
+
+_USERINFO = re.compile(r"(?<=//)[^/?#]*@")
+
+
+def plain(document: KubeSchedulerConfiguration, *, hide: bool = False) -> dict[str, Any]:
+    """Return a document with its defaults, as plain values; ``hide`` puts HIDDEN in the place of secrets."""
     result: dict[str, Any] = {
         "apiVersion": document.api_version,
         "kind": document.kind,
@@ -95,10 +106,10 @@ def plain(document: KubeSchedulerConfiguration) -> dict[str, Any]:
         "enableContentionProfiling": document.enable_contention_profiling,
         "clientConnection": _client_connection(document.client_connection),
         "leaderElection": _leader_election(document.leader_election),
-        "profiles": [_profile(profile) for profile in document.profiles],
+        "profiles": [_profile(profile, hide=hide) for profile in document.profiles],
     }
     if document.extenders:
-        result["extenders"] = [_extender(extender) for extender in document.extenders]
+        result["extenders"] = [_extender(extender, hide=hide) for extender in document.extenders]
     if document.delay_cache_until_active:
         result["delayCacheUntilActive"] = True
     return result
@@ -115,7 +126,7 @@ def _client_connection(given: ClientConnection) -> dict[str, Any]:
     }
 
 
-def _leader_election(given: LeaderElection) -> dict[str, Any]:
+def _leader_election(given: LeaderElectionConfiguration) -> dict[str, Any]:
     return {
         "leaderElect": given.leader_elect,
         "leaseDuration": format_duration(given.lease_duration),
@@ -127,14 +138,14 @@ def _leader_election(given: LeaderElection) -> dict[str, Any]:
     }
 
 
-def _profile(profile: Profile) -> dict[str, Any]:
+def _profile(profile: ProfileStanza, *, hide: bool) -> dict[str, Any]:
     empty = PluginSet()
     result: dict[str, Any] = {
         "schedulerName": profile.scheduler_name,
         "plugins": {name: _plugin_set(profile.plugins.get(name, empty)) for name in (MULTI_POINT, *POINTS)},
     }
     if profile.plugin_config:
-        result["pluginConfig"] = [_plugin_config(entry) for entry in profile.plugin_config]
+        result["pluginConfig"] = [_plugin_config(entry, hide=hide) for entry in profile.plugin_config]
     if profile.percentage_of_nodes_to_score is not None:
         result["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
     return result
@@ -145,22 +156,23 @@ def _plugin_set(plugins: PluginSet) -> dict[str, Any]:
     return {key: [_plugin(plugin) for plugin in listed] for key, listed in lists.items() if listed}
 
 
-def _plugin(plugin: Plugin) -> dict[str, Any]:
+def _plugin(plugin: ListedPlugin) -> dict[str, Any]:
     return {"name": plugin.name, "weight": plugin.weight or 0}
 
 
-def _plugin_config(entry: PluginConfig) -> dict[str, Any]:
-    args = encode(entry.args)
+def _plugin_config(entry: PluginConfig, *, hide: bool) -> dict[str, Any]:
+    args = encode(entry.args, hide=hide)
     if is_record(entry.args):
         args = {"apiVersion": API_VERSION, "kind": f"{entry.name}Args", **args}
     return {"name": entry.name, "args": args}
 
 
-def _extender(extender: Extender) -> dict[str, Any]:
+def _extender(extender: ExtenderStanza, *, hide: bool) -> dict[str, Any]:
     """Verbs, flags and numbers are left out where they are zero; the timeout never is."""
-    written: Mapping[str, Any] = encode(extender)
+    written: Mapping[str, Any] = encode(extender, hide=hide)
     kept = {key: value for key, value in written.items() if value or key == "tlsConfig"}
-    kept |= {"urlPrefix": extender.url_prefix, "httpTimeout": format_duration(extender.http_timeout)}
+    url = without_secrets(extender.url_prefix) if hide else extender.url_prefix
+    kept |= {"urlPrefix": url, "httpTimeout": format_duration(extender.http_timeout)}
     if extender.tls_config is not None:
         kept["tlsConfig"] = {key: value for key, value in written["tlsConfig"].items() if value}
     if extender.managed_resources:

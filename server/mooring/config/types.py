@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field
 
 from mooring.config.catalog import MULTI_POINT, POINTS
 from mooring.config.fields import ALIAS
+from mooring.framework import SECRET
 
 GROUP = "kubescheduler.config.k8s.io"
 API_VERSION = f"{GROUP}/v1"
@@ -35,7 +36,7 @@ Section = Annotated[str, AfterValidator(_section)]
 
 
 @dataclass(frozen=True, slots=True)
-class Plugin:
+class ListedPlugin:
     """A plugin named in a list. ``weight`` counts for scoring; None or 0 means 1."""
 
     name: str
@@ -46,8 +47,8 @@ class Plugin:
 class PluginSet:
     """What a section enables, in order, and disables; ``*`` in ``disabled`` stands for every default."""
 
-    enabled: tuple[Plugin, ...] = ()
-    disabled: tuple[Plugin, ...] = ()
+    enabled: tuple[ListedPlugin, ...] = ()
+    disabled: tuple[ListedPlugin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class PluginConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ProfileStanza:
     """One scheduler name and the plugins that decide for it."""
 
     scheduler_name: str | None = None
@@ -69,7 +70,7 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderElection:
+class LeaderElectionConfiguration:
     """Which lease a second scheduler takes. Durations of 0 and empty strings mean the default."""
 
     leader_elect: bool | None = None
@@ -102,7 +103,7 @@ class ExtenderTLS:
     key_file: str = ""
     ca_file: str = ""
     cert_data: str = ""
-    key_data: str = ""
+    key_data: str = field(default="", metadata=SECRET)
     ca_data: str = ""
 
 
@@ -115,7 +116,7 @@ class ManagedResource:
 
 
 @dataclass(frozen=True, slots=True)
-class Extender:
+class ExtenderStanza:
     """One scheduler extender; an empty verb means that it does not take part there."""
 
     url_prefix: str = ""
@@ -139,13 +140,13 @@ class KubeSchedulerConfiguration:
     api_version: str = API_VERSION
     kind: str = KIND
     parallelism: Int32 | None = None
-    leader_election: LeaderElection = LeaderElection()
+    leader_election: LeaderElectionConfiguration = LeaderElectionConfiguration()
     client_connection: ClientConnection = ClientConnection()
     enable_profiling: bool | None = None
     enable_contention_profiling: bool | None = None
     percentage_of_nodes_to_score: Int32 | None = None
     pod_initial_backoff_seconds: Int64 | None = None
     pod_max_backoff_seconds: Int64 | None = None
-    profiles: tuple[Profile, ...] = ()
-    extenders: tuple[Extender, ...] = ()
+    profiles: tuple[ProfileStanza, ...] = ()
+    extenders: tuple[ExtenderStanza, ...] = ()
     delay_cache_until_active: bool = False

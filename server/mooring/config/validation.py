@@ -11,17 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from mooring.config.arguments import FIT, ignored_resources
-from mooring.config.catalog import MULTI_POINT, Catalog
+from mooring.config.catalog import MULTI_POINT, REMOVED, Catalog
 from mooring.config.expand import EnabledPlugin, enabled_names
 from mooring.config.fields import join
-from mooring.config.in_tree import IN_TREE_POINTS, REMOVED, implements
 from mooring.config.types import (
-    Extender,
+    ExtenderStanza,
     KubeSchedulerConfiguration,
-    LeaderElection,
-    Plugin,
+    LeaderElectionConfiguration,
+    ListedPlugin,
     PluginSet,
-    Profile,
+    ProfileStanza,
 )
 from mooring.framework import FieldError, Gates
 from mooring.framework.names import is_qualified_name
@@ -62,7 +61,7 @@ def check_document(document: KubeSchedulerConfiguration) -> Iterator[FieldError]
     yield from _check_profile_names(document.profiles)
 
 
-def check_profile(profile: Profile, path: str, catalog: Catalog) -> Iterator[FieldError]:
+def check_profile(profile: ProfileStanza, path: str, catalog: Catalog) -> Iterator[FieldError]:
     """Faults of one profile as it was written."""
     where = join(path, "percentageOfNodesToScore")
     yield from _check_percentage(where, profile.percentage_of_nodes_to_score)
@@ -107,9 +106,9 @@ def _check_expanded(points: Mapping[str, Sequence[EnabledPlugin]], path: str) ->
 
 
 def _check_queue_sort(
-    profiles: Sequence[Profile], points: Sequence[Mapping[str, Sequence[EnabledPlugin]]], index: int
+    profiles: Sequence[ProfileStanza], points: Sequence[Mapping[str, Sequence[EnabledPlugin]]], index: int
 ) -> Iterator[FieldError]:
-    """All profiles share one queue, so they must sort it alike."""
+    """Yield all profiles share one queue, so they must sort it alike."""
     path = join("profiles", index)
     listed = [profile.plugins.get("queueSort", PluginSet()) for profile in (profiles[0], profiles[index])]
     if listed[0] != listed[1] or points[index]["queueSort"] != points[0]["queueSort"]:
@@ -118,7 +117,7 @@ def _check_queue_sort(
         yield FieldError(join(path, "pluginConfig"), "the queueSort plugin's args must be the same for all")
 
 
-def _sort_args(profile: Profile, points: Mapping[str, Sequence[EnabledPlugin]]) -> list[object]:
+def _sort_args(profile: ProfileStanza, points: Mapping[str, Sequence[EnabledPlugin]]) -> list[object]:
     sorters = {plugin.name for plugin in points["queueSort"]}
     return [entry.args for entry in profile.plugin_config if entry.name in sorters]
 
@@ -133,19 +132,19 @@ def _check_enabled(section: str, plugins: PluginSet, path: str, catalog: Catalog
         yield from _check_plugin(section, plugin, where, catalog)
 
 
-def _check_plugin(section: str, plugin: Plugin, path: str, catalog: Catalog) -> Iterator[FieldError]:
+def _check_plugin(section: str, plugin: ListedPlugin, path: str, catalog: Catalog) -> Iterator[FieldError]:
     if (plugin.weight or 0) < 0:
         yield FieldError(join(path, "weight"), f"must not be negative, not {plugin.weight}")
     known = catalog.get(plugin.name)
     if plugin.name in REMOVED:
         return
-    if known is None and plugin.name in IN_TREE_POINTS:
+    if known is None and plugin.name in catalog.upstream:
         yield FieldError(path, f"plugin {plugin.name} is not part of the chosen Kubernetes release")
     elif known is None:
         yield FieldError(
             path, f"no plugin named {plugin.name} exists; install its package or name it with --plugin"
         )
-    elif section != MULTI_POINT and not implements(known, section):
+    elif section != MULTI_POINT and not catalog.may_list(plugin.name, section):
         able = ", ".join(sorted(known.points)) or "no point"
         yield FieldError(path, f"plugin {plugin.name} does not implement {section}; it implements {able}")
 
@@ -155,7 +154,7 @@ def _check_percentage(path: str, value: int | None) -> Iterator[FieldError]:
         yield FieldError(path, f"must be within 0 and 100, not {value}")
 
 
-def _check_profile_names(profiles: Sequence[Profile]) -> Iterator[FieldError]:
+def _check_profile_names(profiles: Sequence[ProfileStanza]) -> Iterator[FieldError]:
     owners: dict[str, int] = {}
     for index, profile in enumerate(profiles):
         path = join("profiles", index, "schedulerName")
@@ -167,7 +166,7 @@ def _check_profile_names(profiles: Sequence[Profile]) -> Iterator[FieldError]:
         owners.setdefault(name, index)
 
 
-def _check_leader_election(election: LeaderElection) -> Iterator[FieldError]:
+def _check_leader_election(election: LeaderElectionConfiguration) -> Iterator[FieldError]:
     if not election.leader_elect:
         return
     zero = timedelta(0)
@@ -185,7 +184,7 @@ def _check_leader_election(election: LeaderElection) -> Iterator[FieldError]:
         yield FieldError("leaderElection.resourceLock", f"must be leases, not {election.resource_lock!r}")
 
 
-def _check_extenders(extenders: Sequence[Extender]) -> Iterator[FieldError]:
+def _check_extenders(extenders: Sequence[ExtenderStanza]) -> Iterator[FieldError]:
     managed: set[str] = set()
     for index, extender in enumerate(extenders):
         path = join("extenders", index)
@@ -204,6 +203,6 @@ def _check_extenders(extenders: Sequence[Extender]) -> Iterator[FieldError]:
 
 def _check_extended_resource(path: str, name: str) -> Iterator[FieldError]:
     if not is_qualified_name(name):
-        yield FieldError(path, f"{name!r} is no qualified name; write it like example.com/device")
+        yield FieldError(path, f"{name!r} is not a qualified name; write it like example.com/device")
     elif not is_extended_resource(name):
-        yield FieldError(path, f"{name!r} is no extended resource name; those have a domain of their own")
+        yield FieldError(path, f"{name!r} is not an extended resource (example.com/gpu)")

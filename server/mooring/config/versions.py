@@ -43,7 +43,7 @@ _GONE_PLUGINS = {
 
 
 def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """A configuration of any known version as a v1 document, and what the user should know about that.
+    """Return a configuration of any known version as a v1 document, and what the user should know about that.
 
     Args:
         document: The plain document.
@@ -63,7 +63,7 @@ def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tu
 
 
 def version_notes(document: object) -> Iterator[str]:
-    """What to say about a document of an older version."""
+    """Yield what to say about a document of an older version."""
     version = document.get("apiVersion") if isinstance(document, dict) else None
     if version != API_VERSION:
         yield f"a current kube-scheduler refuses {version}; mooring config convert writes the v1 file"
@@ -127,7 +127,7 @@ def _with_lease(election: dict[str, Any]) -> Iterator[str]:
 
 
 def _arguments(profile: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The arguments that are mappings, by plugin; whatever else stands there is refused later."""
+    """Return the arguments that are mappings, by plugin; whatever else stands there is refused later."""
     entries = profile.get("pluginConfig", [])
     return {entry["name"]: entry["args"] for entry in entries if isinstance(entry.get("args"), dict)}
 
@@ -155,7 +155,7 @@ def _without_idle_plugins(profile: dict[str, Any], path: str) -> Iterator[str]:
 
 
 def _keep_weights(profile: dict[str, Any]) -> None:
-    """Lists the plugins whose default weight changed, unless the file settles them itself."""
+    """List the plugins whose default weight changed, unless the file settles them itself."""
     everywhere = profile.setdefault("plugins", {}).setdefault("multiPoint", {})
     settled = {*_names(everywhere, "disabled"), *_names(everywhere, "enabled")}
     added = [
@@ -167,7 +167,7 @@ def _keep_weights(profile: dict[str, Any]) -> None:
 
 
 def _modernise(profile: dict[str, Any], path: str) -> Iterator[FieldError]:
-    """What only v1beta1 said otherwise: the resource scorers, and how pods spread by default."""
+    """Yield what only v1beta1 said otherwise: the resource scorers, and how pods spread by default."""
     spread = _arguments(profile).get("PodTopologySpread", {})
     if spread.get("defaultConstraints"):
         spread.setdefault("defaultingType", "List")
@@ -190,7 +190,7 @@ def _modernise(profile: dict[str, Any], path: str) -> Iterator[FieldError]:
 
 
 def _set_strategy(profile: dict[str, Any], scorer: str | None) -> None:
-    """Moves the arguments of the scorer that was in use to NodeResourcesFit, and drops the others'."""
+    """Move the arguments of the scorer that was in use to NodeResourcesFit, and drops the others'."""
     given = _arguments(profile).get(scorer or "", {})
     entries = [entry for entry in profile.get("pluginConfig", []) if entry["name"] not in _STRATEGIES]
     if scorer is not None and (given or scorer != _DEFAULT_STRATEGY):

@@ -30,22 +30,22 @@ for _tag, _form, _first in (
     _JsonSchemaLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^{_form}$"), _first)
 
 
-class _Reader:
+class _YamlReader:
     """Turns one node graph into plain values and notes what is wrong with it."""
 
     def __init__(self) -> None:
         self.errors: list[FieldError] = []
         self._values = 0
 
-    def read(self, node: yaml.Node, path: str) -> Any:
-        """The value of a node: dict, list, str, int, float, bool or None."""
+    def read_node(self, node: yaml.Node, path: str) -> Any:
+        """Return the value of a node: dict, list, str, int, float, bool or None."""
         self._values += 1
         if self._values > _MAX_VALUES:
             raise ConfigError([FieldError("", f"the document has more than {_MAX_VALUES} values")])
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
-            return [self.read(item, f"{path}[{i}]") for i, item in enumerate(node.value)]
+            return [self.read_node(item, f"{path}[{i}]") for i, item in enumerate(node.value)]
         return self._scalar(node, path)
 
     def _mapping(self, node: yaml.MappingNode, path: str) -> dict[str, Any]:
@@ -66,15 +66,15 @@ class _Reader:
                 self.errors.append(FieldError(where, f"line {line}: given twice, first on line {lines[key]}"))
                 continue
             lines[key] = line
-            values[key] = self.read(value_node, where)
+            values[key] = self.read_node(value_node, where)
         return merged | values
 
     def _merged(self, node: yaml.Node, path: str) -> dict[str, Any]:
-        """What ``<<`` brings in; of several mappings the first one wins."""
+        """Return what ``<<`` brings in; of several mappings the first one wins."""
         sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
         result: dict[str, Any] = {}
         for source in sources:
-            value = self.read(source, path)
+            value = self.read_node(source, path)
             if not isinstance(value, dict):
                 line = node.start_mark.line + 1
                 self.errors.append(FieldError(path, f"line {line}: << takes a mapping or a list of mappings"))
@@ -106,7 +106,7 @@ class _Reader:
 
 
 def read_documents(text: str) -> list[Any]:
-    """Reads YAML (or JSON) documents; empty ones are left out.
+    """Read YAML (or JSON) documents; empty ones are left out.
 
     Raises:
         ConfigError: the text is not YAML, or gives a key twice; the message names the line.
@@ -118,9 +118,9 @@ def read_documents(text: str) -> list[Any]:
         raise ConfigError([FieldError("", f"{line}not YAML: {error.problem}")]) from error
     except (yaml.YAMLError, RecursionError) as error:
         raise ConfigError([FieldError("", f"not YAML: {error}")]) from error
-    reader = _Reader()
+    reader = _YamlReader()
     try:
-        documents = [reader.read(node, "") for node in nodes]
+        documents = [reader.read_node(node, "") for node in nodes]
     except RecursionError as error:
         raise ConfigError(
             [FieldError("", "the document is nested too deeply or refers to itself")]
@@ -131,5 +131,5 @@ def read_documents(text: str) -> list[Any]:
 
 
 def _is_empty(node: yaml.Node | None) -> bool:
-    """Whether a document between two ``---`` holds nothing."""
+    """Return whether a document between two ``---`` holds nothing."""
     return node is None or (isinstance(node, yaml.ScalarNode) and node.value == "")

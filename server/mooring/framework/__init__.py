@@ -5,8 +5,8 @@ are in ``interface``, the objects in ``objects``, the columns that vectorised pl
 ``node_table`` and ``pod_table``.
 """
 
-from mooring.framework.amounts_plugin import REFUSED, AmountsPlugin
-from mooring.framework.args import FieldError
+from mooring.framework.args import SECRET, FieldError
+from mooring.framework.cacheable import CacheablePlugin, Part, hashable
 from mooring.framework.cluster_api import ClusterApi, ObjectReference
 from mooring.framework.cluster_events import (
     ActionType,
@@ -18,8 +18,8 @@ from mooring.framework.cluster_events import (
 )
 from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
 from mooring.framework.cycle_state import CycleState
-from mooring.framework.dependence import Part, Scope, signature
-from mooring.framework.handle import Binder, BindOutcome, Clock, Handle, Leadership
+from mooring.framework.deadline import check_deadline, timely
+from mooring.framework.handle import Binder, BindOutcome, Clock, Handle
 from mooring.framework.interface import (
     EVERY_EVENT,
     BindPlugin,
@@ -45,12 +45,10 @@ from mooring.framework.normalize import MAX_NODE_SCORE, MIN_NODE_SCORE, Normaliz
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint, Toleration
 from mooring.framework.pod_table import PodChange, PodTable
-from mooring.framework.points import POINTS, points_of
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.framework.releases import Gates, KubeVersion
 from mooring.framework.remedy import Remedy
 from mooring.framework.scores import InvalidScoreError
-from mooring.framework.state import ClusterState
 from mooring.framework.status import SUCCESS, Code, Status
 from mooring.framework.verdicts import Verdicts
 from mooring.framework.view import NodeView, Snapshot
@@ -60,21 +58,19 @@ __all__ = [
     "EVERY_EVENT",
     "MAX_NODE_SCORE",
     "MIN_NODE_SCORE",
-    "POINTS",
-    "REFUSED",
+    "SECRET",
     "SUCCESS",
     "ActionType",
-    "AmountsPlugin",
     "BindOutcome",
     "BindPlugin",
     "Binder",
     "Bools",
+    "CacheablePlugin",
     "Caller",
     "Candidate",
     "Clock",
     "ClusterApi",
     "ClusterEvent",
-    "ClusterState",
     "Code",
     "CycleState",
     "EventResource",
@@ -88,7 +84,6 @@ __all__ = [
     "InvalidScoreError",
     "KubeVersion",
     "LabelColumn",
-    "Leadership",
     "Node",
     "NodeInfo",
     "NodeTable",
@@ -119,7 +114,6 @@ __all__ = [
     "RefusedNodes",
     "Remedy",
     "ReservePlugin",
-    "Scope",
     "ScorePlugin",
     "Snapshot",
     "Status",
@@ -128,6 +122,7 @@ __all__ = [
     "Verdicts",
     "WaitingPod",
     "WaitingPods",
-    "points_of",
-    "signature",
+    "check_deadline",
+    "hashable",
+    "timely",
 ]

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+SECRET: Final[Mapping[str, bool]] = MappingProxyType({"secret": True})
+"""Metadata of a field whose value is shown to nobody: ``token: str = field(default="", metadata=SECRET)``.
+
+Logs, ``config show``, /configz and ListProfiles have ``HIDDEN`` in its place. A file's name needs no hiding,
+and is the better place for a secret.
+"""
+
+HIDDEN: Final = "REDACTED"
+"""What is shown in place of a secret."""
+
+
+MOST_PATH_CHARACTERS = 300
+MOST_MESSAGE_CHARACTERS = 700
+"""Of a fault; together less than a kilobyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +32,20 @@ class FieldError:
 
     Attributes:
         path: The field's path, relative to the object that was checked, spelt as the user writes it
-            (``scoringStrategy.resources[0].weight``). Empty when the fault is not one field's.
-        message: What is wrong and what would be right.
+            (``scoringStrategy.resources[0].weight``). Empty when the fault is not one field's. Cut at 300
+            characters.
+        message: What is wrong and what would be right. Cut at 700 characters.
     """
 
     path: str
     message: str
+
+    def __post_init__(self) -> None:
+        """Cut what is quoted from the object, which may have megabytes."""
+        for name, most in (("path", MOST_PATH_CHARACTERS), ("message", MOST_MESSAGE_CHARACTERS)):
+            text = getattr(self, name)
+            if len(text) > most:
+                object.__setattr__(self, name, f"{text[: most - 4]} ...")
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message

@@ -18,6 +18,10 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 ABSENT = 0
 """The id of "there is no such label"."""
 
+MOST_LABEL_COLUMNS = 64
+"""At most this many label keys of a table have a column: whoever creates pods selects the keys, and each
+write of a row goes through all columns."""
+
 
 def grown(array: npt.NDArray[Scalar], length: int) -> npt.NDArray[Scalar]:
     """A copy of ``array`` with its last axis ``length`` long, the new part zero.
@@ -110,16 +114,16 @@ class LabelColumn:
 class LabelColumns(dict[str, LabelColumn]):
     """A table's label columns by key, each built when it is asked for the first time.
 
+    There are `MOST_LABEL_COLUMNS` at most; for one more, the one that was built first is dropped.
+
     Args:
         columns: Those that are there already.
-        most: At most this many columns; then the one that was built first is dropped.
     """
 
-    __slots__ = ("_most",)
+    __slots__ = ()
 
-    def __init__(self, columns: Mapping[str, LabelColumn] | None = None, *, most: int | None = None) -> None:
+    def __init__(self, columns: Mapping[str, LabelColumn] | None = None) -> None:
         super().__init__(columns or {})
-        self._most = most
 
     def find(self, key: str, lock: threading.RLock, build: Callable[[str], LabelColumn]) -> LabelColumn:
         """The column of ``key``. ``lock`` is the writer's, and is taken only to ``build`` the column."""
@@ -130,7 +134,7 @@ class LabelColumns(dict[str, LabelColumn]):
             column = self.get(key)
             if column is None:
                 column = build(key)
-                while self._most is not None and len(self) >= self._most:
+                while len(self) >= MOST_LABEL_COLUMNS:
                     del self[next(iter(self))]
                 self[key] = column
             return column

@@ -1,4 +1,4 @@
-"""What plugins pass to themselves between the extension points of one decision."""
+"""What plugins write down for themselves between the extension points of one cycle."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ T = TypeVar("T")
 
 
 class CycleState:
-    """The notes of one pod's decision, by key.
+    """What plugins write down for one pod during one cycle, by key.
 
-    A value is immutable or has ``clone()``. One CycleState belongs to one decision and one thread, so
-    it takes no lock; a plugin must never keep such notes on itself, because plugins are shared
-    between threads.
+    A value is immutable or has ``clone()``. One CycleState belongs to one cycle and one thread, so it takes
+    no lock; a plugin must never keep such values on itself, because plugins are shared between threads.
 
     Mirrors ``framework/cycle_state.go``.
     """

@@ -20,6 +20,7 @@ class to one gRPC code, and `reason` is the name of a value of `mooring.v1.Error
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from mooring.framework.args import FieldError
 
@@ -40,20 +41,31 @@ class MooringError(Exception):
         self.metadata: dict[str, str] = metadata
 
 
+MOST_VIOLATIONS = 100
+"""The most violations that an error reports; further ones would only cost memory and time."""
+
+
 class InvalidArgumentError(MooringError):
-    """A request is wrong. Holds every violation that was found, each with the path of its field."""
+    """A request is wrong. Holds the first violations that are found, each with the path of its field."""
 
     def __init__(
         self, violations: Iterable[FieldError], reason: str = "REQUEST_INVALID", **metadata: str
     ) -> None:
-        self.violations = tuple(violations)
-        text = "; ".join(f"{v.path}: {v.message}" for v in self.violations)
+        self.violations = tuple(islice(violations, MOST_VIOLATIONS))
+        text = "; ".join(f"{v.path}: {v.message}" if v.path else v.message for v in self.violations)
         super().__init__(text, reason=reason, **metadata)
 
     @classmethod
     def at(cls, path: str, message: str) -> InvalidArgumentError:
         """The error with one violation."""
         return cls([FieldError(path, message)])
+
+    @classmethod
+    def refuse(cls, violations: Iterable[FieldError]) -> None:
+        """Raises the error if there are any violations; no more are looked for than it holds."""
+        error = cls(violations)
+        if error.violations:
+            raise error
 
 
 class NotFoundError(MooringError):

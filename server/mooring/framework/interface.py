@@ -1,8 +1,15 @@
 """The extension points: what a plugin may implement.
 
 A plugin class inherits from one or several of these. It is made once per profile by
-``Class(args, handle)`` and shared between threads: notes of one decision belong into the CycleState,
+``Class(args, handle)`` and shared between threads: what it finds out about one pod belongs in the CycleState,
 never on ``self``. An exception becomes Code Error with the plugin's name on it.
+
+A pod passes the points in this order. PreEnqueue and QueueSort are asked by the queue, PreFilter to Score by
+the scheduling cycle, which may also run only to answer a question; Reserve and Permit once a node is
+selected; PreBind, Bind and PostBind in the binding cycle, beside the scheduling cycles of other pods.
+Up to Score a plugin only looks: the same question may be asked again, for other nodes, or never end in a
+binding. From Reserve on it acts, and what it did is undone by ``unreserve``. A plugin whose answers may be
+reused for like pods says so with ``CacheablePlugin``, beside its points.
 
 Mirrors ``k8s.io/kube-scheduler/framework`` (interface.go).
 """
@@ -10,7 +17,7 @@ Mirrors ``k8s.io/kube-scheduler/framework`` (interface.go).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -19,12 +26,11 @@ import numpy as np
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, HintedEvent
 from mooring.framework.columns import Int64s
 from mooring.framework.cycle_state import CycleState
-from mooring.framework.dependence import Part, Scope
+from mooring.framework.deadline import timely
 from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.normalize import Normalizer
 from mooring.framework.objects import Object, Pod
-from mooring.framework.pod_table import PodChange
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
 from mooring.framework.scores import checked_score
 from mooring.framework.status import SUCCESS, Status
@@ -45,64 +51,47 @@ class Plugin(ABC, Generic[ArgsT]):
         name: The plugin's name in configurations, metrics and answers: PascalCase, no "Plugin" at the end.
         Args: The class of its arguments, a frozen dataclass with snake_case fields and defaults, or None.
             It may have ``validate() -> Iterable[FieldError]``.
-        scope: What its answers depend on; reuse beyond what is declared here never happens.
         reads: The kinds of objects, beside nodes and pods, that it reads from the state. A live cluster is
             asked for what the plugins in force declare; of other kinds there are none.
-        signs_requests: ``sign`` may look at the resources that the pod asks for; with False, pods that differ
-            in nothing else are signed once, as if they asked for none.
-        needs_notes: Its points after the choice, such as Reserve, need what it noted before that for this
-            very pod; False lets it have such points and be reused all the same.
     """
 
     name: ClassVar[str]
     Args: ClassVar[type[Any] | None] = None
-    scope: ClassVar[Scope] = Scope.CLUSTER
     reads: ClassVar[tuple[type[Object], ...]] = ()
-    signs_requests: ClassVar[bool] = True
-    needs_notes: ClassVar[bool] = True
 
     def __init__(self, args: ArgsT, handle: Handle) -> None:
         self.args = args
         self.handle = handle
 
-    def sign(self, pod: Pod) -> Hashable | None:
-        """What of ``pod`` the answers depend on: equal values, equal answers. None = never reuse.
-
-        Its name, UID and times are left out of ``pod``: answers that depend on them are never reused.
-        """
-        return None
-
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        """What of the cluster the answers for ``pod`` depend on, where ``sign`` allows reuse at all.
-
-        ``idle`` asks about PreFilter or PreScore skipping ``pod``: what could end that?
-        """
-        return Part.ALL
-
-    def follow(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
-        """Keep true what ``pre_filter`` and ``pre_score`` noted in ``state`` while pods come and go.
-
-        The engine keeps notes of pods that are decided time and again, and calls both with them: what is
-        noted need not be found out again. Nothing but ``changes`` happened of what the plugin depends on.
-        By default it returns False: everything is to be noted anew, in an empty state.
-        """
-        return False
-
     def events_to_register(self) -> Sequence[HintedEvent]:
-        """The events after which a pod that this plugin refused may be tried again; by default, all."""
+        """The events after which a pod that this plugin rejected may be tried again; by default, all."""
         return (EVERY_EVENT,)
 
 
 class PreEnqueuePlugin(Plugin[ArgsT]):
-    """Says whether a pod may be scheduled at all."""
+    """Says whether a pod may enter the queue of pods to schedule.
+
+    Called when a pod arrives, and again after each event that the plugin registered for and each change of
+    the pod; also before a decision about a pod that is only asked about. It holds up the queue: look at the
+    pod and at what is in memory, and never wait.
+    """
 
     @abstractmethod
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Success, or why the pod must wait."""
+        """Whether ``pod`` may be scheduled.
+
+        Returns:
+            Success; or Unschedulable or UnschedulableAndUnresolvable with the reason: the pod is gated until
+            an event that this plugin registered for, and no attempt is counted. Error gates it too.
+        """
 
 
 class QueueSortPlugin(Plugin[ArgsT]):
-    """Orders the pods that wait. A profile has exactly one."""
+    """Orders the pods that wait. A profile has exactly one, and all profiles of a scheduler the same.
+
+    Called many times for each pod that is queued, under the queue's lock: compare, and do nothing else. The
+    order has to be strict, or pods overtake each other at random.
+    """
 
     @abstractmethod
     def less(self, first: Pod, first_queued: float, second: Pod, second_queued: float) -> bool:
@@ -123,41 +112,70 @@ class PreFilterResult:
 class PreFilterPlugin(Plugin[ArgsT]):
     """Looks at the pod once, before the nodes.
 
+    Called at the beginning of each scheduling cycle. It is the place for what is the same for all nodes:
+    ``filter`` finds it in the CycleState and need not work it out for each of them. It may also narrow the
+    nodes to a few by name, or reject the pod before any node is looked at.
+
     A plugin that also has ``add_pod`` and ``remove_pod`` with the signature
-    ``(state, pod, other, node) -> Status`` keeps its notes right while a what-if evaluation adds or
-    removes the pod ``other`` on a node.
+    ``(state, pod, other, node) -> Status`` keeps what it wrote to ``state`` true while a what-if evaluation,
+    such as preemption's, adds or removes the pod ``other`` on a node. A plugin that counts pods needs both.
     """
 
     @abstractmethod
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
-        """Notes for ``filter`` in ``state``.
+        """Write to ``state`` what ``filter`` needs. Values there are immutable or have ``clone()``.
+
+        ``nodes`` are all nodes of the snapshot; don't write anything for each of them that few will need.
 
         Returns:
-            Success or a PreFilterResult to go on; Skip when this plugin's Filter has nothing to do;
-            UnschedulableAndUnresolvable ends the decision at once, Unschedulable after the other
-            PreFilters; anything else is an error. Values written to ``state`` are immutable or have
-            ``clone()``.
+            Success, or a PreFilterResult with the only nodes that can do: those of several plugins are
+            intersected. Skip when this plugin's Filter has nothing to do for the pod, and is not called.
+            UnschedulableAndUnresolvable rejects the pod at once, Unschedulable after the other PreFilters
+            have run. Anything else is an error.
         """
 
 
 class FilterPlugin(Plugin[ArgsT]):
-    """Refuses nodes. Override exactly one of the two methods."""
+    """Rejects nodes that can't run the pod. Override exactly one of the two methods.
+
+    Called for the nodes that no plugin before it has rejected, in any order, on as many nodes as are needed,
+    and again with other pods on a node: for pods that are nominated for it, and by preemption without its
+    victims. So an answer depends on ``state``, ``pod`` and ``node`` alone. What is better or worse is Score's
+    to say: a node that is rejected stays rejected, however full the others are.
+    """
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
-        """Success, or why ``node`` can't take ``pod``."""
+        """Whether ``node`` can take ``pod``.
+
+        Returns:
+            Success; Unschedulable when removing pods from the node may help, so that preemption looks at it;
+            UnschedulableAndUnresolvable when it can't. Error fails the whole decision.
+        """
         raise TypeError(f"{type(self).__name__} has no per-node filter")
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
-        """The same for all of ``nodes`` at once."""
-        return Verdicts.of([self.filter(state, pod, node) for node in nodes.infos()])
+        """The same for all of ``nodes`` at once, in columns; K nodes, K verdicts."""
+        rows = timely(nodes.rows.tolist())
+        return Verdicts.of([self.filter(state, pod, nodes.info(row)) for row in rows])
 
 
 class PostFilterPlugin(Plugin[ArgsT]):
-    """Called when no node is feasible."""
+    """Tries to make room for a pod that no node takes.
+
+    Called in the profile's order when PreFilter or Filter left no node, until one plugin does not say
+    Unschedulable. ``nodes`` tells why each node was rejected: only where that was Unschedulable may anything
+    be gained.
+    """
 
     @abstractmethod
     def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
-        """Success when the pod will fit soon; Unschedulable to let the next plugin try."""
+        """Make room, or say why there can't be any.
+
+        Returns:
+            Success when the pod will fit soon: it is tried again then, not now. Unschedulable lets the next
+            plugin try, and its reasons become part of the pod's message. UnschedulableAndUnresolvable and
+            Error end it.
+        """
 
 
 class PreemptingPlugin(PostFilterPlugin[ArgsT]):
@@ -178,15 +196,29 @@ class PreemptingPlugin(PostFilterPlugin[ArgsT]):
 
 
 class PreScorePlugin(Plugin[ArgsT]):
-    """Looks at the feasible nodes once, before they are scored."""
+    """Looks at the feasible nodes once, before they are scored.
+
+    Called when there is more than one feasible node: where only one is left nothing is scored. It is the
+    place for what all scores of one pod have in common.
+    """
 
     @abstractmethod
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        """Success; Skip when this plugin's Score has nothing to add; anything else is an error."""
+        """Write to ``state`` what ``score`` needs; ``nodes`` are the feasible ones.
+
+        Returns:
+            Success; Skip when this plugin's Score has nothing to add for the pod, and is not called, which is
+            the same as equal scores on all nodes. Anything else is an error: nodes are no longer rejected.
+        """
 
 
 class ScorePlugin(Plugin[ArgsT]):
     """Ranks the feasible nodes. Override exactly one of the two score methods.
+
+    Called for every feasible node, after all PreScore plugins. The normalised scores of all plugins, each
+    times its weight in the profile, are added up, and a node with the highest total is selected. A plugin
+    can't reject a node here, and does not know what the others say: how much it counts is the profile's
+    business.
 
     Attributes:
         normalizer: The built-in way to bring raw scores to 0..100, or None: then override
@@ -202,44 +234,71 @@ class ScorePlugin(Plugin[ArgsT]):
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         """int64[K], the raw scores of all of ``nodes``."""
         scores = np.empty(len(nodes), np.int64)
-        for position, node in enumerate(nodes.infos()):
+        for position, row in enumerate(timely(nodes.rows.tolist())):
+            node = nodes.info(row)
             scores[position] = checked_score(self.score(state, pod, node), node.name)
         return scores
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64s) -> Int64s:
-        """int64[K] raw scores of the feasible nodes to 0..100. Must not modify ``scores``."""
+        """Bring int64[K] raw scores of the feasible nodes to 0..100. Must not modify ``scores``.
+
+        A score outside of 0..100 after this fails the decision, as in kube-scheduler.
+        """
         return scores if self.normalizer is None else self.normalizer.apply(scores)
 
 
 class ReservePlugin(Plugin[ArgsT]):
-    """Keeps something for the pod between the choice of its node and its binding."""
+    """Keeps something for the pod between the selection of its node and its binding.
 
-    def keeps_nothing(self, pod: Pod) -> bool:
-        """Whether ``reserve`` has nothing to do for ``pod``, whatever its node.
-
-        Then the pods after it in a batch are decided before it is called.
-        """
-        return False
+    Called once a node is selected and the pod is assumed on it, in the profile's order, so that the next
+    pod's cycle sees what this one takes. Keep it in memory, and don't write to the API server here: the pod
+    may yet be rejected, and the next cycle waits. What others have to see is PreBind's.
+    """
 
     @abstractmethod
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Success, or why it can't be kept."""
+        """Keep it.
+
+        Returns:
+            Success; anything else gives the pod's place back, and ``unreserve`` of all plugins is called.
+        """
 
     @abstractmethod
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Give it back. Also called when ``reserve`` never ran; must not fail."""
+        """Give it back.
+
+        Called, in reverse order, for every Reserve plugin when the pod will not be bound after all, for
+        those too whose ``reserve`` never ran: it must be idempotent and must not fail.
+        """
 
 
 class PermitPlugin(Plugin[ArgsT]):
-    """Last word before the binding: yes, no, or wait."""
+    """Lets the binding begin, rejects the pod, or makes it wait: for the rest of a gang, say.
+
+    Called after all Reserve plugins have succeeded, in the profile's order, until one rejects the pod. A pod
+    that waits keeps its place, and holds up no other pod. It goes on when each plugin that made it wait has
+    allowed it, through ``handle.waiting``; one rejection, or a time that is over, ends it with ``unreserve``.
+    Don't wait in here, because the scheduling cycle would stand still, and don't write what others see: the
+    pod may yet be rejected.
+    """
 
     @abstractmethod
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
-        """Success, a rejection, or Wait with the longest time to wait in seconds."""
+        """Decide at once. A pod that has to wait gets Wait.
+
+        Returns:
+            A status, and how many seconds the pod may wait, at most 15 minutes; they count with Wait alone.
+            Success goes on, Wait waits; Unschedulable and UnschedulableAndUnresolvable reject the pod, which
+            is tried again later; Error fails the attempt.
+        """
 
 
 class PreBindPlugin(Plugin[ArgsT]):
-    """Does what must be done before the binding.
+    """Does what must be done before the binding, such as binding a volume.
+
+    Called after all Permit plugins have let the pod go on. It may take its time and write to the API server:
+    other pods are scheduled meanwhile. What it did is undone by ``unreserve`` if the pod is not bound. It may
+    run again for a pod whose binding failed: do only what is not yet done.
 
     Attributes:
         allow_parallel: ``pre_bind`` may run at the same time as those of its neighbours that allow it too;
@@ -258,26 +317,45 @@ class PreBindPlugin(Plugin[ArgsT]):
 
     @abstractmethod
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Success, or why the pod can't be bound."""
+        """Do it.
+
+        Returns:
+            Success; anything else gives the pod's place back, and the pod is tried again.
+        """
 
 
 class BindPlugin(Plugin[ArgsT]):
-    """Binds. The first that doesn't Skip decides."""
+    """Binds the pod. Called in the profile's order until one plugin says something else than Skip.
+
+    Called after all PreBind plugins have succeeded, unless an extender binds the pod; and again for a binding
+    of which nobody knows how it ended, so a second one to the same node must do no harm. A binding can't be
+    undone. So don't return a status while it may yet come about: raise, and mooring finds out before the
+    pod's place is given to another.
+    """
 
     @abstractmethod
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Success when the pod is bound; Skip to leave it to the next plugin.
+        """Bind ``pod`` to the node.
 
         A plugin that knows how the binding ended writes it to ``state`` under ``BindOutcome``.
+
+        Returns:
+            Success when the pod is bound; Skip to leave it to the next plugin; anything else ends the
+            attempt, and the pod's place is given back.
         """
 
 
 class PostBindPlugin(Plugin[ArgsT]):
-    """Told after a binding."""
+    """Learns that a pod is bound: the place to clean up, or to tell others.
+
+    Called once it is known that a binding succeeded, for all PostBind plugins in the profile's order. It has
+    no status, because nothing that fails here changes what is bound: an exception is logged. Don't rely on it
+    alone for giving back what Reserve keeps: a process that ends between the two never calls it.
+    """
 
     @abstractmethod
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """The pod is bound to the node."""
+        """Take in that ``pod`` is bound to the node."""
 
 
 PluginFactory = Callable[[Any, Handle], Plugin[Any]]

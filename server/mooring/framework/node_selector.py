@@ -8,12 +8,13 @@ error besides is for the caller, who asks ``selector_errors`` or ``preferred_err
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
 from mooring.framework.args import FieldError
 from mooring.framework.columns import Bools, Int64s
+from mooring.framework.deadline import timely
 from mooring.framework.names import is_label_value, is_qualified_name
 from mooring.framework.node_table import NodeTable
 from mooring.framework.objects import (
@@ -37,7 +38,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 def labels_match(wanted: Mapping[str, str], nodes: NodeView) -> Bools:
     """bool[K]: the node has all of these labels (``spec.nodeSelector``)."""
     matched = np.ones(len(nodes), np.bool_)
-    for key, value in wanted.items():
+    for key, value in timely(wanted.items()):
         matched &= nodes.label(key).is_in(nodes.rows, (value,))
     return matched
 
@@ -75,7 +76,7 @@ def selector_match(selector: NodeSelector, node: Node) -> bool:
 def selector_matches(selector: NodeSelector, nodes: NodeView) -> Bools:
     """bool[K]: one of the selector's terms matches the node."""
     matched = np.zeros(len(nodes), np.bool_)
-    for term in selector.node_selector_terms:
+    for term in timely(selector.node_selector_terms):
         matched |= term_matches(term, nodes)
     return matched
 
@@ -85,17 +86,17 @@ def term_matches(term: NodeSelectorTerm, nodes: NodeView) -> Bools:
     if is_empty(term) or any(term_errors(term, "")):
         return np.zeros(len(nodes), np.bool_)
     matched = np.ones(len(nodes), np.bool_)
-    for requirement in term.match_expressions:
+    for requirement in timely(term.match_expressions):
         matched &= _label_matches(requirement, nodes)
-    for requirement in term.match_fields:
+    for requirement in timely(term.match_fields):
         matched &= _field_matches(requirement, nodes)
     return matched
 
 
-def preferred_scores(terms: Iterable[PreferredSchedulingTerm], nodes: NodeView) -> Int64s:
+def preferred_scores(terms: Collection[PreferredSchedulingTerm], nodes: NodeView) -> Int64s:
     """int64[K]: the sum of the weights of the terms that match the node."""
     scores = np.zeros(len(nodes), np.int64)
-    for term in terms:
+    for term in timely(terms):
         if term.weight:
             scores += term.weight * term_matches(term.preference, nodes)
     return scores
@@ -108,22 +109,22 @@ def is_empty(term: NodeSelectorTerm) -> bool:
 
 def selector_errors(selector: NodeSelector, path: str) -> Iterator[FieldError]:
     """What is malformed in the selector at ``path``."""
-    for index, term in enumerate(selector.node_selector_terms):
+    for index, term in enumerate(timely(selector.node_selector_terms)):
         yield from term_errors(term, f"{path}.nodeSelectorTerms[{index}]")
 
 
-def preferred_errors(terms: Iterable[PreferredSchedulingTerm], path: str) -> Iterator[FieldError]:
+def preferred_errors(terms: Collection[PreferredSchedulingTerm], path: str) -> Iterator[FieldError]:
     """What is malformed in the preferred terms at ``path``; those of weight 0 are never looked at."""
-    for index, term in enumerate(terms):
+    for index, term in enumerate(timely(terms)):
         if term.weight:
             yield from term_errors(term.preference, f"{path}[{index}].preference")
 
 
 def term_errors(term: NodeSelectorTerm, path: str) -> Iterator[FieldError]:
     """What is malformed in the term at ``path``."""
-    for index, requirement in enumerate(term.match_expressions):
+    for index, requirement in enumerate(timely(term.match_expressions)):
         yield from _label_errors(requirement, f"{path}.matchExpressions[{index}]")
-    for index, requirement in enumerate(term.match_fields):
+    for index, requirement in enumerate(timely(term.match_fields)):
         yield from _field_errors(requirement, f"{path}.matchFields[{index}]")
 
 
@@ -149,7 +150,7 @@ def _label_errors(requirement: NodeSelectorRequirement, path: str) -> Iterator[F
     holds, demand = rule
     if not holds(requirement.values):
         yield FieldError(f"{path}.values", f"{requirement.operator} takes {demand}")
-    for index, value in enumerate(requirement.values):
+    for index, value in enumerate(timely(requirement.values)):
         if not is_label_value(value):
             yield FieldError(f"{path}.values[{index}]", f"{value!r} is not a label value")
 

@@ -5,11 +5,12 @@ Mirrors ``AffinityTerm`` and ``PodInfo`` of ``k8s.io/kube-scheduler/framework`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
+from mooring.framework.deadline import timely
 from mooring.framework.label_selector import LabelMatcher, SelectorError, compiled
 from mooring.framework.objects import Affinity, Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 
@@ -96,7 +97,7 @@ def _has_terms(side: PodAffinity) -> bool:
 
 def _required(side: PodAffinity, namespace: str, errors: list[str]) -> tuple[AffinityTerm, ...]:
     terms = side.required_during_scheduling_ignored_during_execution
-    return _compiled((WeightedPodAffinityTerm(0, term) for term in terms), namespace, errors)
+    return _compiled([WeightedPodAffinityTerm(0, term) for term in terms], namespace, errors)
 
 
 def _preferred(side: PodAffinity, namespace: str, errors: list[str]) -> tuple[AffinityTerm, ...]:
@@ -104,10 +105,12 @@ def _preferred(side: PodAffinity, namespace: str, errors: list[str]) -> tuple[Af
 
 
 def _compiled(
-    terms: Iterable[WeightedPodAffinityTerm], namespace: str, errors: list[str]
+    terms: Collection[WeightedPodAffinityTerm], namespace: str, errors: list[str]
 ) -> tuple[AffinityTerm, ...]:
     try:
-        return tuple(_term(weighted.pod_affinity_term, weighted.weight, namespace) for weighted in terms)
+        return tuple(
+            _term(weighted.pod_affinity_term, weighted.weight, namespace) for weighted in timely(terms)
+        )
     except SelectorError as error:
         errors.append(str(error))
         return ()

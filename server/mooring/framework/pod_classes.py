@@ -7,13 +7,13 @@ Mirrors what ``countPodsMatchSelector`` (``plugins/podtopologyspread/common.go``
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
 from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn, LabelColumns
+from mooring.framework.deadline import timely
 from mooring.framework.label_selector import LabelMatcher, Requirement
 
 ClassKey = tuple[str, frozenset[tuple[str, str]], bool]
@@ -21,9 +21,6 @@ ClassKey = tuple[str, frozenset[tuple[str, str]], bool]
 
 NO_CLASS = 0
 """The number that no class has."""
-
-MOST_KEYS = 64
-"""At most this many label keys have a column; then the oldest is dropped."""
 
 
 @dataclass(slots=True)
@@ -52,7 +49,7 @@ class PodClasses:
     numbers: dict[ClassKey, int] = field(default_factory=dict)
     namespaces: LabelColumn = field(default_factory=lambda: LabelColumn(1))
     terminating: Bools = field(default_factory=lambda: np.zeros(1, np.bool_))
-    label_columns: LabelColumns = field(default_factory=partial(LabelColumns, most=MOST_KEYS))
+    label_columns: LabelColumns = field(default_factory=LabelColumns)
     placed: Int32s = field(default_factory=lambda: np.zeros((2, 0), np.int32))
 
     def by_row(
@@ -80,7 +77,7 @@ class PodClasses:
         return np.bincount(found, minlength=capacity)[:capacity].astype(np.int64, copy=False)
 
     def _matching(
-        self, requirements: Iterable[Requirement], namespaces: Iterable[str] | None, *, terminating: bool
+        self, requirements: Collection[Requirement], namespaces: Iterable[str] | None, *, terminating: bool
     ) -> Bools:
         """bool[C]: whether the number is of a class that is meant; what freed ones say doesn't matter."""
         leaving = self.terminating
@@ -89,7 +86,7 @@ class PodClasses:
         found = spaces.exists(numbers) if namespaces is None else spaces.is_in(numbers, namespaces)
         if not terminating:
             found &= ~leaving
-        for requirement in requirements:
+        for requirement in timely(requirements):
             found &= self._holds(requirement, numbers)
         return found
 

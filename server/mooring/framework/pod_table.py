@@ -179,6 +179,8 @@ class PodTable:
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
         nominated: UIDs of the pods without a node, by the name of the node that preemption made room on.
         groups: UIDs of the pods of each pod group, placed or not, by its namespace and name.
+        pending_count: How many pods no node was chosen for.
+        assumed_count: How many pods have a node that no source has told of.
     """
 
     records: dict[str, PodRecord] = field(default_factory=dict)
@@ -191,6 +193,8 @@ class PodTable:
     affinities: dict[AffinityKey, AffinityClass] = field(default_factory=dict)
     nominated: dict[str, dict[str, None]] = field(default_factory=dict)
     groups: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
+    pending_count: int = 0
+    assumed_count: int = 0
 
     def __len__(self) -> int:
         """How many pods there are, placed or not."""

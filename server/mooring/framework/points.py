@@ -1,8 +1,15 @@
-"""The extension points by name. Mirrors ``k8s.io/kube-scheduler/config/v1`` (type Plugins)."""
+"""The extension points in one table, from which all other lists of them are derived.
+
+Mirrors ``k8s.io/kube-scheduler/config/v1`` (type Plugins).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 from mooring.framework.interface import (
@@ -21,19 +28,46 @@ from mooring.framework.interface import (
     ScorePlugin,
 )
 
-POINTS: dict[str, type[Plugin[Any]]] = {
-    "preEnqueue": PreEnqueuePlugin,
-    "queueSort": QueueSortPlugin,
-    "preFilter": PreFilterPlugin,
-    "filter": FilterPlugin,
-    "postFilter": PostFilterPlugin,
-    "preScore": PreScorePlugin,
-    "score": ScorePlugin,
-    "reserve": ReservePlugin,
-    "permit": PermitPlugin,
-    "preBind": PreBindPlugin,
-    "bind": BindPlugin,
-    "postBind": PostBindPlugin,
+
+@dataclass(frozen=True, slots=True)
+class ExtensionPoint:
+    """An extension point.
+
+    Attributes:
+        name: Its name in configurations.
+        base: What its plugins inherit from.
+        evaluates: Whether it is part of an evaluation: of what plugins say of the nodes for a pod.
+        commits: Whether it comes after a node was selected.
+        attribute: Its name in Python, ``pre_filter`` for preFilter.
+    """
+
+    name: str
+    base: type[Plugin[Any]]
+    evaluates: bool = False
+    commits: bool = False
+    attribute: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        words = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", self.name)
+        object.__setattr__(self, "attribute", words)
+
+
+POINTS: Mapping[str, ExtensionPoint] = {
+    point.name: point
+    for point in (
+        ExtensionPoint("preEnqueue", PreEnqueuePlugin, evaluates=True),
+        ExtensionPoint("queueSort", QueueSortPlugin),
+        ExtensionPoint("preFilter", PreFilterPlugin, evaluates=True),
+        ExtensionPoint("filter", FilterPlugin, evaluates=True),
+        ExtensionPoint("postFilter", PostFilterPlugin),
+        ExtensionPoint("preScore", PreScorePlugin, evaluates=True),
+        ExtensionPoint("score", ScorePlugin, evaluates=True),
+        ExtensionPoint("reserve", ReservePlugin, commits=True),
+        ExtensionPoint("permit", PermitPlugin, commits=True),
+        ExtensionPoint("preBind", PreBindPlugin, commits=True),
+        ExtensionPoint("bind", BindPlugin, commits=True),
+        ExtensionPoint("postBind", PostBindPlugin, commits=True),
+    )
 }
 """The extension points by their name in configurations, in the order of the cycle."""
 
@@ -41,4 +75,13 @@ POINTS: dict[str, type[Plugin[Any]]] = {
 def points_of(plugin: type[Plugin[Any]] | Plugin[Any]) -> Sequence[str]:
     """The names of the points that ``plugin`` implements, in the order of the cycle."""
     kind = plugin if isinstance(plugin, type) else type(plugin)
-    return [name for name, point in POINTS.items() if issubclass(kind, point)]
+    return [name for name, point in POINTS.items() if issubclass(kind, point.base)]
+
+
+def calls_of(base: type[Any]) -> Mapping[str, Sequence[str]]:
+    """The methods that a base class of plugins declares, each with the names of its arguments."""
+    return {
+        name: list(inspect.signature(member).parameters)[1:]
+        for name, member in vars(base).items()
+        if isinstance(member, FunctionType) and not name.startswith("_")
+    }

@@ -63,5 +63,5 @@ def units(nanos: int) -> int:
 
 
 def millis(nanos: int) -> int:
-    """``nanos`` in thousandths, rounded away from zero, at most int64 (upstream's ``MilliValue``)."""
-    return min(-(-nanos // 1_000_000), MAX_INT64) if nanos >= 0 else nanos // 1_000_000
+    """``nanos`` in thousandths, rounded away from zero, within int64 (upstream's ``MilliValue``)."""
+    return min(-(-nanos // 1_000_000), MAX_INT64) if nanos >= 0 else max(nanos // 1_000_000, -MAX_INT64)

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
+from mooring.framework.deadline import timely
 from mooring.framework.host_ports import HostPort, host_ports
 from mooring.framework.names import is_qualified_name
 from mooring.framework.objects import Container, Pod, PodSpec, PodStatus, ResourceRequirements
@@ -129,7 +130,7 @@ def counted_amounts(amounts: Mapping[str, int]) -> dict[str, int]:
     Names that the scheduler doesn't count are left out.
     """
     counted = {}
-    for name, nanos in amounts.items():
+    for name, nanos in timely(amounts.items()):
         if name == CPU:
             counted[name] = millis(nanos)
         elif name in (MEMORY, EPHEMERAL_STORAGE, PODS) or is_scalar_resource(name):
@@ -144,7 +145,7 @@ def parse_amounts(quantities: Mapping[str, Quantity], path: str) -> Amounts:
         ResourceError: One is malformed or negative; its path is ``path[name]``.
     """
     amounts = {}
-    for name, text in quantities.items():
+    for name, text in timely(quantities.items()):
         try:
             nanos = parse_quantity(text)
         except QuantityError as error:
@@ -212,7 +213,8 @@ def _sum(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
     totals = _container_requests(pod, missing)
     if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
         totals |= _pod_level_requests(pod, pod.spec.resources, resizing=rules.pod_level_resizing)
-    _add(totals, parse_amounts(pod.spec.overhead, "spec.overhead"))
+    if pod.spec.overhead:
+        _add(totals, parse_amounts(pod.spec.overhead, "spec.overhead"))
     return totals
 
 
@@ -225,11 +227,13 @@ _plain_amounts, _plain_amounts_with_defaults = _summing({}), _summing(DEFAULT_AM
 
 def _container_requests(pod: Pod, missing: Amounts) -> Amounts:
     totals: Amounts = {}
-    for index, container in enumerate(pod.spec.containers):
+    for index, container in enumerate(timely(pod.spec.containers)):
         _add(totals, missing | _effective_requests(pod, container, f"spec.containers[{index}]"))
+    if not pod.spec.init_containers:
+        return totals
     sidecars: Amounts = {}
     peak: Amounts = {}
-    for index, container in enumerate(pod.spec.init_containers):
+    for index, container in enumerate(timely(pod.spec.init_containers)):
         path = f"spec.initContainers[{index}].resources.requests"
         if container.restart_policy == "Always":
             requests = missing | _effective_requests(pod, container, f"spec.initContainers[{index}]")
@@ -248,7 +252,7 @@ def _effective_requests(pod: Pod, container: Container, path: str) -> Amounts:
     """A container's requests; while it is being resized, the most of what was asked, given and allocated."""
     spec = parse_amounts(container.resources.requests, f"{path}.resources.requests")
     for statuses in (pod.status.init_container_statuses, pod.status.container_statuses):
-        for status in statuses:
+        for status in timely(statuses):
             if status.name == container.name and status.resources is not None:
                 where = f"status of container {container.name!r}"
                 return _resizing(pod, spec, status.resources, status.allocated_resources, where)

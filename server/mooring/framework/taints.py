@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
+from mooring.framework.deadline import timely
 from mooring.framework.objects import Taint, Toleration
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
@@ -31,9 +32,9 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparing: bool = False) 
     return toleration.operator in ("", "Equal") and toleration.value == taint.value
 
 
-def tolerated(taint: Taint, tolerations: Iterable[Toleration], *, comparing: bool = False) -> bool:
+def tolerated(taint: Taint, tolerations: Collection[Toleration], *, comparing: bool = False) -> bool:
     """True when one of ``tolerations`` bears ``taint``; ``comparing`` as in ``tolerates``."""
-    return any(tolerates(toleration, taint, comparing=comparing) for toleration in tolerations)
+    return any(tolerates(toleration, taint, comparing=comparing) for toleration in timely(tolerations))
 
 
 def untolerated(

@@ -23,11 +23,6 @@ def claim_name(pod: Pod, volume: Volume) -> str | None:
     return None
 
 
-def has_storage(pod: Pod) -> bool:
-    """Whether the pod has a claim or a disk: what is said of it depends on what happens to those."""
-    return any(volume.is_storage for volume in pod.spec.volumes)
-
-
 def is_made_for(claim: PersistentVolumeClaim, pod: Pod) -> bool:
     """True when the pod controls the claim, as it must the claim of an ephemeral volume."""
     if claim.metadata.namespace != pod.metadata.namespace:

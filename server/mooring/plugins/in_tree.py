@@ -1,10 +1,12 @@
-"""The plugins that every registry starts with."""
+"""The plugins that every registry starts with, and how kube-scheduler ships its own among them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mooring.framework import Plugin
+from mooring.framework.upstream import Upstream
 from mooring.plugins.default_binder.plugin import DefaultBinder
 from mooring.plugins.default_preemption.plugin import DefaultPreemption
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
@@ -27,6 +29,7 @@ from mooring.plugins.priority_sort.plugin import PrioritySort
 from mooring.plugins.scheduling_gates.plugin import SchedulingGates
 from mooring.plugins.taint_toleration.plugin import TaintToleration
 from mooring.plugins.underlay_ip.plugin import UnderlayIP
+from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.plugins.volume_binding.plugin import VolumeBinding
 from mooring.plugins.volume_restrictions.plugin import VolumeRestrictions
 from mooring.plugins.volume_zone.plugin import VolumeZone
@@ -59,3 +62,11 @@ IN_TREE: tuple[type[Plugin[Any]], ...] = (
     UnderlayIP,
 )
 """kube-scheduler's own first, in its order; then those of other systems."""
+
+_BUILT = {kind.name: getattr(kind, "upstream", None) for kind in IN_TREE}
+
+UPSTREAM: Mapping[str, Upstream] = {
+    **{name: declared for name, declared in _BUILT.items() if isinstance(declared, Upstream)},
+    **{name: missing.upstream for name, missing in UNSUPPORTED.items()},
+}
+"""How kube-scheduler ships its plugins, in the order of its default list; what is not built comes last."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mooring.framework import Bools, Int64s, NodeView
+from mooring.framework.deadline import timely
 from mooring.framework.quantity import MAX_INT64, millis, units
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_scalar_resource
 
@@ -75,7 +76,7 @@ def listed_columns(
 
     ``live`` is as in ``NodeView.take``.
     """
-    for position, (name, request) in enumerate(requests):
+    for position, (name, request) in enumerate(timely(requests)):
         scalar = is_scalar_resource(name)
         if (scalar and not request) or not (scalar or name in (CPU, MEMORY, EPHEMERAL_STORAGE)):
             continue

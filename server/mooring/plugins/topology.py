@@ -9,12 +9,28 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework import Bools, Int32s, Int64s, NodeTable, NodeView, PodChange
+from mooring.framework import (
+    SUCCESS,
+    Bools,
+    CycleState,
+    Int32s,
+    Int64s,
+    NodeInfo,
+    NodeTable,
+    NodeView,
+    Pod,
+    PodChange,
+    PreFilterPlugin,
+    Status,
+)
 from mooring.framework.columns import ABSENT, Scalar
+from mooring.framework.interface import ArgsT
+from mooring.framework.internal import SignedByShape
 from mooring.framework.pod_table import AffinityClass, PodKind
 from mooring.framework.remembering import ByIdentity
 
@@ -181,15 +197,15 @@ Move = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class FollowingNotes(ABC):
-    """Notes with counts that stay true while pods come and go."""
+class PodCounts(ABC):
+    """Counts in the CycleState that are updated while pods come and go."""
 
     _adds_of: ByIdentity[PodKind, Sequence[tuple[Move, int]]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_adds_of", ByIdentity(self._adds, _MOST_KINDS))
 
-    def follow(self, changes: Sequence[PodChange]) -> None:
+    def update(self, changes: Sequence[PodChange]) -> None:
         """Count the pods that came, and those that left no longer."""
         for row, record, amount in changes:
             for move, each in self._adds_of(record.kind):
@@ -198,6 +214,44 @@ class FollowingNotes(ABC):
     @abstractmethod
     def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
         """What one pod of ``kind`` adds: to which counts, and how much. Asked once for each kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfCounts(PodCounts):
+    """The same, which a what-if evaluation may change too."""
+
+    @abstractmethod
+    def add(self, other: Pod, node: NodeInfo, amount: int) -> None:
+        """``amount`` pods like ``other`` came to ``node``."""
+
+
+class PodCountingPlugin(PreFilterPlugin[ArgsT], SignedByShape):
+    """Base of InterPodAffinity and PodTopologySpread, which count pods in the CycleState.
+
+    Attributes:
+        filter_counts: What PreFilter writes for Filter, under its class as the key.
+        score_counts: What PreScore writes, likewise.
+    """
+
+    filter_counts: ClassVar[type[WhatIfCounts]]
+    score_counts: ClassVar[type[PodCounts]]
+
+    def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
+        for kind in (self.filter_counts, self.score_counts):
+            counts: PodCounts | None = state.get(kind, kind)
+            if counts is not None:
+                counts.update(changes)
+        return True
+
+    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        """Count ``other`` on ``node``."""
+        state.read(self.filter_counts, self.filter_counts).add(other, node, 1)
+        return SUCCESS
+
+    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
+        """Count ``other`` on ``node`` no longer."""
+        state.read(self.filter_counts, self.filter_counts).add(other, node, -1)
+        return SUCCESS
 
 
 def _fitted(column: Int64s, capacity: int) -> Int64s:

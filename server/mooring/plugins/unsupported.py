@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from mooring.framework import ObjectTable, Pod
+from mooring.framework import KubeVersion, ObjectTable, Pod
 from mooring.framework.objects import PodGroup
+from mooring.framework.upstream import Upstream
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,12 @@ class Unsupported:
 
     Attributes:
         points: The extension points it has in kube-scheduler, as configurations spell them.
+        upstream: How kube-scheduler ships it.
         uses: Whether a pod can't be placed rightly without it, given the cluster's objects.
     """
 
     points: frozenset[str]
+    upstream: Upstream
     uses: Callable[[Pod, ObjectTable], bool]
 
 
@@ -36,8 +39,19 @@ def _has_placements(pod: Pod, objects: ObjectTable) -> bool:
     return constraints is not None and bool(constraints.topology)
 
 
+_PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
+_PLACEMENTS_SINCE = KubeVersion(1, 36)
+
 UNSUPPORTED: Mapping[str, Unsupported] = {
-    "TopologyPlacementGenerator": Unsupported(frozenset({"placementGenerate"}), _has_placements),
-    "PodGroupPodsCount": Unsupported(frozenset({"placementScore"}), _has_placements),
+    "TopologyPlacementGenerator": Unsupported(
+        frozenset({"placementGenerate"}),
+        Upstream(gate=_PLACEMENTS_GATE, since=_PLACEMENTS_SINCE),
+        _has_placements,
+    ),
+    "PodGroupPodsCount": Unsupported(
+        frozenset({"placementScore"}),
+        Upstream(weight=1, gate=_PLACEMENTS_GATE, since=_PLACEMENTS_SINCE),
+        _has_placements,
+    ),
 }
 """By name, in the order in which kube-scheduler lists them by default."""

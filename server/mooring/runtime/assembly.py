@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from mooring.config import Configuration
-from mooring.framework import Binder, ClusterApi, ClusterState, Handle, KubeVersion
+from mooring.framework import Binder, ClusterApi, Handle, KubeVersion
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
-from mooring.runtime.clock import SystemClock
+from mooring.framework.state import ClusterState
+from mooring.runtime.cache.self_check import DEFAULT_EVERY
+from mooring.runtime.commit.clock import SystemClock
+from mooring.runtime.cycle.plugin_calls import NullObserver, Observer
 from mooring.runtime.engine import Engine
-from mooring.runtime.permit import PermitRoom
-from mooring.runtime.profile import build_profile
-from mooring.runtime.progress import NullObserver, Observer
-from mooring.runtime.registry import Registry
+from mooring.runtime.profiles.extender import Extender
+from mooring.runtime.profiles.profile import build_profile
+from mooring.runtime.profiles.profiles import Profiles
+from mooring.runtime.profiles.registry import Registry
+from mooring.runtime.profiles.waiting_pods import PodsAtPermit
 
 
-def build_engine(
+def build_engine(  # noqa: PLR0913 - the parts that every engine has
     configuration: Configuration,
     registry: Registry,
     state: ClusterState,
@@ -26,16 +31,21 @@ def build_engine(
     feature_gates: Mapping[str, bool] | None = None,
     observer: Observer | None = None,
     cluster: ClusterApi | None = None,
+    extenders: Sequence[Extender] = (),
+    exclusive: bool = False,
+    self_check_every: int = DEFAULT_EVERY,
 ) -> Engine:
     """Make every profile of ``configuration`` with its plugins, over ``state``.
 
-    ``binder`` and ``cluster`` are what the plugins find in their handle.
+    ``binder`` and ``cluster`` are what the plugins find in their handle. ``extenders`` take part in every
+    profile's decisions, in this order. ``exclusive`` as in ``Engine``; one cached answer in
+    ``self_check_every`` is compared with a full evaluation, none for 0.
 
     Raises:
         RegistryError: A plugin can't be loaded or made.
     """
     observer = observer or NullObserver()
-    waiting = PermitRoom()
+    waiting = PodsAtPermit()
     handle = Handle(
         snapshot=lambda: state.snapshot,
         binder=binder,
@@ -49,7 +59,15 @@ def build_engine(
         assumptions=state,
     )
     profiles = {
-        effective.scheduler_name: build_profile(effective, registry, handle)
+        effective.scheduler_name: replace(
+            build_profile(effective, registry, handle, configuration.hash), extenders=tuple(extenders)
+        )
         for effective in configuration.profiles
     }
-    return Engine(state, profiles, observer, waiting)
+    return Engine(
+        state,
+        Profiles(profiles, configuration.hash, waiting),
+        observer,
+        exclusive=exclusive,
+        self_check_every=self_check_every,
+    )

@@ -1,57 +1,46 @@
-"""Decisions over the live state: evaluate, choose, assume.
+"""The one door to decisions over the live state: it alone picks the cache or a full cycle.
 
-An evaluation takes no lock, unless the engine is exclusive. It reads the tables, and its answer counts only
-if nothing changed meanwhile; otherwise it is done again, at last on a private copy. Extenders are asked once,
-over a private copy from the start: they take longer than the state stands still. A choice is assumed under
-the state's lock, in one step with the check that nothing changed since the filters passed. When something
-did, the chosen node alone is filtered again. The order of locks is written down in ``kept.consistency``.
+What the cache has no answer for is evaluated in full (``cycle.full_cycle``), with the same result. When a
+cached answer is true is decided in ``cache.consistency``, where the order of locks is written down.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
+from msgspec import structs
 
-from mooring.framework import ClusterState, Int32s, Pod, Status
-from mooring.framework.errors import (
-    MooringError,
-    NotFoundError,
-    PluginFailureError,
-    UnavailableError,
-    node_not_found,
+from mooring.framework import Pod
+from mooring.framework.state import ClusterState
+from mooring.runtime.cache.batch import CachedBatch
+from mooring.runtime.cache.decisions import CachedDecisions
+from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
+from mooring.runtime.cache.overlay import Overlays
+from mooring.runtime.cache.self_check import DEFAULT_EVERY, Cached, SelfCheck
+from mooring.runtime.cache.totals import CachedTotals, Totals
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns
+from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
+from mooring.runtime.cycle.plugin_calls import (
+    NoPlugins,
+    NullObserver,
+    Observer,
+    PluginBudget,
+    PluginCalls,
+    Progress,
+    Unhurried,
 )
-from mooring.framework.view import NodesChangedError
-from mooring.runtime.choice import Choice, ChoiceColumns, chosen
-from mooring.runtime.cycle import CycleOptions, evaluate, evaluate_filters
-from mooring.runtime.evaluation import Evaluation
-from mooring.runtime.extender import Extender
-from mooring.runtime.kept.answers import KeptAnswers, Totals
-from mooring.runtime.kept.decisions import KeptDecisions
-from mooring.runtime.kept.in_turn import DecisionsInTurn
-from mooring.runtime.kept.keeper import Keeper
-from mooring.runtime.kept.overlay import Overlays
-from mooring.runtime.kept.self_check import Cached, SelfCheck
-from mooring.runtime.kept.standing import ask_nobody
-from mooring.runtime.permit import PermitRoom
-from mooring.runtime.profile import Profile, find_profile
-from mooring.runtime.progress import NullObserver, Observer, PluginCalls, Progress, Unhurried
-from mooring.runtime.rows import Rows, all_rows
-from mooring.runtime.tie_break import choose, mix64
-
-OPTIMISTIC_ATTEMPTS = 3
-"""So often the live tables are read before a private copy is taken."""
-
-MAX_ATTEMPTS = 64
-"""So often a choice is tried to be assumed before the call is refused."""
-
-Run = Callable[[Profile, ClusterState, Pod, Int32s, PluginCalls], Evaluation]
-"""What is done with the candidates: the whole cycle, or a part of it."""
+from mooring.runtime.cycle.tie_break import mix64
+from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.profiles import Profiles
 
 
 class Engine:
@@ -59,187 +48,188 @@ class Engine:
 
     Attributes:
         state: The state.
-        profiles: The profiles by name.
-        waiting: Where pods wait for the profiles' Permit plugins.
+        profiles: The profiles. Others can be put in their place at any time: decisions that have begun end
+            with the ones that they began with, and nothing cached under these is used for others.
         exclusive: Changes of the state wait for decisions that count, rather than make them void: for a
             process in which one thread decides, and one decision follows the other. They don't wait for
             extenders.
-        start: Where the next search begins that ends before all nodes were looked at.
         self_check: Compares some of the cached answers with full evaluations.
     """
 
     def __init__(
         self,
         state: ClusterState,
-        profiles: Mapping[str, Profile],
+        profiles: Profiles,
         observer: Observer | None = None,
-        waiting: PermitRoom | None = None,
         *,
         exclusive: bool = False,
+        self_check_every: int = DEFAULT_EVERY,
     ) -> None:
         self.state = state
-        self.waiting = waiting or PermitRoom()
-        self.profiles = dict(profiles)
+        self.profiles = profiles
         self.exclusive = exclusive
         self._observer = observer or NullObserver()
-        self.start = 0
-        keeper = Keeper(state)
-        self._keeper = keeper
-        self._kept = KeptDecisions(state, keeper)
-        self._answers = KeptAnswers(state, keeper)
-        self._overlays = Overlays(state, keeper)
-        self.self_check = SelfCheck(keeper, self._observer.self_checked)
+        self._full = FullCycle(state, self._observer)
+        self._cache = EvaluationCache(state)
+        self._decisions = CachedDecisions(state, self._cache)
+        self._totals = CachedTotals(state, self._cache)
+        self._overlays = Overlays(state, self._cache)
+        self.self_check = SelfCheck(self._cache, self._observer.self_checked, every=self_check_every)
 
-    def extend(self, extenders: Sequence[Extender]) -> None:
-        """Let extenders take part in every profile's decisions, in this order. Before the first decision."""
-        self.profiles = {
-            name: replace(profile, extenders=tuple(extenders)) for name, profile in self.profiles.items()
-        }
+    @property
+    def cache_counts(self) -> CacheCounts:
+        """How questions to the evaluation cache ended."""
+        return self._cache.counts
+
+    @property
+    def start(self) -> int:
+        """Where the next search begins that ends before all nodes were looked at."""
+        return self._full.start
 
     def over(self, state: ClusterState) -> Engine:
         """An engine like this one over another state, such as a fork in which several pods are decided."""
-        return Engine(state, self.profiles, self._observer, self.waiting)
-
-    def from_cache(self, pod: Pod, profile: Profile, seed: int) -> Cached | None:
-        """A cached answer with a private copy of the state that it is true for; None when there is none."""
-        start = mix64(seed, pod.metadata.uid) if profile.samples else 0
-        return self._kept.with_copy(pod, profile, seed, partial(self._trying, profile), start=start)
-
-    def in_full(self, pod: Pod, profile: Profile, seed: int, state: ClusterState) -> Choice:
-        """``decide`` over ``state``, from a full evaluation."""
-        return self.decide(pod, profile, all_rows, seed=seed, state=state, options=CycleOptions())
+        return Engine(state, self.profiles, self._observer)
 
     def profile(self, name: str = "", pod: Pod | None = None) -> Profile:
-        """As ``find_profile``."""
-        return find_profile(self.profiles, name, pod)
+        """As ``Profiles.find``."""
+        return self.profiles.find(name, pod)
 
     def calls(
         self, profile: Profile, progress: Progress | None = None, *, final: Callable[[], bool] = lambda: True
     ) -> PluginCalls:
-        """The way to call plugins of ``profile`` in one decision; ``final`` as there."""
-        return PluginCalls(profile.name, progress or Unhurried(), self._observer, final)
+        """As ``FullCycle.calls``."""
+        return self._full.calls(profile, progress, final=final)
 
-    def _trying(self, profile: Profile, progress: Progress | None = None) -> PluginCalls:
-        """``calls`` for an attempt after whose failure the pod is evaluated in full."""
-        return self.calls(profile, progress, final=lambda: False)
-
-    def look(
+    def filter(
         self,
         pod: Pod,
         profile: Profile,
-        rows: Rows,
+        candidates: Candidates,
         *,
         state: ClusterState | None = None,
-        progress: Progress | None = None,
-        run: Run,
-    ) -> tuple[Evaluation, int]:
-        """Evaluate against a consistent state.
+        budget: PluginBudget | None = None,
+    ) -> Found | None:
+        """Filter the candidates; the evaluation also has the feasible nodes' totals where they are cached.
 
-        ``rows`` gives the candidates, ``state`` is a fork to read instead of the live state, ``run``
-        is what to do: the whole cycle, or a part of it.
+        ``state`` is a fork to read in place of the live state.
 
         Returns:
-            The evaluation and the state version that it is true for.
+            None when plugins have to be called, and ``budget`` is ``NoPlugins``.
         """
-        read = state or self.state
-        calls = self.calls(profile, progress, final=lambda: _is_at(read, version))
-        for _ in range(OPTIMISTIC_ATTEMPTS):
-            version = read.version
-            try:
-                evaluation = run(profile, read, pod, rows(read), calls)
-            except NodesChangedError:
-                continue
-            except Exception as failure:
-                verdict = isinstance(failure, MooringError) and not isinstance(failure, PluginFailureError)
-                # Tables that change while they are read can make any plugin fail.
-                if verdict or _is_at(read, version):
-                    raise
-                continue
-            if _is_at(read, version):
+        totals = self.cached_totals(pod, profile, candidates, state, budget)
+        unknown = np.zeros(0, np.int32) if totals is None else totals.unknown
+        if totals is not None and len(totals.rows) and not len(unknown):
+            return totals.evaluation(profile, self.state, pod), totals.version
+        if isinstance(budget, NoPlugins):
+            return None
+        if totals is not None and len(unknown):
+            why, version = self._why_rejected(pod, profile, totals, budget)
+            if version == totals.version and why.rejection.ok:
+                self._totals.learn(totals, unknown, why.codes, why.statuses)
+                evaluation = totals.evaluation(profile, self.state, pod)
+                numbers = np.array([evaluation.number_of(status) for status in why.statuses], np.int32)
+                evaluation.codes[totals.rejected[unknown]] = numbers[why.codes]
                 return evaluation, version
-        fork = read.fork()
-        return run(profile, fork, pod, rows(fork), self.calls(profile, progress)), fork.version
+        return self._full.evaluate(pod, profile, candidates, evaluate_filters, state=state, progress=budget)
 
-    def kept_totals(
-        self, pod: Pod, profile: Profile, rows: Rows, progress: Progress | None = None, *, ask: bool = True
-    ) -> Totals | None:
-        """What a kept evaluation says of some nodes, without ``ask`` one that takes no plugin's code.
+    def score(
+        self,
+        pod: Pod,
+        profile: Profile,
+        candidates: Candidates,
+        *,
+        state: ClusterState | None = None,
+        budget: PluginBudget | None = None,
+    ) -> Found | None:
+        """Score the candidates as if all were feasible: totals alone, where they are cached.
 
         Returns:
-            None when the pod has to be evaluated in full, or a plugin to be asked.
+            As ``filter``.
         """
-        calls = partial(self._trying, profile, progress) if ask else ask_nobody
-        found = self._answers.totals(pod, profile, rows, calls)
-        if found is not None:
-            self.self_check.answered(self, pod, profile, 0)
-        return found
-
-    def learn_reasons(
-        self, found: Totals, positions: Int32s, codes: Int32s, statuses: Sequence[Status]
-    ) -> None:
-        """As ``KeptAnswers.learn``: who is asked the same next time need not ask these nodes again."""
-        self._answers.learn(found, positions, codes, statuses)
-
-    def choose(self, evaluation: Evaluation, version: int, seed: int) -> Choice:
-        """Pick one of the best nodes: the same evaluation, pod UID and seed give the same node."""
-        count = len(evaluation.best)
-        return chosen(
-            evaluation, choose(seed, evaluation.pod.metadata.uid, count) if count else None, version
-        )
+        if profile.has_scoring:
+            totals = self.cached_totals(pod, profile, candidates, state, budget)
+            if totals is not None and len(totals.rows) and not len(totals.rejected):
+                return totals.evaluation(profile, self.state, pod), totals.version
+        if isinstance(budget, NoPlugins):
+            return None
+        return self._full.evaluate(pod, profile, candidates, evaluate_scores, state=state, progress=budget)
 
     def decide(
         self,
         pod: Pod,
         profile: Profile,
-        rows: Rows,
+        candidates: Candidates,
         *,
         seed: int = 0,
         state: ClusterState | None = None,
         options: CycleOptions | None = None,
         progress: Progress | None = None,
     ) -> Choice:
-        """The node for ``pod``; nothing is changed. With ``options`` it is evaluated in full, as they say."""
-        if options is None and state is None and rows is all_rows:
-            kept = self.from_kept(pod, profile, seed, progress, assume=False)
-            if kept is not None:
-                return kept
+        """Select the node for ``pod``; nothing is changed. With ``options``, from a full evaluation."""
+        if options is None and state is None and candidates.everything:
+            cached = self._from_cache(pod, profile, seed, progress, assume=False)
+            if not isinstance(cached, Bypass):
+                return cached
         options = options or CycleOptions()
         run = partial(evaluate, options=replace(options, start=mix64(seed, pod.metadata.uid)))
-        evaluation, version = self._measured_look(pod, profile, rows, state=state, progress=progress, run=run)
-        return self.choose(evaluation, version, seed)
+        found = self._full.measured(pod, profile, candidates, run, state=state, progress=progress)
+        return select(*found, seed)
 
-    def decide_in_turn(
+    def decide_batch(
         self,
         templates: Sequence[tuple[Pod, Profile]],
         indices: Sequence[int],
         uids: Sequence[str],
         *,
         seed: int = 0,
-        progress: Progress | None = None,
-        ask: bool = True,
+        budget: PluginBudget | None = None,
     ) -> ChoiceColumns | None:
-        """The nodes for pods that each see the ones before placed, see ``Overlays.decide``, ``from_kept``."""
-        progress, began = progress or Unhurried(), time.perf_counter()
-        calls = partial(self._trying, progress=progress) if ask else ask_nobody
-        found = self._overlays.decide(templates, indices, uids, seed, progress, calls)
-        if found is not None:
-            self._observer.algorithm_duration((time.perf_counter() - began) / len(uids), len(uids))
-            self.self_check.answered(self, *templates[indices[-1]], seed, len(uids))
+        """Select nodes among all for pods that each see the ones before placed; nothing is changed.
+
+        Returns:
+            None when they have to be decided one by one on a fork, as when no node takes one; or when plugins
+            have to be called, and ``budget`` is ``NoPlugins``.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        if len(indices) == 1:
+            return self._decide_alone(*templates[indices[0]], uids[0], seed, budget)
+        began = time.perf_counter()
+        progress = Unhurried() if budget is None or isinstance(budget, NoPlugins) else budget
+        found = self._overlays.decide(
+            templates, indices, uids, seed, progress, lambda profile: self._trying(profile, budget)
+        )
+        self._note(budget, found)
+        if isinstance(found, Bypass):
+            return None
+        self._observer.algorithm_duration((time.perf_counter() - began) / len(uids), len(uids))
+        self.self_check.answered(self, *templates[indices[-1]], seed, len(uids))
         return found
 
-    def decide_and_assume(
-        self, pod: Pod, profile: Profile, rows: Rows, *, seed: int = 0, progress: Progress | None = None
+    def place(
+        self,
+        pod: Pod,
+        profile: Profile,
+        candidates: Candidates,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
     ) -> Choice:
-        """The node for ``pod``, on which it counts from now on.
+        """Select the node for ``pod``, on which it is assumed from now on.
 
         Raises:
             UnavailableError: The state changes faster than the decision can follow.
         """
         held = self.exclusive and not profile.extenders_for(pod)
         with self.state.lock if held else nullcontext():
-            return self._decide_and_assume(pod, profile, rows, seed, progress)
+            if candidates.everything:
+                cached = self._from_cache(pod, profile, seed, progress, assume=True)
+                if not isinstance(cached, Bypass):
+                    return cached
+            return self._full.place(pod, profile, candidates, seed, progress)
 
-    def decide_and_assume_in_turn(
+    def place_batch(
         self,
         templates: Sequence[tuple[Pod, Profile]],
         indices: Sequence[int],
@@ -249,139 +239,118 @@ class Engine:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Sequence[Choice]:
-        """``decide_and_assume`` among all nodes for the first of some pods, in their order and for less each.
+        """``place`` among all nodes for the first of some pods, in their order and for less each.
 
         A pod is its template with a name and a UID of its own. The first pod without a choice, as one that
-        no node takes, is left to ``decide_and_assume``.
+        no node takes, is left to ``place``.
 
         Raises:
             DeadlineExceededError: The caller no longer waits; nothing was assumed.
         """
         began = time.perf_counter()
         with self.state.lock if self.exclusive else nullcontext():
-            turn = DecisionsInTurn(self.state, self._keeper, seed, self.start)
-            turn.run(templates, indices, names, uids, partial(self._trying, progress=progress))
-            self.start = turn.start
-        if turn.choices:
-            seconds = (time.perf_counter() - began) / len(turn.choices)
-            self._observer.algorithm_duration(seconds, len(turn.choices))
-            self.self_check.answered(
-                self, *templates[indices[len(turn.choices) - 1]], seed, len(turn.choices)
-            )
-        return turn.choices
-
-    def _decide_and_assume(
-        self, pod: Pod, profile: Profile, rows: Rows, seed: int, progress: Progress | None
-    ) -> Choice:
-        if rows is all_rows:
-            kept = self.from_kept(pod, profile, seed, progress, assume=True)
-            if kept is not None:
-                return kept
-        for _ in range(MAX_ATTEMPTS):
-            run = partial(evaluate, options=CycleOptions(start=self.start))
-            evaluation, version = self._measured_look(pod, profile, rows, progress=progress, run=run)
-            choice = self.choose(evaluation, version, seed)
-            if self._assumed(pod, profile, choice, progress):
-                with self.state.lock:
-                    self.start = (self.start + evaluation.advance) % max(len(evaluation.rows), 1)
-                return choice
-        raise _overtaken(pod)
-
-    def _assumed(self, pod: Pod, profile: Profile, choice: Choice, progress: Progress | None) -> bool:
-        """Assume ``pod`` where it was decided to be; whether it still can be there, or needs no place."""
-        name, evaluation = choice.node_name, choice.evaluation
-        if name is None or self._assume_at(choice.state_version, pod, name):
-            return True
-        try:
-            again = self.assume_if_fits(pod, name, profile, progress)
-        except NotFoundError:
-            return False
-        # Reserve goes on with what is true of the state in which the pod was assumed.
-        evaluation.state = again.state
-        return len(again.feasible) > 0
+            batch = CachedBatch(self.state, self._cache, seed, self._full.start)
+            batch.run(templates, indices, names, uids, lambda profile: self._trying(profile, progress))
+            self._full.start = batch.start
+        if batch.choices:
+            count = len(batch.choices)
+            self._observer.algorithm_duration((time.perf_counter() - began) / count, count)
+            self.self_check.answered(self, *templates[indices[count - 1]], seed, count)
+        return batch.choices
 
     def assume_if_fits(
         self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None
     ) -> Evaluation:
-        """Filter ``pod`` on the node and, when it fits, assume it there in one step; else nothing is changed.
+        """As ``FullCycle.assume_if_fits``."""
+        return self._full.assume_if_fits(pod, node_name, profile, progress)
 
-        The filters pass in the very state in which the pod is assumed: not the node alone has to be as it was
-        evaluated, but all that a filter may look at, such as the pods of a topology domain, claims, devices.
-
-        Raises:
-            NotFoundError: There is no such node (NODE_NOT_FOUND).
-            UnavailableError: The state changes faster than the check can follow.
-        """
-
-        def row_of(read: ClusterState) -> Int32s:
-            row = read.snapshot.nodes.index.get(node_name)
-            if row is None:
-                raise node_not_found(node_name)
-            return np.array([row], np.int32)
-
-        for _ in range(MAX_ATTEMPTS):
-            evaluation, version = self.look(pod, profile, row_of, progress=progress, run=evaluate_filters)
-            if not len(evaluation.feasible) or self._assume_at(version, pod, node_name):
-                return evaluation
-        raise _overtaken(pod)
-
-    def _assume_at(self, version: int, pod: Pod, node_name: str) -> bool:
-        """Assume ``pod`` if nothing that a plugin could look at changed after ``version``; else False.
-
-        The one place where an evaluation in full becomes a placement; the twin of ``kept.consistency``.
-        """
-        state = self.state
-        with state.lock:
-            changes = state.changes_since(version)
-            if changes is None or not all(record is None and amount for _, record, amount in changes):
-                return False
-            state.assume(pod, node_name)
-            return True
-
-    def from_kept(
+    def evaluate(
         self,
         pod: Pod,
         profile: Profile,
-        seed: int,
-        progress: Progress | None,
+        candidates: Candidates,
+        run: Run,
         *,
-        assume: bool,
-        ask: bool = True,
-    ) -> Choice | None:
-        """The choice among all nodes from a kept evaluation, without ``ask`` one that takes no plugin's code.
+        state: ClusterState | None = None,
+        progress: Progress | None = None,
+    ) -> Found:
+        """As ``FullCycle.evaluate``."""
+        return self._full.evaluate(pod, profile, candidates, run, state=state, progress=progress)
 
-        Returns:
-            None when the pod has to be evaluated in full, or a plugin to be asked.
-        """
-        began, calls = time.perf_counter(), partial(self._trying, profile, progress) if ask else ask_nobody
-        start = self.start
-        if profile.samples and not assume:
-            start = mix64(seed, pod.metadata.uid)
-        choice = self._kept.decide(pod, profile, seed, calls, start=start, assume=assume)
-        if choice is not None:
+    def cached_totals(
+        self,
+        pod: Pod,
+        profile: Profile,
+        candidates: Candidates,
+        state: ClusterState | None = None,
+        budget: PluginBudget | None = None,
+    ) -> Totals | None:
+        """What the cache says of the candidates; None when the pod has to be evaluated in full."""
+        if state is not None:
+            return None
+        found = self._totals.totals(pod, profile, candidates, lambda: self._trying(profile, budget))
+        self._note(budget, found)
+        if isinstance(found, Bypass):
+            return None
+        self.self_check.answered(self, pod, profile, 0)
+        return found
+
+    def cached_with_copy(self, pod: Pod, profile: Profile, seed: int) -> Cached | None:
+        """A cached answer with a private copy of the state that it is true for; None when there is none."""
+        start = mix64(seed, pod.metadata.uid) if profile.samples else 0
+        found = self._decisions.with_copy(pod, profile, seed, lambda: self._trying(profile), start=start)
+        return None if isinstance(found, Bypass) else found
+
+    def in_full(self, pod: Pod, profile: Profile, seed: int, state: ClusterState) -> Choice:
+        """``decide`` over ``state``, from a full evaluation."""
+        return self.decide(pod, profile, ALL_NODES, seed=seed, state=state, options=CycleOptions())
+
+    def _trying(self, profile: Profile, budget: PluginBudget | None = None) -> PluginCalls:
+        """``calls`` for an attempt after whose failure the pod is evaluated in full."""
+        if isinstance(budget, NoPlugins):
+            raise NotCachedError(Bypass.NEEDS_PLUGINS)
+        return self.calls(profile, budget, final=lambda: False)
+
+    def _why_rejected(self, pod: Pod, profile: Profile, totals: Totals, progress: Progress | None) -> Found:
+        """The filters of the rejected candidates alone that nothing is known of."""
+        rows = totals.rows[totals.rejected[totals.unknown]]
+        return self._full.evaluate(
+            pod, profile, Candidates(lambda _: rows), evaluate_filters, progress=progress
+        )
+
+    def _from_cache(
+        self, pod: Pod, profile: Profile, seed: int, budget: PluginBudget | None, *, assume: bool
+    ) -> Choice | Bypass:
+        """The choice among all nodes from a cached evaluation; otherwise why it has to be a full one."""
+        began = time.perf_counter()
+        start = mix64(seed, pod.metadata.uid) if profile.samples and not assume else self._full.start
+        calls = partial(self._trying, profile, budget)
+        choice = self._decisions.decide(pod, profile, seed, calls, start=start, assume=assume)
+        self._note(budget, choice)
+        if not isinstance(choice, Bypass):
             if assume:
-                self.start = (self.start + choice.evaluated) % len(self.state.snapshot.nodes)
+                self._full.start = (self._full.start + choice.evaluated) % len(self.state.snapshot.nodes)
             self._observer.algorithm_duration(time.perf_counter() - began)
             self.self_check.answered(self, pod, profile, seed)
         return choice
 
-    def _measured_look(self, pod: Pod, profile: Profile, rows: Rows, **how: Any) -> tuple[Evaluation, int]:
-        began = time.perf_counter()
-        if how.get("state") is None and profile.extenders_for(pod):
-            how["state"] = self.state.fork()
-        found = self.look(pod, profile, rows, **how)
-        self._observer.algorithm_duration(time.perf_counter() - began)
-        return found
+    def _decide_alone(
+        self, template: Pod, profile: Profile, uid: str, seed: int, budget: PluginBudget | None
+    ) -> ChoiceColumns | None:
+        """``decide_batch`` for one pod, which may also be one that the profile samples nodes for."""
+        pod = template
+        if template.metadata.uid != uid:
+            pod = structs.replace(template, metadata=structs.replace(template.metadata, uid=uid))
+        table = self.state.snapshot.nodes
+        epoch = table.epoch
+        choice = self._from_cache(pod, profile, seed, budget, assume=False)
+        if isinstance(choice, Bypass) or table.epoch != epoch:
+            return None
+        return ChoiceColumns.of(choice, epoch)
 
-
-def _is_at(state: ClusterState, version: int) -> bool:
-    """Whether ``state`` still has ``version``; under the lock, as a write under way has not moved it yet."""
-    with state.lock:
-        return state.version == version
-
-
-def _overtaken(pod: Pod) -> UnavailableError:
-    return UnavailableError(
-        f"the state changed during each of {MAX_ATTEMPTS} attempts to place pod {pod.key}; try again",
-        reason="OVERLOADED",
-    )
+    def _note(self, budget: PluginBudget | None, found: object) -> None:
+        """Tell and count how the cache answered; what may call no plugin is asked again with a budget."""
+        if isinstance(found, Bypass) and not isinstance(budget, NoPlugins):
+            self._cache.counts.add_bypass(found)
+        if budget is not None:
+            budget.answered_by = f"full ({found})" if isinstance(found, Bypass) else "cache"

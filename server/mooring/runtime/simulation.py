@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 from mooring.framework import Pod, PodsToActivate
 from mooring.framework.errors import FailedPreconditionError, MooringError, NotFoundError, PluginFailureError
-from mooring.runtime.binding_cycle import BindingCycle
-from mooring.runtime.choice import Choice
-from mooring.runtime.clock import ManualClock
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.clock import ManualClock
+from mooring.runtime.commit.committer import Committer
+from mooring.runtime.commit.placement import PlacedPod
+from mooring.runtime.commit.reservations import Reservation
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.engine import Engine
-from mooring.runtime.placement import Placement
-from mooring.runtime.placing import Committer
-from mooring.runtime.profile import Profile
-from mooring.runtime.reservations import Reservation
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.profile import Profile
 
-Result = Placement | MooringError
+Result = PlacedPod | MooringError
 """What became of a pod; an error is one that concerns this pod alone."""
 
 _OF_THE_POD = (PluginFailureError, FailedPreconditionError, NotFoundError)
@@ -51,7 +51,7 @@ class Simulation:
     """
 
     def __init__(self, engine: Engine, profile_of: Callable[[Pod], Profile], *, seed: int = 0) -> None:
-        self._room = engine.waiting
+        self._room = engine.profiles.waiting
         self._clock = ManualClock()
         self._committer = Committer(BindingCycle(engine, clock=self._clock))
         self._profile_of = profile_of
@@ -91,7 +91,7 @@ class Simulation:
         """The pod's place; None when it got none."""
         uid = pod.metadata.uid
         try:
-            placement = self._committer.begin(pod, self._profile_of(pod), all_rows, seed=self._seed)
+            placement = self._committer.begin_placing(pod, self._profile_of(pod), ALL_NODES, seed=self._seed)
         except _OF_THE_POD as error:
             self._results[uid] = error
             return None
@@ -118,8 +118,8 @@ class Simulation:
         for uid in [uid for uid in self._waiting if self._room.end(uid) <= now]:
             waiting = self._waiting.pop(uid)
             try:
-                committed = self._committer.finish(waiting.reservation)
+                committed = self._committer.finish_binding(waiting.reservation)
             except _OF_THE_POD as error:
                 self._results[uid] = error
             else:
-                self._results[uid] = Placement(waiting.choice, committed=committed)
+                self._results[uid] = PlacedPod(waiting.choice, committed=committed)

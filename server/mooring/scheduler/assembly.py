@@ -6,28 +6,30 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from mooring.framework import Clock, ClusterApi, Leadership, Pod, PreEnqueuePlugin, Status
+from mooring.framework import Clock, ClusterApi, Pod, PreEnqueuePlugin, Status
+from mooring.framework.handle import Leadership
 from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.releases import Gates
+from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
-from mooring.runtime.placing import Committer
-from mooring.runtime.profile import Enabled, Profile
-from mooring.scheduler.changes import Changes
+from mooring.runtime.profiles.profile import Enabled, Profile
+from mooring.scheduler.budget import ATTEMPT_SECONDS
+from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.failure import FailureHandler
-from mooring.scheduler.observer import SchedulerObserver
 from mooring.scheduler.pod_status import PodStatusWriter
 from mooring.scheduler.preemption import Preemptions
 from mooring.scheduler.queue import BackoffTimes, Gate, QueuedPod, SchedulingQueue, rules_of
 from mooring.scheduler.queue.scheduling_queue import LONGEST_WAIT_SECONDS
 from mooring.scheduler.recorder import EventRecorder
 from mooring.scheduler.scheduler import Parts, Scheduler, Wake
+from mooring.telemetry.scheduler_observer import SchedulerObserver
 
 EXPECTATION_GATE = "NominatedNodeNameForExpectation"
 """The feature gate, on by default since 1.35, with which pods that aren't bound at once name their node."""
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Dependencies:
     """What the scheduler gets from outside.
 
     Attributes:
@@ -52,22 +54,27 @@ class Surroundings:
 
 
 def build_scheduler(
-    around: Surroundings, times: BackoffTimes, binders: int, longest_wait: float = LONGEST_WAIT_SECONDS
+    on: Dependencies,
+    times: BackoffTimes,
+    binders: int,
+    longest_wait: float = LONGEST_WAIT_SECONDS,
+    attempt_seconds: float = ATTEMPT_SECONDS,
 ) -> Scheduler:
-    """A scheduler for the pods of the engine's profiles; it follows the engine's state from now on.
+    """Return a scheduler for the pods of the engine's profiles; it follows the engine's state from now on.
 
     Args:
-        around: What it works with.
+        on: What it works with.
         times: How long pods back off.
         binders: How many pods are bound concurrently.
         longest_wait: After so many seconds a refused pod that no event helped is tried again.
+        attempt_seconds: What one attempt may take, see ``AttemptBudget``.
     """
     wake = Wake()
-    engine, cluster, clock, observer = around.engine, around.cluster, around.clock, around.observer
-    engine.exclusive = True
-    recorder = EventRecorder(around.events, clock, observer)
+    engine, cluster, clock, observer = on.engine, on.cluster, on.clock, on.observer
+    recorder = EventRecorder(on.events, clock, observer)
     statuses = PodStatusWriter(cluster, clock)
-    preemptions = Preemptions(engine.state, cluster, engine.waiting, statuses, recorder, observer, clock)
+    waiting = engine.profiles.waiting
+    preemptions = Preemptions(engine.state, cluster, waiting, statuses, recorder, observer, clock)
     queue = SchedulingQueue(
         {
             name: rules_of(profile, _gates(profile, engine, preemptions))
@@ -76,28 +83,29 @@ def build_scheduler(
         partial(_less, next(iter(engine.profiles.values()))),
         clock,
         times=times,
-        gates=around.gates,
+        gates=on.gates,
         wake=wake.set,
         incoming=observer.queued,
         longest_wait=longest_wait,
     )
-    changes = Changes(queue, engine.state, engine.profiles, around.gates, engine.waiting, wake.set)
-    changes.follow()
+    changes = ChangeFeed(queue, engine.state, engine.profiles, on.gates, waiting, wake.set)
+    changes.follow_state()
     failures = FailureHandler(queue, engine.state, statuses, recorder)
     parts = Parts(
         engine=engine,
         profiles={name: replace(profile, pre_enqueue=()) for name, profile in engine.profiles.items()},
-        committer=around.committer,
+        committer=on.committer,
         queue=queue,
         changes=changes,
         failures=failures,
         preemptions=preemptions,
         cluster=cluster,
-        expect=statuses.expect if around.gates.enabled(EXPECTATION_GATE) else None,
+        expect=statuses.expect_binding if on.gates.enabled(EXPECTATION_GATE) else None,
         recorder=recorder,
-        leadership=around.leadership,
+        leadership=on.leadership,
         observer=observer,
         clock=clock,
+        attempt_seconds=attempt_seconds,
     )
     return Scheduler(parts, wake, binders)
 

@@ -6,18 +6,11 @@ import logging
 from collections import deque
 from collections.abc import Callable, Container
 
-from mooring.framework import (
-    ActionType,
-    ClusterEvent,
-    ClusterState,
-    EventResource,
-    ObjectChange,
-    Pod,
-    WaitingPods,
-)
+from mooring.framework import ActionType, ClusterEvent, EventResource, ObjectChange, Pod, WaitingPods
 from mooring.framework.releases import Gates
-from mooring.runtime.cluster_events import as_scheduler_sees, events_of, nomination_ended
+from mooring.framework.state import ClusterState
 from mooring.scheduler.queue import SchedulingQueue
+from mooring.scheduler.queue.cluster_events import as_scheduler_sees, events_of, nomination_ended
 
 log = logging.getLogger(__name__)
 
@@ -28,13 +21,13 @@ POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 """A pod isn't on its node any more."""
 
 
-class Changes:
+class ChangeFeed:
     """Notes the state's changes and tells the queue of them, in order, when it is asked to.
 
     Args:
         queue: What is told.
         state: What changes.
-        schedulers: The names of the profiles: pods of others are nobody's here.
+        schedulers: The names of the profiles: pods of others are ignored.
         gates: Which features of which release are on.
         waiting: The pods that wait for a Permit plugin's word.
         wake: Called when there is something to tell.
@@ -57,19 +50,19 @@ class Changes:
         self._wake = wake
         self._noted: deque[ObjectChange] = deque()
 
-    def follow(self) -> None:
+    def follow_state(self) -> None:
         """Note what is there, and every change from now on."""
         with self._state.lock:
-            self._state.subscribe(self.note)
+            self._state.subscribe(self.note_change)
             for pod in self._state.snapshot.pods.pending():
-                self.note(ObjectChange("Pod", None, pod))
+                self.note_change(ObjectChange("Pod", None, pod))
 
-    def note(self, change: ObjectChange) -> None:
-        """A listener of the state; any thread."""
+    def note_change(self, change: ObjectChange) -> None:
+        """Note a change of the state, as its listener; any thread."""
         self._noted.append(change)
         self._wake()
 
-    def tell(self) -> None:
+    def tell_queue(self) -> None:
         """Tell the queue what was noted; one thread."""
         while self._noted:
             change = as_scheduler_sees(self._noted.popleft())
@@ -81,10 +74,12 @@ class Changes:
                 self._own_pod(change.old, change.new)
             if change.kind != "Pod" or self._concerns_others(change):
                 for event in events_of(change, self._gates):
-                    self._queue.move(event, change.old, change.new)
+                    self._queue.move_pods(event, change.old, change.new)
 
     def _concerns_others(self, change: ObjectChange) -> bool:
-        """Whether it is a pod with a node, or a new one; an update of a waiting pod concerns it alone."""
+        """Return whether it is a pod with a node, or a new one; an update of a waiting pod concerns it
+        alone.
+        """
         pod = change.new or change.old
         return change.old is None or bool(pod.spec.node_name)
 
@@ -98,14 +93,14 @@ class Changes:
                 self._gone(pod)
         elif new.spec.node_name:
             if old is None:
-                self._queue.delete(new.metadata.uid)
+                self._queue.delete_pod(new.metadata.uid)
         elif old is None:
-            self._queue.add(new)
+            self._queue.add_pod(new)
         else:
             self._updated(old, new)
 
     def _gone(self, pod: Pod) -> None:
-        self._queue.delete(pod.metadata.uid)
+        self._queue.delete_pod(pod.metadata.uid)
         if nomination_ended(pod, None):
             self._nomination_ended(pod)
 
@@ -118,20 +113,20 @@ class Changes:
         if record is None or record.pod.spec.node_name:
             # It got its node, or went, after this change: what tells so comes next.
             return
-        self._queue.update(old, new)
+        self._queue.update_pod(old, new)
         if nomination_ended(old, new):
             self._nomination_ended(old)
 
     def _assumed_pod_leaves(self, pod: Pod) -> None:
-        """A pod that waits is not bound any more; for another, the API server will refuse the binding."""
+        """Stop the binding of an assumed pod that waits; for another, the API server will reject it."""
         waiting = self._waiting.get(pod.metadata.uid)
         if waiting is not None:
             waiting.reject("", "removed")
-            self._queue.move(POD_LEFT, pod, None)
+            self._queue.move_pods(POD_LEFT, pod, None)
 
     def _nomination_ended(self, pod: Pod) -> None:
         priority = pod.spec.priority or 0
-        self._queue.move(POD_LEFT, pod, None, lambda other: (other.spec.priority or 0) <= priority)
+        self._queue.move_pods(POD_LEFT, pod, None, lambda other: (other.spec.priority or 0) <= priority)
 
 
 def _log_node(change: ObjectChange) -> None:

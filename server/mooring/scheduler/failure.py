@@ -5,24 +5,25 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from mooring.framework import ClusterState, Code, Status
-from mooring.framework.errors import MooringError
-from mooring.runtime.evaluation import Evaluation
-from mooring.runtime.extender import EXTENDER
+from mooring.framework import Code, Status
+from mooring.framework.errors import DeadlineExceededError, MooringError
+from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.profiles.extender import EXTENDER
 from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodStatusWriter
 from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
-from mooring.scheduler.recorder import EventRecorder, Note
+from mooring.scheduler.recorder import EventNote, EventRecorder
 
 log = logging.getLogger(__name__)
 
 BY_NOBODY = Rejection()
 
 LOST = frozenset({"POD_BOUND_ELSEWHERE", "POD_DELETING", "POD_NOT_FOUND", "POD_RECREATED"})
-"""Reasons of errors about pods that somebody else bound or deletes: the cluster will tell of it."""
+"""Reasons of errors about pods that another client bound or deletes: the cluster will tell of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class SchedulingFailure:
     """Why a pod got no node.
 
     Attributes:
@@ -30,7 +31,7 @@ class Failure:
         rejection: Who refused it.
         refused: It was refused; False = something failed.
         nominated: The node that is being cleared for it; "" = none, None = as it was.
-        told: It is written down; False = the pod is somebody else's by now, and should not be touched.
+        told: It is written down; False = another client took over the pod by now, and should not be touched.
     """
 
     message: str
@@ -45,15 +46,24 @@ class Failure:
         return "unschedulable" if self.refused else "error"
 
 
-def failed(error: Exception) -> Failure:
-    """The attempt ended in an error."""
+def failed(error: Exception) -> SchedulingFailure:
+    """Return the attempt ended in an error."""
     if isinstance(error, MooringError):
-        return Failure(error.message, refused=False, told=error.reason not in LOST)
-    return Failure(f"{type(error).__name__}: {error}", refused=False)
+        return SchedulingFailure(error.message, refused=False, told=error.reason not in LOST)
+    return SchedulingFailure(f"{type(error).__name__}: {error}", refused=False)
 
 
-def refused_by_nodes(evaluation: Evaluation, nominated: str | None = "") -> Failure:
-    """No node takes the pod, or it may not be tried."""
+def overran(error: DeadlineExceededError) -> SchedulingFailure:
+    """Return the attempt took too long. An error, but trying again would keep others waiting again for
+    nothing: the pod waits for an event that may help it, as one that the plugin refused.
+    """
+    plugin = error.metadata["plugin"]
+    rejection = Rejection(frozenset({plugin})) if plugin else BY_NOBODY
+    return SchedulingFailure(error.message, rejection, refused=False)
+
+
+def refused_by_nodes(evaluation: Evaluation, nominated: str | None = "") -> SchedulingFailure:
+    """Return the failure of a pod that no node takes, or that may not be tried."""
     plugins: set[str] = set()
     pending: set[str] = set()
     extenders = {extender.name for extender in evaluation.profile.extenders}
@@ -64,17 +74,21 @@ def refused_by_nodes(evaluation: Evaluation, nominated: str | None = "") -> Fail
     plugins.update(name for name, outcome in evaluation.prefilter.items() if outcome.nodes is not None)
     if evaluation.extenders_refuse:
         plugins.add(EXTENDER)
-    return Failure(evaluation.message, Rejection(frozenset(plugins), frozenset(pending)), nominated=nominated)
+    return SchedulingFailure(
+        evaluation.message, Rejection(frozenset(plugins), frozenset(pending)), nominated=nominated
+    )
 
 
-def refused_by_plugin(status: Status) -> Failure:
-    """A Reserve, Permit, PreBind or Bind plugin won't have the pod on the node that was chosen for it."""
+def refused_by_plugin(status: Status) -> SchedulingFailure:
+    """Return a Reserve, Permit, PreBind or Bind plugin won't have the pod on the node that was chosen for
+    it.
+    """
     if not status.rejected:
-        return Failure(status.message, refused=False)
+        return SchedulingFailure(status.message, refused=False)
     reasons = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))
     names = frozenset({status.plugin}) if status.plugin else frozenset()
     rejection = Rejection(pending=names) if status.code is Code.PENDING else Rejection(names)
-    return Failure(f"0/1 nodes are available: {reasons}.", rejection)
+    return SchedulingFailure(f"0/1 nodes are available: {reasons}.", rejection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +107,11 @@ class FailureHandler:
     statuses: PodStatusWriter
     recorder: EventRecorder
 
-    def handle(self, item: QueuedPod, failure: Failure) -> None:
-        """The pod of ``item`` got no node."""
+    def handle_failure(self, item: QueuedPod, failure: SchedulingFailure) -> None:
+        """Requeue the pod of ``item``, which got no node, and report why."""
         record = self.state.snapshot.pods.get(item.uid)
         if record is None or (record.pod.spec.node_name and not record.assumed):
-            self.queue.done(item.uid)
+            self.queue.end_attempt(item.uid)
             return
         pod = record.pod
         level = logging.INFO - 2 if failure.refused else logging.ERROR
@@ -110,6 +124,8 @@ class FailureHandler:
         if failure.nominated is not None:
             self.state.nominate(item.uid, failure.nominated)
         self.queue.give_back(item, failure.rejection)
-        self.recorder.record(Note(pod, "Warning", "FailedScheduling", "Scheduling", failure.message))
+        self.recorder.record_event(
+            EventNote(pod, "Warning", "FailedScheduling", "Scheduling", failure.message)
+        )
         reason = UNSCHEDULABLE if failure.refused else SCHEDULER_ERROR
         self.statuses.not_scheduled(pod, reason, failure.message, failure.nominated)

@@ -1,8 +1,8 @@
 """Which of several replicas schedules: the one that holds a Lease of coordination.k8s.io.
 
-Mirrors ``k8s.io/client-go/tools/leaderelection``. A Lease is no lock: a leader that is paused can't know that
-another one took over. So it counts only on its own monotonic clock, from the moment at which the last
-renewal that succeeded was sent, and stops well before the others may begin.
+Mirrors ``k8s.io/client-go/tools/leaderelection``. A Lease is not a lock: a leader that is paused can't
+know that another one took over. So it counts only on its own monotonic clock, from the moment at which the
+last renewal that succeeded was sent, and stops well before the others may begin.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class LeaseStore(Protocol):
     Every method raises MooringErrors.
     """
 
-    def read(self) -> Document | None:
-        """The Lease; None when there is none."""
+    def read_lease(self) -> Document | None:
+        """Return the Lease; None when there is none."""
         ...
 
-    def create(self, spec: Document) -> Document:
-        """Make the Lease; AbortedError when somebody else did."""
+    def create_lease(self, spec: Document) -> Document:
+        """Make the Lease; AbortedError when another client did."""
         ...
 
-    def replace(self, lease: Document) -> Document:
+    def replace_lease(self, lease: Document) -> Document:
         """Write the Lease; AbortedError when it isn't of the ``resourceVersion`` in it any more."""
         ...
 
@@ -54,8 +54,8 @@ class LeaseTimes:
     """In seconds, as ``leaderElection`` of the configuration has them.
 
     Attributes:
-        lease_duration: So long after the last renewal that they saw do the others wait.
-        renew_deadline: So long after its last renewal does the leader lead; shorter than the former.
+        lease_duration: How long the others wait after the last renewal that they saw.
+        renew_deadline: How long the leader leads after its last renewal; shorter than the former.
         retry_period: Between two attempts.
     """
 
@@ -65,7 +65,7 @@ class LeaseTimes:
 
 
 def new_identity() -> str:
-    """A name that no other process has."""
+    """Return a name that no other process has."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
@@ -119,7 +119,7 @@ class LeaderElection:
             self._leads_until = -math.inf
             self._release(self._lease)
 
-    def step(self) -> bool:
+    def try_to_lead(self) -> bool:
         """Try once to take or renew the lease; True when this process leads now."""
         sent_at = self._clock.monotonic()
         try:
@@ -139,7 +139,7 @@ class LeaderElection:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self.step()
+            self.try_to_lead()
             if self._has_led and not self.is_leader():
                 log.error("leaderelection lost")
                 self._lost()
@@ -150,16 +150,16 @@ class LeaderElection:
     def _try(self) -> bool:
         if self._lease is not None and _holder(self._lease) == self.identity:
             try:
-                self._see(self._store.replace({**self._lease, "spec": self._spec(self._lease)}))
+                self._see(self._store.replace_lease({**self._lease, "spec": self._spec(self._lease)}))
             except (AbortedError, NotFoundError):
-                log.warning("somebody else wrote the lease; reading it again")
+                log.warning("lease was updated concurrently; reading it again")
             else:
                 return True
-        return self._take(self._store.read())
+        return self._take(self._store.read_lease())
 
     def _take(self, lease: Document | None) -> bool:
         if lease is None:
-            self._see(self._store.create(self._spec(None)))
+            self._see(self._store.create_lease(self._spec(None)))
             return True
         if self._lease is None or _version(lease) != _version(self._lease):
             self._see(lease)
@@ -167,7 +167,7 @@ class LeaderElection:
             self._leads_until = -math.inf
             if self._clock.monotonic() < self._seen_at + _duration(lease):
                 return False
-        self._see(self._store.replace({**lease, "spec": self._spec(lease)}))
+        self._see(self._store.replace_lease({**lease, "spec": self._spec(lease)}))
         return True
 
     def _see(self, lease: Document) -> None:
@@ -175,7 +175,7 @@ class LeaderElection:
         self._seen_at = self._clock.monotonic()
 
     def _spec(self, lease: Document | None) -> Document:
-        """What the Lease says once this process holds it."""
+        """Return what the Lease says once this process holds it."""
         now = _timestamp(self._clock.now())
         before: Document = (lease or {}).get("spec") or {}
         renewed = lease is not None and _holder(lease) == self.identity
@@ -183,7 +183,7 @@ class LeaderElection:
         return {
             **before,
             "holderIdentity": self.identity,
-            # Whole seconds: rounded up, so that nobody comes too early.
+            # Whole seconds: rounded up, so that no replica comes too early.
             "leaseDurationSeconds": math.ceil(self._times.lease_duration),
             "acquireTime": before.get("acquireTime", now) if renewed else now,
             "renewTime": now,
@@ -194,7 +194,7 @@ class LeaderElection:
         now = _timestamp(self._clock.now())
         spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": now}
         try:
-            self._store.replace({**lease, "spec": spec})
+            self._store.replace_lease({**lease, "spec": spec})
         except MooringError as error:
             log.warning("the lease was not released; others wait for its end: %s", error)
 

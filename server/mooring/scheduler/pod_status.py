@@ -58,9 +58,9 @@ class PodStatusWriter:
             patch["conditions"] = [condition]
         if nominated is not None and nominated != pod.status.nominated_node_name:
             patch["nominatedNodeName"] = nominated or None
-        self.patch(pod, patch)
+        self.patch_status(pod, patch)
 
-    def expect(self, pod: Pod, node_name: str) -> None:
+    def expect_binding(self, pod: Pod, node_name: str) -> None:
         """Say that the pod is about to be bound to the node.
 
         Returns once that is written: the binding, which ends it, has to come later.
@@ -70,9 +70,9 @@ class PodStatusWriter:
 
     def clear_nomination(self, pod: Pod) -> None:
         """Say that no node is being cleared for the pod any more."""
-        self.patch(pod, {"nominatedNodeName": None})
+        self.patch_status(pod, {"nominatedNodeName": None})
 
-    def patch(self, pod: Pod, patch: dict[str, Any]) -> None:
+    def patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
         """Merge ``patch`` into the status, after what was asked for this pod before."""
         if patch:
             self._submit(pod, patch)
@@ -87,7 +87,7 @@ class PodStatusWriter:
             log.log(logging.INFO - 3, "pod %s is gone; its status is not written", pod.key)
         except MooringError as error:
             log.warning("the status of pod %s was not written: %s", pod.key, error)
-        except Exception:  # nobody looks at the future
+        except Exception:  # the future's result is never read
             log.exception("the status of pod %s was not written", pod.key)
 
 

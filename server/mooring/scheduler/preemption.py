@@ -1,4 +1,8 @@
-"""Makes room for a pod: deletes the victims that preemption chose. Mirrors ``preemption/executor.go``."""
+"""Makes room for a pod: deletes the victims that preemption selected, or carries out another remedy.
+
+Mirrors ``preemption/executor.go`` and ``RunPostFilterPlugins`` in ``framework/runtime/framework.go``, whose
+plugins act themselves.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,17 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
-from mooring.framework import Clock, ClusterApi, ClusterState, Pod, Status, WaitingPods
+from mooring.framework import Clock, ClusterApi, Pod, Remedy, Status, WaitingPods
 from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import Condition
 from mooring.framework.preemption import Candidate
-from mooring.scheduler.observer import SchedulerObserver
+from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.scheduler.pod_status import PodStatusWriter, changed_condition
-from mooring.scheduler.recorder import EventRecorder, Note
+from mooring.scheduler.recorder import EventNote, EventRecorder
+from mooring.telemetry.scheduler_observer import SchedulerObserver
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +84,9 @@ class Preemptions:
         leaves = bool(last) and (record is None or record.pod.metadata.deletion_timestamp is not None)
         return Status() if leaves else STILL_DELETING
 
-    def start(self, preemptor: Pod, candidate: Candidate, plugin: str, failed: Callable[[], None]) -> None:
+    def start_preemption(
+        self, preemptor: Pod, candidate: Candidate, plugin: str, failed: Callable[[], None]
+    ) -> None:
         """Begin to delete the victims of ``candidate``, which ``plugin`` chose, for ``preemptor``.
 
         ``failed`` is called, in another thread, when some could not be deleted.
@@ -128,7 +137,9 @@ class Preemptions:
             except NotFoundError:
                 return
         log.log(logging.INFO - 2, "pod %s preempted pod %s on node %s", preemptor.key, victim.key, node_name)
-        self._recorder.record(Note(victim, "Normal", "Preempted", "Preempting", note, related=preemptor))
+        self._recorder.record_event(
+            EventNote(victim, "Normal", "Preempted", "Preempting", note, related=preemptor)
+        )
 
     def _clear_nominations(self, preemptor: Pod, node_name: str) -> None:
         """Less important pods that wait for the same node must look for another one."""
@@ -137,3 +148,18 @@ class Preemptions:
             record = pods.get(uid)
             if record is not None and (record.pod.spec.priority or 0) < (preemptor.spec.priority or 0):
                 self._statuses.clear_nomination(record.pod)
+
+
+def carry_out(evaluation: Evaluation, cluster: ClusterApi) -> None:
+    """Make the proposed change, if there is one; what PostFilter said then says how that ended."""
+    remedy = evaluation.state.get(Remedy, Remedy)
+    if remedy is None:
+        return
+    try:
+        remedy.carry_out(cluster)
+    except MooringError as error:
+        evaluation.post_filter = Status.error(error.message)
+        return
+    said = evaluation.post_filter
+    reasons = (remedy.done if reason == remedy.proposal else reason for reason in said.reasons)
+    evaluation.post_filter = replace(said, reasons=tuple(reasons))

@@ -18,29 +18,33 @@ from typing import Any
 
 from mooring.framework import Clock, ClusterApi, ObjectReference, Pod
 from mooring.framework.errors import MooringError, NotFoundError
-from mooring.runtime.failure import event_note
-from mooring.scheduler.observer import SchedulerObserver
+from mooring.telemetry.scheduler_observer import SchedulerObserver
 
 log = logging.getLogger(__name__)
 
 BACKLOG = 20_000
-"""So many Events may wait to be written: pods are bound faster than Events are written, and none should go
+"""Events that may wait to be written: pods are bound faster than Events are written, and none should go
 unsaid because thousands came at once. A waiting one takes about 1 kB."""
 
 WRITERS = 4
-"""So many threads write them at most: a second one helps from a quarter of the backlog on, and so forth.
+"""Threads that write them at most: a second one helps from a quarter of the backlog on, and so forth.
 Until then one is enough, and bindings, for which pods wait, have processor and API server to themselves."""
 
 NAMESPACE_ENDS = "NamespaceTerminating"
 """Why the API server refuses a new Event in a namespace that is being deleted: those who would read it are
 gone, so there is nothing to complain of."""
 
+NOTE_LIMIT = 1024
+"""The longest note of an Event, in bytes."""
+
+_ENDING = b" ..."
+
 SERIES_SECONDS = 360.0
 """A repetition after this time is an Event of its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class EventNote:
     """What an Event says; it is a repetition of another one with the same pod version and the same words
     but for ``note``.
 
@@ -88,7 +92,7 @@ class EventRecorder:
     cluster: ClusterApi
     clock: Clock
     observer: SchedulerObserver
-    _waiting: queue.Queue[Note | None] = field(default_factory=lambda: queue.Queue(BACKLOG))
+    _waiting: queue.Queue[EventNote | None] = field(default_factory=lambda: queue.Queue(BACKLOG))
     _series: dict[tuple[str, ...], _Series] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _writers: list[threading.Thread] = field(default_factory=list)
@@ -103,14 +107,14 @@ class EventRecorder:
         writer.start()
 
     def stop(self, timeout: float) -> None:
-        """Write what waits, for so many seconds at most."""
+        """Write what waits, for at most ``seconds``."""
         end = self.clock.monotonic() + timeout
         with suppress(queue.Full):
             self._waiting.put(None, timeout=timeout)
         for writer in self._writers:
             writer.join(max(0.0, end - self.clock.monotonic()))
 
-    def record(self, note: Note) -> None:
+    def record_event(self, note: EventNote) -> None:
         """Have an Event written, or drop it when too many wait."""
         try:
             self._waiting.put_nowait(note)
@@ -136,7 +140,7 @@ class EventRecorder:
                 self._write_or_tell(note)
             self._waiting.put_nowait(None)
 
-    def _write_or_tell(self, note: Note) -> None:
+    def _write_or_tell(self, note: EventNote) -> None:
         try:
             self._write(note)
         except MooringError as error:
@@ -145,13 +149,13 @@ class EventRecorder:
         except Exception:  # the thread must outlive whatever a server can send
             log.exception("the event %s of pod %s was not written", note.reason, note.pod.key)
 
-    def _write(self, note: Note) -> None:
+    def _write(self, note: EventNote) -> None:
         now = self.clock.now()
         series, repeated = self._series_of(note, now)
         namespace = note.pod.metadata.namespace
         if repeated:
             if series.count & (series.count - 1):
-                # The first repetition is told, then ever fewer: nobody needs to read them one by one.
+                # The first repetition is told, then ever fewer: reading them one by one is of no use.
                 return
             body = {"series": {"count": series.count, "lastObservedTime": _timestamp(now)}}
             with suppress(NotFoundError):
@@ -160,7 +164,7 @@ class EventRecorder:
         # It is new, or the one that it repeats is gone or never came to be.
         self.cluster.create("Event", namespace, _body(note, series.name, now))
 
-    def _series_of(self, note: Note, now: float) -> tuple[_Series, bool]:
+    def _series_of(self, note: EventNote, now: float) -> tuple[_Series, bool]:
         with self._lock:
             known = self._series.pop(note.key, None)
             repeated = known is not None and now - known.last <= SERIES_SECONDS
@@ -182,7 +186,7 @@ class EventRecorder:
             del self._series[key]
 
 
-def _body(note: Note, name: str, now: float) -> dict[str, Any]:
+def _body(note: EventNote, name: str, now: float) -> dict[str, Any]:
     scheduler = note.pod.spec.scheduler_name
     return {
         "apiVersion": "events.k8s.io/v1",
@@ -214,3 +218,13 @@ def _reference(pod: Pod) -> dict[str, str]:
 
 def _timestamp(now: float) -> str:
     return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def event_note(message: str) -> str:
+    """Return the note of the event FailedScheduling: the condition's ``message``, cut where it is too
+    long.
+    """
+    text = message.encode()
+    if len(text) <= NOTE_LIMIT:
+        return message
+    return (text[: NOTE_LIMIT - len(_ENDING)] + _ENDING).decode(errors="ignore")

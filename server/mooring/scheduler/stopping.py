@@ -18,11 +18,13 @@ class UntilStopped:
         stopping: Set when nothing should be begun any more.
         plugin: Which plugin runs.
         extension_point: Where it runs.
+        answered_by: Stays empty: nothing is decided in a binding cycle.
     """
 
     stopping: threading.Event
     plugin: str = ""
     extension_point: str = ""
+    answered_by: str = ""
 
     def check(self) -> None:
         """Go on only before the end.

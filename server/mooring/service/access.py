@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import grpc
+from cryptography import x509
 
 from mooring.framework.errors import PermissionDeniedError
 from mooring.service.batch import asks_commit
+from mooring.serving.clients import certified_names, shown_names
 
 _SCHEDULING: Final = "/mooring.v1.SchedulingService/"
 _CLUSTER: Final = "/mooring.v1.ClusterService/"
@@ -41,6 +44,7 @@ CHANGES: Final[Mapping[str, Callable[[Any], bool]]] = {
     _CLUSTER + "GetClusterInfo": _never,
     _CLUSTER + "ListNodes": _never,
     _CLUSTER + "PushObjects": _always,
+    _CLUSTER + "RemoveSource": _always,
     _PLUGINS + "ListPlugins": _never,
     _PLUGINS + "ListProfiles": _never,
     _PLUGINS + "GetCapabilities": _never,
@@ -54,8 +58,7 @@ class Access:
 
     Attributes:
         guarded: Whether a name is needed at all.
-        clients: The names that may change something: a certificate's common name, or one of its
-            alternative names.
+        clients: The names that may change something, with their types; see ``typed_names``.
     """
 
     guarded: bool = False
@@ -70,18 +73,41 @@ class Access:
         if not self.guarded or not CHANGES.get(method, _always)(request):
             return
         names = client_names(context)
-        if not names & self.clients:
-            shown = ", ".join(sorted(names)) or "without a certificate"
+        if self.clients.isdisjoint(names):
+            shown = shown_names(names)
             raise PermissionDeniedError(
                 f"the client ({shown}) may not call {method.rpartition('/')[2]} here; show a certificate "
                 "with a name that the server was given by --allow-client"
             )
 
 
-def client_names(context: grpc.ServicerContext) -> frozenset[str]:
-    """The names in the verified certificate of a call's client; none without one."""
-    seen = context.auth_context()
-    if not seen.get("transport_security_type"):
-        return frozenset()
-    found = (*seen.get("x509_common_name", ()), *seen.get("x509_subject_alternative_name", ()))
-    return frozenset(name.decode("utf-8", "replace") for name in found)
+def client_name(context: grpc.ServicerContext) -> str:
+    """The first name of a call's client, by which what it made is its own; "" without one."""
+    return next(iter(client_names(context)), "")
+
+
+def client_names(context: grpc.ServicerContext) -> tuple[str, ...]:
+    """The names in the verified certificate of a call's client, with their types; none without one."""
+    # gRPC's own properties end at a NUL, so that kube-scheduler\0.evil would be kube-scheduler.
+    shown = context.auth_context().get("x509_pem_cert", ())
+    return _names_of(shown[0]) if shown else ()
+
+
+@lru_cache(256)
+def _names_of(certificate: bytes) -> tuple[str, ...]:
+    """The names in a certificate, the common name first; none where one of them could mislead."""
+    try:
+        read = x509.load_pem_x509_certificate(certificate)
+        common = [str(name.value) for name in read.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)]
+        others = _alternative_names(read)
+    except ValueError:
+        return ()
+    dns = others.get_values_for_type(x509.DNSName)
+    return certified_names(common, dns, others.get_values_for_type(x509.UniformResourceIdentifier))
+
+
+def _alternative_names(certificate: x509.Certificate) -> x509.SubjectAlternativeName:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return x509.SubjectAlternativeName([])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mooring.framework import SUCCESS, Int32s, Int64s, Status
-from mooring.runtime.evaluation import Evaluation, PluginScores
+from mooring.runtime.cycle.evaluation import Evaluation, PluginScores
 from mooring.service.columns import put
 from mooring.service.node_names import NO_ROW
 from mooring.v1 import statuses_pb2
@@ -14,22 +16,26 @@ UNKNOWN_NODE = Status.unresolvable("node(s) not known to mooring")
 """The verdict on a node that was named and isn't in the state."""
 
 
-def selected_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, list[Status]]:
-    """int32[M] codes in the caller's order, and their table; unknown nodes have a verdict of their own."""
+def selected_verdicts(codes: Int32s, statuses: Sequence[Status], rows: Int32s) -> tuple[Int32s, list[Status]]:
+    """int32[M] codes in the caller's order, and their table; unknown nodes have a verdict of their own.
+
+    ``codes`` has an index into ``statuses`` for each known node.
+    """
     known = rows != NO_ROW
     if known.all():
-        return evaluation.codes, evaluation.statuses
-    codes = np.full(len(known), len(evaluation.statuses), np.int32)
-    codes[known] = evaluation.codes
-    return codes, [*evaluation.statuses, UNKNOWN_NODE]
+        return codes, list(statuses)
+    wide = np.full(len(known), len(statuses), np.int32)
+    wide[known] = codes
+    return wide, [*statuses, UNKNOWN_NODE]
 
 
 def ordered_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, list[Status]]:
-    """As ``selected_verdicts``; the table has Success and what is said, in the order of the nodes.
+    """The verdicts of ``evaluation``, as ``selected_verdicts``.
 
-    Equal verdicts are spelt alike, however they were found.
+    The table has Success and what is said, in the order of the nodes. Equal verdicts are spelt
+    alike, however they were found.
     """
-    codes, statuses = selected_verdicts(evaluation, rows)
+    codes, statuses = selected_verdicts(evaluation.codes, evaluation.statuses, rows)
     if not codes.any():
         return codes, statuses[:1]
     said, first = np.unique(codes, return_index=True)

@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Protocol
 
 from mooring.framework import Node, Pod
+from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
-from mooring.runtime.placing import Committer
-from mooring.service.metrics import Metrics
 from mooring.service.slots import Slots
+from mooring.telemetry.metrics import Metrics
+from mooring.telemetry.source_metrics import SourceState
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import objects_pb2
 
@@ -33,14 +34,25 @@ class ObjectDecoder(Protocol):
 
 
 class PushReceiver(Protocol):
-    """Takes pushed events. Safe from any thread."""
+    """Takes pushed events. Safe from any thread. ``client`` is the caller's name, "" without one."""
 
-    def push(self, request: cluster_pb.PushObjectsRequest) -> PushResult:
+    def push_objects(self, request: cluster_pb.PushObjectsRequest, client: str) -> PushResult:
         """Apply the events of a request, all or none.
 
         Raises:
             OutOfRangeError: Events are missing.
             InvalidArgumentError: An object is malformed or belongs to another source.
+            PermissionDeniedError: The source belongs to another client.
+            FailedPreconditionError: There are too many sources.
+        """
+        ...
+
+    def remove_source(self, request: cluster_pb.RemoveSourceRequest, client: str) -> None:
+        """Take out a source with all its objects.
+
+        Raises:
+            NotFoundError: There is none of that name.
+            PermissionDeniedError: It belongs to another client.
         """
         ...
 
@@ -52,30 +64,6 @@ class PushResult:
     next_sequence: int
     applied_count: int
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class KindState:
-    """One kind that a source follows: seconds since anything was told of it, and full lists so far."""
-
-    kind: str
-    last_event_age: float
-    lists: int
-
-
-@dataclass(frozen=True, slots=True)
-class SourceState:
-    """One source of objects; see ``SourceInfo``."""
-
-    name: str
-    synced: bool
-    node_count: int = 0
-    pod_count: int = 0
-    session: str = ""
-    next_sequence: int = 0
-    error: str = ""
-    staleness: float = 0.0
-    kinds: tuple[KindState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +82,7 @@ class Limits:
     """How much one call may hold."""
 
     max_message_bytes: int = 64 * 2**20
-    max_selected_nodes: int = 2_000_000
+    max_selected_nodes: int = 1 << 17
     max_batch_pods: int = 100_000
     max_concurrent_calls: int = 128
 
@@ -115,7 +103,7 @@ class Backend:
         server_version: mooring's own version.
         start_time: When the server started, with time zone.
         sources: The sources as they are now.
-        synced: Whether every source has had its first full load; asked before each decision.
+        synced: Whether the sources have had their first full load; asked before each decision.
         plugins: The plugins that the server knows, by name.
         profile_documents: By profile, its configuration with all defaults, as JSON.
         pushes: Takes PushObjects; None when there is no push source.

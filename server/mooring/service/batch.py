@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from mooring.framework import Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError, UnimplementedError
-from mooring.runtime.profile import Profile
+from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
+from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.commits import commit_profile
 from mooring.service.objects import find_pod, subject
@@ -37,6 +38,7 @@ class Batch(msgspec.Struct, frozen=True):
         uids: The UID of each pod.
         names: The name of each pod.
         selection: The nodes.
+        include_ties: Whether all nodes with the highest total are asked for.
     """
 
     mode: pb.CommitMode.ValueType
@@ -45,10 +47,17 @@ class Batch(msgspec.Struct, frozen=True):
     uids: Sequence[str]
     names: Sequence[str]
     selection: Selection
+    include_ties: bool
 
     def __len__(self) -> int:
         """How many pods there are."""
         return len(self.indices)
+
+    @property
+    def candidates(self) -> Candidates:
+        """Among which nodes to select. Ties can be listed of full evaluations alone."""
+        everything = self.selection.everything and not self.include_ties
+        return ALL_NODES if everything else self.selection.candidates
 
     def profiles(self) -> dict[str, Profile]:
         """Those of the pods, by name."""
@@ -87,7 +96,7 @@ class Batch(msgspec.Struct, frozen=True):
                 "commit_mode", "only a dry run is possible with inline nodes or assumed pods"
             )
         if not selection.everything:
-            selection.candidates(selection.state or state)
+            selection.find_rows(selection.state or state)
         if not request.templates:
             raise InvalidArgumentError.at("templates", "is empty; send one or more")
         templates = _templates(request, backend, committed=committed)
@@ -104,7 +113,7 @@ class Batch(msgspec.Struct, frozen=True):
         names = names or [templates[index][0].metadata.name for index in indices]
         uids = uids or [templates[index][0].metadata.uid for index in indices]
         _check_uids(uids)
-        return cls(mode, templates, indices, uids, names, selection)
+        return cls(mode, templates, indices, uids, names, selection, request.include_ties)
 
 
 def _templates(
@@ -134,9 +143,10 @@ def _in_namespaces(
 
 
 def _template_indices(request: pb.ScheduleRequest, templates: int, limit: int) -> list[int]:
+    count = len(request.pods.template_indices) if request.HasField("pods") else templates
+    if count > limit:
+        raise InvalidArgumentError.at("pods", f"{count} pods are more than the {limit} allowed")
     indices = list(request.pods.template_indices) if request.HasField("pods") else list(range(templates))
-    if len(indices) > limit:
-        raise InvalidArgumentError.at("pods", f"{len(indices)} pods are more than the {limit} allowed")
     if indices and max(indices) >= templates:
         at = next(at for at, index in enumerate(indices) if index >= templates)
         raise InvalidArgumentError.at(

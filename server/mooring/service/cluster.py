@@ -8,9 +8,12 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from mooring.framework import Int32s, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError, UnavailableError
-from mooring.service.backend import Backend, SourceState
+from mooring.service import audit
+from mooring.service.access import client_name
+from mooring.service.backend import Backend, PushReceiver
 from mooring.service.columns import put
 from mooring.service.node_names import fill_names, names_of
+from mooring.telemetry.source_metrics import SourceState
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceServicer
@@ -29,21 +32,20 @@ class ClusterServicer(ClusterServiceServicer):
         state = backend.engine.state
         started = Timestamp()
         started.FromDatetime(backend.start_time)
-        # Sources have locks of their own, which they hold while they wait for the state's.
-        sources, synced = backend.sources(), backend.synced()
-        with state.lock:
-            return pb.GetClusterInfoResponse(
-                provenance=self._provenance(),
-                synced=synced,
-                node_count=len(state.snapshot.nodes),
-                pod_count=len(state.snapshot.pods),
-                pending_pod_count=sum(1 for _ in state.snapshot.pods.pending()),
-                sources=[_source(source) for source in sources],
-                kube_version=backend.kube_version,
-                server_version=backend.server_version,
-                start_time=started,
-                api_server_connected=backend.api_server_connected,
-            )
+        # Counts are kept as objects come and read without the state's lock: a flood of these questions, as
+        # behind /readyz of adapters, holds up no decision.
+        return pb.GetClusterInfoResponse(
+            provenance=self._provenance(),
+            synced=backend.synced(),
+            node_count=len(state.snapshot.nodes),
+            pod_count=len(state.snapshot.pods),
+            pending_pod_count=state.snapshot.pods.pending_count,
+            sources=[_source(source) for source in backend.sources()],
+            kube_version=backend.kube_version,
+            server_version=backend.server_version,
+            start_time=started,
+            api_server_connected=backend.api_server_connected,
+        )
 
     def ListNodes(self, request: pb.ListNodesRequest, context: grpc.ServicerContext) -> pb.ListNodesResponse:
         if not self._backend.synced():
@@ -71,17 +73,31 @@ class ClusterServicer(ClusterServiceServicer):
     def PushObjects(
         self, request: pb.PushObjectsRequest, context: grpc.ServicerContext
     ) -> pb.PushObjectsResponse:
-        if self._backend.pushes is None:
-            raise FailedPreconditionError(
-                "this server takes no pushed objects; start it with --source push", reason="PUSH_DISABLED"
-            )
-        result = self._backend.pushes.push(request)
+        client = client_name(context)
+        result = self._pushes().push_objects(request, client)
+        if result.applied_count:
+            audit.pushed("PushObjects", client, request.source, f"{result.applied_count} events")
         return pb.PushObjectsResponse(
             provenance=self._provenance(),
             next_sequence=result.next_sequence,
             applied_count=result.applied_count,
             warnings=result.warnings,
         )
+
+    def RemoveSource(
+        self, request: pb.RemoveSourceRequest, context: grpc.ServicerContext
+    ) -> pb.RemoveSourceResponse:
+        client = client_name(context)
+        self._pushes().remove_source(request, client)
+        audit.pushed("RemoveSource", client, request.source, "removed")
+        return pb.RemoveSourceResponse(provenance=self._provenance())
+
+    def _pushes(self) -> PushReceiver:
+        if self._backend.pushes is None:
+            raise FailedPreconditionError(
+                "this server takes no pushed objects; start it with --source push", reason="PUSH_DISABLED"
+            )
+        return self._backend.pushes
 
     def _provenance(self) -> objects_pb2.Provenance:
         state = self._backend.engine.state

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import grpc
-
 from mooring.framework import Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
@@ -16,11 +14,12 @@ from mooring.framework.errors import (
     PluginFailureError,
 )
 from mooring.runtime.engine import Engine
-from mooring.runtime.profile import Profile
+from mooring.runtime.profiles.profile import Profile
+from mooring.service import audit
 from mooring.service.backend import Backend
 from mooring.service.objects import find_pod, referenced_pod, status_message
 from mooring.service.outcomes import OUTCOMES
-from mooring.service.slots import Progress
+from mooring.service.slots import SlotProgress
 from mooring.v1 import objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -28,13 +27,7 @@ LONGEST_NAME = 253
 """Characters in a node's name."""
 
 
-def caller(context: grpc.ServicerContext) -> str:
-    """The name in the caller's certificate; "" without one."""
-    names = context.auth_context().get("x509_common_name") or [b""]
-    return bytes(names[0]).decode(errors="replace")
-
-
-def bind(backend: Backend, request: pb.BindRequest, progress: Progress) -> pb.BindResponse:
+def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotProgress) -> pb.BindResponse:
     """Bind a pod to the node that the caller names.
 
     Raises:
@@ -44,20 +37,22 @@ def bind(backend: Backend, request: pb.BindRequest, progress: Progress) -> pb.Bi
     state = backend.engine.state
     pod = referenced_pod(state, request.pod, "pod") or _unknown_pod(backend, request.pod)
     profile = commit_profile(backend.engine, request.profile, pod)
-    committed = backend.committer.bind(pod, request.node, profile, progress=progress)
-    status = committed.status
-    if not status.ok:
-        raise PluginFailureError(
-            f"plugin {status.plugin!r} refused the binding: {status.message}",
-            plugin=status.plugin,
-            extension_point="Bind",
-        )
-    outcome = OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
+    with audit.committing("Bind", client, pod.key, pod.metadata.uid, request.node) as line:
+        committed = backend.committer.bind_pod(pod, request.node, profile, progress=progress)
+        status = committed.status
+        if not status.ok:
+            raise PluginFailureError(
+                f"plugin {status.plugin!r} refused the binding: {status.message}",
+                plugin=status.plugin,
+                extension_point="Bind",
+            )
+        outcome = OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
+        line.outcome = pb.BindOutcome.Name(outcome).removeprefix("BIND_OUTCOME_")
     return pb.BindResponse(outcome=outcome, provenance=_provenance(backend, profile.name))
 
 
 def reserve(
-    backend: Backend, request: pb.ReserveRequest, owner: str, progress: Progress
+    backend: Backend, request: pb.ReserveRequest, owner: str, progress: SlotProgress
 ) -> pb.ReserveResponse:
     """Reserve a place for a pod on the node that the caller names.
 
@@ -69,12 +64,14 @@ def reserve(
     pod = find_pod(backend.decoder, state, request.pod)
     refuse_recreated(backend, pod)
     profile = commit_profile(backend.engine, request.profile, pod)
-    status = backend.committer.reserve(pod, request.node, profile, owner=owner, progress=progress)
+    with audit.committing("Reserve", owner, pod.key, pod.metadata.uid, request.node) as line:
+        status = backend.committer.reserve_pod(pod, request.node, profile, owner=owner, progress=progress)
+        line.outcome = audit.word(status)
     return pb.ReserveResponse(status=status_message(status), provenance=_provenance(backend, profile.name))
 
 
 def unreserve(
-    backend: Backend, request: pb.UnreserveRequest, owner: str, progress: Progress
+    backend: Backend, request: pb.UnreserveRequest, owner: str, progress: SlotProgress
 ) -> pb.UnreserveResponse:
     """End the reservation of a pod.
 
@@ -84,7 +81,10 @@ def unreserve(
     pod = request.pod
     fields = {"pod.namespace": pod.namespace, "pod.name": pod.name, "pod.uid": pod.uid}
     _check(*(FieldError(path, "is missing") for path, value in fields.items() if not value))
-    released = backend.committer.unreserve(pod.namespace, pod.name, pod.uid, owner=owner, progress=progress)
+    whose = pod.namespace, pod.name, pod.uid
+    with audit.committing("Unreserve", owner, f"{pod.namespace}/{pod.name}", pod.uid) as line:
+        released = backend.committer.unreserve_pod(*whose, owner=owner, progress=progress)
+        line.outcome = "OK" if released else "NOT_RESERVED"
     return pb.UnreserveResponse(released=released, provenance=_provenance(backend))
 
 

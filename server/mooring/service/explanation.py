@@ -1,87 +1,113 @@
-"""Explain: the whole evaluation as a response."""
+"""Explanations on the wire: to the response of Explain, and back."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from mooring.framework import Int32s
-from mooring.runtime.choice import Choice
-from mooring.runtime.evaluation import Evaluation
+from mooring.framework import Int32s, Status
+from mooring.framework.errors import InvalidArgumentError
+from mooring.runtime.cycle.evaluation import PluginScores, PreFilterOutcome, Scores
+from mooring.runtime.cycle.explain import Explanation
 from mooring.service.answers import score_message, selected_verdicts
 from mooring.service.columns import put
-from mooring.service.node_names import NO_ROW
-from mooring.service.objects import status_message, verdicts
-from mooring.service.selection import Selection
+from mooring.service.node_names import NO_ROW, joined_names
+from mooring.service.objects import status_message, status_of, verdicts
+from mooring.service.selection import NO_NODES, Selection
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 
 
-def explain_response(
-    choice: Choice, selection: Selection, seed: int, provenance: objects_pb2.Provenance
+def to_response(
+    explanation: Explanation, selection: Selection, provenance: objects_pb2.Provenance
 ) -> pb.ExplainResponse:
-    """Everything of ``choice``, in the order of ``selection``."""
-    evaluation = choice.evaluation
+    """Everything of ``explanation``, in the order of ``selection``, whose unknown nodes are listed too."""
     # A pod that may not be scheduled yet is asked about no node at all.
-    waits = len(evaluation.rows) < np.count_nonzero(selection.rows != NO_ROW)
-    listed = evaluation.rows if waits else selection.rows
-    places = _places(listed)
-    codes, statuses = selected_verdicts(evaluation, listed)
-    scored = evaluation.feasible if evaluation.scores is not None else np.zeros(0, np.int32)
+    waits = len(explanation.nodes) < np.count_nonzero(selection.rows != NO_ROW)
+    listed = NO_NODES if waits else selection.rows
+    places = np.flatnonzero(listed != NO_ROW).astype(np.int32)
+    codes, statuses = selected_verdicts(explanation.codes, explanation.statuses, listed)
     response = pb.ExplainResponse(
         provenance=provenance,
-        pod=_reference(evaluation),
-        status=status_message(evaluation.status, evaluation.message),
-        prefilter=_prefilter(evaluation),
+        pod=objects_pb2.PodReference(
+            namespace=explanation.namespace, name=explanation.name, uid=explanation.uid
+        ),
+        status=status_message(explanation.status, explanation.message),
+        prefilter=_prefilter(explanation),
         nodes=selection.node_list((), listed) if waits else selection.nodes,
         verdicts=verdicts(statuses, codes),
-        weight_sum=evaluation.profile.weight_sum,
-        evaluated_count=evaluation.evaluated,
-        feasible_count=len(evaluation.feasible),
-        seed=seed,
-        warnings=evaluation.warnings,
+        weight_sum=explanation.weight_sum,
+        evaluated_count=explanation.evaluated,
+        feasible_count=explanation.feasible,
+        seed=explanation.seed,
+        warnings=explanation.warnings,
     )
-    put(response, "scored_positions", places[scored])
-    put(response, "tie_positions", places[_positions(evaluation, choice.ties)])
-    if evaluation.scores is not None:
-        response.plugins.extend(score_message(column) for column in evaluation.scores.plugins)
-        put(response, "totals", evaluation.scores.totals)
-    if choice.node_name is not None:
-        response.selected_position = int(places[_positions(evaluation, np.array([choice.row]))][0])
-    if evaluation.rejections is not None:
-        _add_rejections(response, evaluation, places)
+    put(response, "scored_positions", places[explanation.scored])
+    put(response, "tie_positions", places[explanation.ties])
+    if explanation.scores is not None:
+        response.plugins.extend(score_message(column) for column in explanation.scores.plugins)
+        put(response, "totals", explanation.scores.totals)
+    if explanation.selected is not None:
+        response.selected_position = int(places[explanation.selected])
+    if explanation.rejections is not None:
+        _add_rejections(response, explanation, places)
     return response
 
 
-def _places(listed: Int32s) -> Int32s:
-    """int32[N]: where each candidate stands in the caller's list."""
-    return np.flatnonzero(listed != NO_ROW).astype(np.int32)
+def from_response(response: pb.ExplainResponse) -> Explanation:
+    """The explanation that a server sent, with the nodes that it does not know among the others.
+
+    Raises:
+        InvalidArgumentError: The nodes are indices.
+        KeyError: A status has a code of a newer server.
+    """
+    statuses = [status_of(status) for status in response.verdicts.statuses]
+    nodes = _names(response.nodes)
+    codes = np.array(response.verdicts.node_statuses, np.int32)
+    return Explanation(
+        namespace=response.pod.namespace,
+        name=response.pod.name,
+        uid=response.pod.uid,
+        profile=response.provenance.profile,
+        seed=response.seed,
+        status=status_of(response.status),
+        message=response.status.message,
+        nodes=nodes,
+        statuses=statuses,
+        codes=codes if len(codes) else np.zeros(len(nodes), np.int32),
+        rejections=_rejections(response, statuses, len(nodes)),
+        prefilter={
+            verdict.plugin: PreFilterOutcome(
+                status_of(verdict.status),
+                frozenset(verdict.nodes.names) if verdict.HasField("nodes") else None,
+            )
+            for verdict in response.prefilter
+        },
+        scored=np.array(response.scored_positions, np.int32),
+        scores=_scores(response),
+        weight_sum=response.weight_sum,
+        selected=response.selected_position if response.HasField("selected_position") else None,
+        ties=np.array(response.tie_positions, np.int32),
+        evaluated=response.evaluated_count,
+        feasible=response.feasible_count,
+        warnings=tuple(response.warnings),
+    )
 
 
-def _positions(evaluation: Evaluation, rows: Int32s) -> Int32s:
-    """int32[]: the positions of ``rows`` among the candidates."""
-    return np.flatnonzero(np.isin(evaluation.rows, rows)).astype(np.int32)
-
-
-def _reference(evaluation: Evaluation) -> objects_pb2.PodReference:
-    metadata = evaluation.pod.metadata
-    return objects_pb2.PodReference(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
-
-
-def _prefilter(evaluation: Evaluation) -> list[pb.PreFilterVerdict]:
+def _prefilter(explanation: Explanation) -> list[pb.PreFilterVerdict]:
     return [
         pb.PreFilterVerdict(
             plugin=plugin,
             status=status_message(outcome.status),
             nodes=None if outcome.nodes is None else nodes_pb2.NodeNames(names=sorted(outcome.nodes)),
         )
-        for plugin, outcome in evaluation.prefilter.items()
+        for plugin, outcome in explanation.prefilter.items()
     ]
 
 
-def _add_rejections(response: pb.ExplainResponse, evaluation: Evaluation, places: Int32s) -> None:
+def _add_rejections(response: pb.ExplainResponse, explanation: Explanation, places: Int32s) -> None:
     statuses = response.verdicts.statuses
-    numbers = {status: number for number, status in enumerate(evaluation.statuses)}
-    for position, rejections in enumerate(evaluation.rejections or ()):
+    numbers = {status: number for number, status in enumerate(explanation.statuses)}
+    for position, rejections in enumerate(explanation.rejections or ()):
         for rejection in rejections:
             if rejection not in numbers:
                 numbers[rejection] = len(statuses)
@@ -89,3 +115,40 @@ def _add_rejections(response: pb.ExplainResponse, evaluation: Evaluation, places
             response.rejections.node_positions.append(int(places[position]))
             response.rejections.statuses.append(numbers[rejection])
     response.rejections.SetInParent()
+
+
+def _names(nodes: nodes_pb2.NodeList) -> list[str]:
+    form = nodes.WhichOneof("nodes")
+    if form == "indices":
+        raise InvalidArgumentError.at(
+            "nodes", "are indices, which nobody but the server can name; ask for names"
+        )
+    return joined_names(nodes.joined_names) if form == "joined_names" else list(nodes.names.names)
+
+
+def _rejections(
+    response: pb.ExplainResponse, statuses: list[Status], count: int
+) -> list[list[Status]] | None:
+    if not response.HasField("rejections"):
+        return None
+    answer: list[list[Status]] = [[] for _ in range(count)]
+    columns = response.rejections
+    for position, number in zip(columns.node_positions, columns.statuses, strict=True):
+        answer[position].append(statuses[number])
+    return answer
+
+
+def _scores(response: pb.ExplainResponse) -> Scores | None:
+    """None also where no node was scored: an explanation that was made here may have empty scores then."""
+    if not response.scored_positions:
+        return None
+    columns = (
+        PluginScores(
+            column.plugin,
+            column.weight,
+            np.array(column.raw, np.int64),
+            np.array(column.normalized, np.int64),
+        )
+        for column in response.plugins
+    )
+    return Scores(tuple(columns), np.array(response.totals, np.int64))

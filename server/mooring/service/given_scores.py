@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mooring.framework import Int64s
+from mooring.framework import MAX_NODE_SCORE, MIN_NODE_SCORE, Int64s
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError, NotFoundError
-from mooring.runtime.profile import Profile
+from mooring.runtime.cycle.score import normalizes
+from mooring.runtime.profiles.profile import Profile
 from mooring.service.node_names import NO_ROW
 from mooring.service.selection import Selection
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -32,18 +33,27 @@ def raw_columns(request: pb.NormalizeScoreRequest, profile: Profile) -> dict[str
     return columns
 
 
-def known_only(raw: dict[str, Int64s], selection: Selection) -> dict[str, Int64s]:
+def known_only(raw: dict[str, Int64s], selection: Selection, profile: Profile) -> dict[str, Int64s]:
     """The columns without the entries of unknown nodes.
 
     Raises:
-        InvalidArgumentError: A column has not one score per selected node.
+        InvalidArgumentError: A column has not one score per selected node, or one that no plugin brings
+            between 0 and 100.
     """
     known = selection.rows != NO_ROW
-    faults = [
+    InvalidArgumentError.refuse(
         FieldError(f"plugins[{at}].raw", f"plugin {name}: {len(column)} scores for {len(known)} nodes")
         for at, (name, column) in enumerate(raw.items())
         if len(column) != len(known)
-    ]
-    if faults:
-        raise InvalidArgumentError(faults)
-    return {name: column[known] for name, column in raw.items()}
+    )
+    columns = {name: column[known] for name, column in raw.items()}
+    final = {enabled.name for enabled in profile.score if not normalizes(enabled.plugin)}
+    InvalidArgumentError.refuse(
+        FieldError(
+            f"plugins[{at}].raw",
+            f"plugin {name} has no NormalizeScore: its scores must be {MIN_NODE_SCORE} to {MAX_NODE_SCORE}",
+        )
+        for at, (name, column) in enumerate(columns.items())
+        if name in final and ((column < MIN_NODE_SCORE) | (column > MAX_NODE_SCORE)).any()
+    )
+    return columns

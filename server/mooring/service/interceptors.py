@@ -1,33 +1,41 @@
-"""What every unary call passes on its way in and out: metrics, errors, the body,
-access, admission and the deadline.
+"""What every call passes on its way in and out: metrics, errors, the request, access, admission, deadlines.
 
-The layers are plain functions around the servicer's method, outermost first: `metered`, `mapped`, `received`,
-`permitted`, `admitted`. grpcio waits for a unary request's body inside a worker thread, for ever; so the
-method is offered in its stream-unary form, which is the same on the wire, takes its one message from the
-iterator, and one thread cancels calls whose message does not arrive.
+The layers of a unary method are plain functions around the servicer's, outermost first: `mapped`, `received`,
+`permitted`, `admitted`; `Unary` counts around them. It is offered in its stream-unary form, which is the same
+on the wire, so that its request is bytes that arrive outside the threads (`arrivals.py`).
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
+from math import inf
 from typing import Any, TypeAlias
 
 import grpc
+from google.protobuf import descriptor_pool
+from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
 
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     DeadlineExceededError,
     InvalidArgumentError,
+    MooringError,
     ResourceExhaustedError,
     UnimplementedError,
 )
 from mooring.service.access import Access
-from mooring.service.errors import abort
-from mooring.service.metrics import MethodMetrics, Metrics
+from mooring.service.admission import Admission, CallPool, client_of
+from mooring.service.arrivals import Arrival, Method
+from mooring.service.errors import abort, failure_of
+from mooring.service.memory import MemoryBudget, Share
+from mooring.service.reading import Reader, decompressed, is_compressed, no_message
+from mooring.telemetry.metrics import MethodMetrics, Metrics
 
 Behavior = Callable[[Any, grpc.ServicerContext], Any]
 """A method of a servicer: (request, context) to response. Messages differ by method, hence Any."""
@@ -43,6 +51,9 @@ ANSWER_SECONDS = 0.1
 """and its upper bound: after the client's own clock has run out, the details of an error are lost."""
 
 
+log = logging.getLogger(__name__)
+
+
 def time_limit(context: grpc.ServicerContext) -> float:
     """When the work of a call must end, on `time.monotonic`: its deadline, less the time to answer.
 
@@ -55,113 +66,15 @@ def time_limit(context: grpc.ServicerContext) -> float:
     return time.monotonic() + remaining - min(ANSWER_SECONDS, ANSWER_SHARE * remaining)
 
 
-class BodyTimeout:
-    """Cancels calls whose request has not arrived in time. One thread for all calls; thread-safe.
-
-    Args:
-        seconds: How long a request may take to arrive; default 2.
-    """
-
-    def __init__(self, metrics: Metrics, seconds: float = 2.0) -> None:
-        self._metrics = metrics
-        self._seconds = seconds
-        self._waits: deque[_Wait] = deque()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._reap, name="body-timeout", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends the thread. Calls that still wait are left alone."""
-        self._stopped.set()
-
-    def take(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes | None:
-        """The one message of a call; None if the client closed without one.
-
-        Raises:
-            DeadlineExceededError: It did not arrive in time, and the call is cancelled.
-            Exception: The client cancelled the call.
-        """
-        wait = _Wait(time.monotonic() + self._seconds, context)
-        self._waits.append(wait)
-        try:
-            return next(requests, None)
-        finally:
-            wait.context = None
-            if wait.expired:
-                # The cancelled call has its end on the wire already; the code is for the metrics.
-                context.set_code(grpc.StatusCode.DEADLINE_EXCEEDED)
-                raise DeadlineExceededError(f"the request did not arrive within {self._seconds} s")
-
-    def _reap(self) -> None:
-        # All waits last equally long, so the oldest is always first.
-        while not self._stopped.wait(self._seconds / 8):
-            now = time.monotonic()
-            while self._waits and (self._waits[0].context is None or self._waits[0].until <= now):
-                self._expire(self._waits.popleft())
-
-    def _expire(self, wait: _Wait) -> None:
-        context = wait.context
-        if context is not None:
-            wait.expired = True
-            self._metrics.body_timeouts.inc()
-            context.cancel()
-
-
-class _Wait:
-    """A call that waits for its request; without a context once it has it."""
-
-    __slots__ = ("context", "expired", "until")
-
-    def __init__(self, until: float, context: grpc.ServicerContext) -> None:
-        self.until = until
-        self.expired = False
-        self.context: grpc.ServicerContext | None = context
-
-
-class Admission:
-    """Counts the calls that are worked on and refuses those that are too many. Thread-safe.
-
-    The count is taken after the request has arrived: a call without a body takes nobody's place.
-    """
-
-    def __init__(self, metrics: Metrics, limit: int) -> None:
-        self._metrics = metrics
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._inflight = 0
-        metrics.inflight_calls.set_function(lambda: self._inflight)
-
-    def enter(self) -> None:
-        """Counts a call in. Raises ResourceExhaustedError if there are `limit` already."""
-        with self._lock:
-            if self._inflight < self._limit:
-                self._inflight += 1
-                return
-        self._metrics.shed_calls.inc()
-        raise ResourceExhaustedError(
-            f"{self._limit} calls are being worked on, which is the limit; retry after a pause",
-            reason="OVERLOADED",
-        )
-
-    def leave(self) -> None:
-        """Counts a call out."""
-        with self._lock:
-            self._inflight -= 1
-
-
 class Pipeline(grpc.ServerInterceptor):
-    """The one interceptor of the server: puts the layers around every unary method, once per method.
+    """The one interceptor of the server: puts the layers around every method, once per method."""
 
-    Methods that stream (of reflection) and unknown ones are left as they are.
-    """
-
-    def __init__(self, metrics: Metrics, bodies: BodyTimeout, admission: Admission, access: Access) -> None:
+    def __init__(self, metrics: Metrics, budget: MemoryBudget, admission: Admission, access: Access) -> None:
         self._metrics = metrics
-        self._bodies = bodies
+        self._budget = budget
         self._admission = admission
         self._access = access
+        self._callers = EndedByCallers()
         self._handlers: dict[str, Handler] = {}
 
     def intercept_service(
@@ -174,43 +87,151 @@ class Pipeline(grpc.ServerInterceptor):
         if known is not None:
             return known
         handler = continuation(handler_call_details)
-        if handler is None or handler.unary_unary is None:
-            return handler
+        if handler is None:
+            return None
         return self._handlers.setdefault(method, self._wrapped(method, handler))
 
     def _wrapped(self, method: str, handler: Handler) -> Handler:
-        if handler.unary_unary is None or handler.request_deserializer is None:
-            raise TypeError(f"{method} is no unary method of a generated servicer")
-        meters = MethodMetrics(self._metrics, method)
-        behavior = admitted(handler.unary_unary, self._admission)
-        behavior = permitted(behavior, method, self._access)
-        behavior = received(behavior, handler.request_deserializer, self._bodies, meters)
-        # Without a deserializer the iterator yields bytes, so that malformed ones are an error of our own.
-        return grpc.stream_unary_rpc_method_handler(
-            metered(mapped(behavior), meters), None, handler.response_serializer
+        # Without a deserializer requests are bytes, so that malformed ones are an error of our own.
+        deserialize = handler.request_deserializer
+        if deserialize is None:
+            raise TypeError(f"{method} has no request deserializer; register generated servicers")
+        if handler.unary_unary is not None:
+            meters = MethodMetrics(self._metrics, method)
+            behavior = admitted(handler.unary_unary, self._admission.pool_of(method))
+            behavior = permitted(behavior, method, self._access)
+            behavior = mapped(received(behavior, Reader(deserialize, _request_type(method)), meters))
+            unary = Unary(behavior, self._budget, meters, partial(self._callers.ended, method))
+            return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
+        if handler.stream_stream is not None:
+            streams = Streams(handler.stream_stream, streamed(deserialize, self._budget))
+            return grpc.stream_stream_rpc_method_handler(streams, None, handler.response_serializer)
+        raise TypeError(f"{method} is neither unary nor does it stream both ways")
+
+
+class EndedByCallers:
+    """Tells of calls that end before their answer: one line, for all that ended since the last. Thread-safe.
+
+    Args:
+        every: Seconds between two lines at least.
+    """
+
+    def __init__(self, every: float = 10.0) -> None:
+        self._every = every
+        self._lock = threading.Lock()
+        self._next = -inf
+        self._count = 0
+
+    def ended(self, method: str, code: grpc.StatusCode, seconds: float) -> None:
+        """Count a call that ended after ``seconds``: CANCELLED by its caller, or past its deadline."""
+        now = time.monotonic()
+        with self._lock:
+            self._count += 1
+            if now < self._next:
+                return
+            count, self._count = self._count, 0
+            self._next = now + self._every
+        log.info(
+            "%s calls ended before their answer since this was last said; the last one: %s, %s after %.3f s",
+            *(count, method, code.name, seconds),
         )
 
 
-def metered(behavior: Behavior, meters: MethodMetrics) -> Behavior:
-    """Counts starts and ends by code, and measures the time between them."""
+class Unary(Method):
+    """A unary method: counts starts and ends by code, and measures the time between them.
 
-    def call(request: Any, context: grpc.ServicerContext) -> Any:
-        meters.started.inc()
-        began = time.perf_counter()
-        code = None
+    Args:
+        behavior: Answers an arrival; ends the call by itself where that fails.
+        budget: What all bodies share, from their arrival on.
+        meters: Where to count.
+        ended_by_caller: Told the code and the seconds of a call that ended before its answer.
+    """
+
+    def __init__(
+        self,
+        behavior: Behavior,
+        budget: MemoryBudget,
+        meters: MethodMetrics,
+        ended_by_caller: Callable[[grpc.StatusCode, float], None],
+    ) -> None:
+        self._behavior = behavior
+        self._budget = budget
+        self._meters = meters
+        self._ended_by_caller = ended_by_caller
+
+    def __call__(self, arrival: Arrival, context: grpc.ServicerContext) -> Any:
         try:
-            response = behavior(request, context)
-            code = grpc.StatusCode.OK if context.is_active() else None
+            response = self._behavior(arrival, context)
         except Exception:
-            code = _code_of(context)
+            self._count(arrival, _code_of(context) or grpc.StatusCode.UNKNOWN, context.is_active())
             raise
         finally:
-            meters.handling.observe(time.perf_counter() - began)
-            meters.handled[code or _code_of_ended(context)].inc()
-        meters.sent.inc()
+            arrival.share.end()
+        if context.is_active():
+            self._count(arrival, grpc.StatusCode.OK, True)
+            self._meters.sent.inc()
+        else:
+            self._count(arrival, _code_of_ended(context), False)
         return response
 
-    return call
+    def begun(self) -> None:
+        self._meters.started.inc()
+
+    def takes(self, arrival: Arrival) -> bool:
+        arrival.settle()
+        arrival.share = Share(self._budget)
+        try:
+            arrival.share.grow_to(len(arrival.body or b""))
+        except ResourceExhaustedError as error:
+            arrival.body, arrival.fault = None, error
+        return True
+
+    def ended(self, arrival: Arrival, code: grpc.StatusCode) -> None:
+        self._count(arrival, code, False)
+
+    def _count(self, arrival: Arrival, code: grpc.StatusCode, active: bool) -> None:
+        seconds = time.perf_counter() - arrival.began
+        self._meters.handling.observe(seconds)
+        self._meters.handled[code].inc()
+        if not active:
+            self._ended_by_caller(code, seconds)
+
+
+class Streams(Method):
+    """A method that streams both ways: few at a time, a thread for each, as long as one request may take.
+
+    Further streams wait; all are ended when they are overdue. Were the oldest ended for each that comes, who
+    opens it again would set the pace.
+
+    Args:
+        behavior: The servicer's method.
+        deserialize: Makes its messages.
+        most: Streams that have a thread.
+    """
+
+    def __init__(self, behavior: Behavior, deserialize: Callable[[bytes], Any], most: int = 8) -> None:
+        self._behavior = behavior
+        self._deserialize = deserialize
+        self._places = threading.Semaphore(most)
+
+    def __call__(self, arrival: Arrival, context: grpc.ServicerContext) -> Iterator[Any]:
+        first = () if arrival.body is None else (arrival.body,)
+        try:
+            yield from self._behavior(map(self._deserialize, chain(first, arrival.more)), context)
+        except MooringError as error:
+            abort(context, error)
+        finally:
+            arrival.settle()
+            self._places.release()
+
+    def begun(self) -> None:
+        """Streams are not counted."""
+
+    def takes(self, arrival: Arrival) -> bool:
+        return self._places.acquire(blocking=False)
+
+    def ended(self, arrival: Arrival, code: grpc.StatusCode) -> None:
+        """Streams are not counted."""
 
 
 def _code_of(context: grpc.ServicerContext) -> grpc.StatusCode | None:
@@ -229,9 +250,11 @@ def mapped(behavior: Behavior) -> Behavior:
     def call(request: Any, context: grpc.ServicerContext) -> Any:
         try:
             return behavior(request, context)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - both ends raise
             if not context.is_active():
-                raise
+                # Nobody hears the answer. A defect is logged all the same; abort spares grpcio's traceback.
+                failure_of(error)
+                context.abort(_code_of_ended(context), "the call had ended")
             # The generated servicer sets the code of a method that nobody has written.
             if _code_of(context) is grpc.StatusCode.UNIMPLEMENTED:
                 abort(context, UnimplementedError("not offered by this server; see GetCapabilities"))
@@ -240,25 +263,43 @@ def mapped(behavior: Behavior) -> Behavior:
     return call
 
 
-def received(
-    behavior: Behavior, deserialize: Callable[[bytes], Any], bodies: BodyTimeout, meters: MethodMetrics
-) -> Behavior:
-    """Turns the iterator of a stream-unary method into its one request."""
+def received(behavior: Behavior, reader: Reader, meters: MethodMetrics) -> Behavior:
+    """Turns the arrival into the request."""
 
-    def call(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
-        body = bodies.take(requests, context)
+    def call(arrival: Arrival, context: grpc.ServicerContext) -> Any:
+        if arrival.fault is not None:
+            raise arrival.fault
+        body, arrival.body = arrival.body, None
         if body is None:
             raise InvalidArgumentError([FieldError("", "the call ended without a request; send one message")])
         meters.received.inc()
-        try:
-            request = deserialize(body)
-        except DecodeError as error:
-            fault = FieldError("", "the request is no message of this method; compare the .proto files")
-            raise InvalidArgumentError([fault]) from error
+        request = reader.read(body, arrival.share)
         del body
         return behavior(request, context)
 
     return call
+
+
+def streamed(deserialize: Callable[[bytes], Any], budget: MemoryBudget) -> Callable[[bytes], Any]:
+    """Makes a message of a stream; it is decompressed first."""
+
+    def read(body: bytes) -> Any:
+        share = Share(budget)
+        try:
+            return deserialize(decompressed(body, share) if is_compressed(body) else body)
+        except DecodeError as error:
+            raise no_message() from error
+        finally:
+            share.end()
+
+    return read
+
+
+def _request_type(method: str) -> Descriptor:
+    """The type of the request of a method, of which the path is given."""
+    name = method.removeprefix("/").replace("/", ".")
+    found: Descriptor = descriptor_pool.Default().FindMethodByName(name).input_type
+    return found
 
 
 def permitted(behavior: Behavior, method: str, access: Access) -> Behavior:
@@ -271,15 +312,16 @@ def permitted(behavior: Behavior, method: str, access: Access) -> Behavior:
     return call
 
 
-def admitted(behavior: Behavior, admission: Admission) -> Behavior:
+def admitted(behavior: Behavior, pool_of: Callable[[Any], CallPool]) -> Behavior:
     """Refuses calls that are too many, and those whose time has passed."""
 
     def call(request: Any, context: grpc.ServicerContext) -> Any:
-        admission.enter()
+        pool = pool_of(request)
+        client = client_of(context)
+        pool.enter(client, time_limit(context))
         try:
-            time_limit(context)
             return behavior(request, context)
         finally:
-            admission.leave()
+            pool.leave(client)
 
     return call

@@ -1,18 +1,17 @@
-"""Addresses: what may be listened on, and a clear error if it cannot be."""
+"""Addresses and certificates of listeners: what may be listened on, and a clear error if it cannot be."""
 
-import contextlib
-import ipaddress
 import os
+import resource
 import socket
 from pathlib import Path
 
 import grpc
+import grpc.aio
+
+from mooring.serving.addresses import ListenError, is_loopback
+from mooring.serving.certificates import FollowedFiles, TlsFiles
 
 UNIX = "unix:"
-
-
-class ListenError(Exception):
-    """An address that cannot be listened on. The text names it and says why."""
 
 
 def split(address: str) -> tuple[str, int]:
@@ -28,12 +27,28 @@ def is_local(address: str) -> bool:
     if address.startswith(UNIX):
         return True
     host, _ = split(address)
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"
+    return is_loopback(host)
 
 
-def add_port(server: grpc.Server, address: str, credentials: grpc.ServerCredentials | None = None) -> str:
+def file_limit() -> int:
+    """How many files this process may open; a very large number without a limit."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 2**31 - 1 if limit == resource.RLIM_INFINITY else limit
+
+
+def share_of_files(part: float, most: int) -> int:
+    """A part of the files that this process may open, 1 to ``most``, for a listener's connections."""
+    return max(1, min(most, int(part * file_limit())))
+
+
+def at_most(connections: int) -> tuple[str, int]:
+    """The option of gRPC for so many connections to a listener; one more is closed as soon as it is taken."""
+    return "grpc.max_allowed_incoming_connections", connections
+
+
+def add_port(
+    server: grpc.Server | grpc.aio.Server, address: str, credentials: grpc.ServerCredentials | None = None
+) -> str:
     """Makes the server listen, and returns the address with the port that it got.
 
     Raises:
@@ -83,3 +98,24 @@ def _taken(address: str, why: str) -> ListenError:
     return ListenError(
         f"cannot listen on {address}: {why}; choose another address, or stop what listens there"
     )
+
+
+def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
+    """Return credentials that follow the files.
+
+    gRPC asks on every new connection, so unchanged files are not read again.
+
+    Raises:
+        OSError: A file can't be read.
+    """
+    followed = FollowedFiles(files, _certificate_of)
+    required = files.authority is not None
+    # None means unchanged, which grpcio's types leave out.
+    return grpc.dynamic_ssl_server_credentials(followed.current, followed.changed, required)  # type: ignore[arg-type]
+
+
+def _certificate_of(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
+    chain, key, authority = (
+        path.read_bytes() if path else b"" for path in (files.certificate, files.key, files.authority)
+    )
+    return grpc.ssl_server_certificate_configuration([(key, chain)], root_certificates=authority or None)

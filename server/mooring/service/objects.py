@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from mooring.framework import ClusterState, Code, Int32s, Node, Pod, Status
+from mooring.framework import Code, Int32s, Node, Pod, Status
 from mooring.framework.args import FieldError
 from mooring.framework.errors import AbortedError, InvalidArgumentError, NotFoundError
+from mooring.framework.state import ClusterState
 from mooring.service.backend import ObjectDecoder
 from mooring.service.columns import put
 from mooring.v1 import objects_pb2, statuses_pb2
@@ -23,6 +24,8 @@ CODES = {
     Code.PENDING: statuses_pb2.CODE_PENDING,
 }
 """The wire's code of each code."""
+
+_FROM_WIRE = {number: code for code, number in CODES.items()}
 
 
 def decode_pod(decoder: ObjectDecoder, message: objects_pb2.KubernetesObject, path: str) -> Pod:
@@ -124,6 +127,15 @@ def status_message(status: Status, message: str = "") -> statuses_pb2.Status:
     return statuses_pb2.Status(
         code=CODES[status.code], plugin=status.plugin, reasons=status.reasons, message=message
     )
+
+
+def status_of(message: statuses_pb2.Status) -> Status:
+    """What ``status_message`` made into ``message``, without the sentence.
+
+    Raises:
+        KeyError: The code is one of a newer server.
+    """
+    return Status(_FROM_WIRE[message.code], tuple(message.reasons), message.plugin)
 
 
 def verdicts(statuses: Sequence[Status], codes: Int32s) -> statuses_pb2.NodeVerdicts:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from mooring.service.backend import Backend
 from mooring.service.cluster import ClusterServicer
-from mooring.service.observer import measure_reservations, measure_state
 from mooring.service.plugins import PluginServicer
 from mooring.service.scheduling import SchedulingServicer
-from mooring.service.server import Service
+from mooring.service.server import OfferedService
+from mooring.telemetry.decision_metrics import measure_cache, measure_reservations, measure_state
 from mooring.v1 import (
     cluster_service_pb2,
     cluster_service_pb2_grpc,
@@ -32,25 +32,26 @@ class Servicers:
     def of(cls, backend: Backend) -> Servicers:
         """All of them over ``backend``, whose state is measured from now on."""
         measure_state(backend.metrics, backend.engine.state)
+        measure_cache(backend.metrics, backend.engine.cache_counts)
         measure_reservations(backend.metrics, backend.committer.reservations)
         return cls(SchedulingServicer(backend), ClusterServicer(backend), PluginServicer(backend))
 
-    def services(self) -> tuple[Service, ...]:
+    def services(self) -> tuple[OfferedService, ...]:
         """Each with its descriptor, ready to be added to a server."""
         return (
-            Service(
+            OfferedService(
                 scheduling_service_pb2.DESCRIPTOR.services_by_name["SchedulingService"],
                 lambda server: scheduling_service_pb2_grpc.add_SchedulingServiceServicer_to_server(
                     self.scheduling, server
                 ),
             ),
-            Service(
+            OfferedService(
                 cluster_service_pb2.DESCRIPTOR.services_by_name["ClusterService"],
                 lambda server: cluster_service_pb2_grpc.add_ClusterServiceServicer_to_server(
                     self.cluster, server
                 ),
             ),
-            Service(
+            OfferedService(
                 plugin_service_pb2.DESCRIPTOR.services_by_name["PluginService"],
                 lambda server: plugin_service_pb2_grpc.add_PluginServiceServicer_to_server(
                     self.plugins, server

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mooring.framework import BindOutcome, Code, Status
 from mooring.framework.errors import MooringError
-from mooring.runtime.commit import Committed
+from mooring.runtime.commit.extension_points import Committed
 from mooring.v1 import scheduling_service_pb2 as pb
 
 OUTCOMES = {

@@ -24,7 +24,7 @@ GROUP, VERSION = "config.k8s.io", "v1beta1"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PageAnswer:
     """What is sent: a status, the body's media type, the body."""
 
     status: HTTPStatus
@@ -32,12 +32,12 @@ class Answer:
     body: bytes
 
 
-Page = Callable[[str], Answer]
+Page = Callable[[str], PageAnswer]
 """Answers a request whose Accept header is this; "" = none. Any thread."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """A request, as far as it matters who may read what.
 
     Attributes:
@@ -53,22 +53,22 @@ class Asked:
     certificate: Mapping[str, Any]
 
 
-Gatekeeper = Callable[[Asked], Answer | None]
+Gatekeeper = Callable[[PageRequest], PageAnswer | None]
 """The refusal of a request, None when it may be answered. Any thread; may wait for a while."""
 
 
-def refusal(status: HTTPStatus, message: str) -> Answer:
+def refusal(status: HTTPStatus, message: str) -> PageAnswer:
     """An answer that is a ``Status`` of Kubernetes."""
     reason = status.phrase.replace(" ", "")
     said = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
     body = {**said, "message": message, "reason": reason, "code": int(status)}
-    return Answer(status, JSON, json.dumps(body).encode())
+    return PageAnswer(status, JSON, json.dumps(body).encode())
 
 
 def configz(document: Mapping[str, Any]) -> Page:
     """The configuration in force."""
     body = json.dumps({"componentconfig": document}).encode()
-    return lambda _accept: Answer(HTTPStatus.OK, JSON, body)
+    return lambda _accept: PageAnswer(HTTPStatus.OK, JSON, body)
 
 
 def flagz(component: str, flags: Mapping[str, str]) -> Page:
@@ -81,7 +81,7 @@ def statusz(component: str, version: str, emulated: str, paths: tuple[str, ...])
     """Since when it runs, in which version, and which pages there are; it starts to run now."""
     started, began = datetime.now(UTC).replace(microsecond=0), time.monotonic()
 
-    def answer(accept: str) -> Answer:
+    def answer(accept: str) -> PageAnswer:
         up = int(time.monotonic() - began)
         text = (
             f"Started: {started:%a %b %e %H:%M:%S} UTC {started:%Y}\n"
@@ -101,19 +101,19 @@ def statusz(component: str, version: str, emulated: str, paths: tuple[str, ...])
     return answer
 
 
-def _negotiated(accept: str, kind: str, component: str, text: str, fields: Mapping[str, Any]) -> Answer:
+def _negotiated(accept: str, kind: str, component: str, text: str, fields: Mapping[str, Any]) -> PageAnswer:
     """Text for people, or the object that programs ask for by group, version and kind."""
     for offer in accept.split(",") if accept.strip() else ("*/*",):
         media, *rest = (part.strip() for part in offer.split(";"))
         asked = dict(part.split("=", 1) for part in rest if "=" in part)
         if media in ("text/plain", "text/*", "*/*"):
-            return Answer(HTTPStatus.OK, PLAIN, f"\n{component} {kind.lower()}\n{_HINT}\n{text}".encode())
+            return PageAnswer(HTTPStatus.OK, PLAIN, f"\n{component} {kind.lower()}\n{_HINT}\n{text}".encode())
         whole = (asked.get("g"), asked.get("v"), asked.get("as")) == (GROUP, VERSION, kind)
         if media in (JSON, YAML) and whole:
             head = {"kind": kind, "apiVersion": f"{GROUP}/{VERSION}", "metadata": {"name": component}}
             document = {**head, **fields}
             body = json.dumps(document) if media == JSON else yaml.safe_dump(document)
-            return Answer(HTTPStatus.OK, f"{media};g={GROUP};v={VERSION};as={kind}", body.encode())
+            return PageAnswer(HTTPStatus.OK, f"{media};g={GROUP};v={VERSION};as={kind}", body.encode())
     return refusal(
         HTTPStatus.NOT_ACCEPTABLE,
         f"there are text/plain, and {JSON} and {YAML} with ;g={GROUP};v={VERSION};as={kind}",

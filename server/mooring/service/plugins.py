@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import grpc
 
-from mooring.runtime.profile import Enabled, Profile
+from mooring.framework.points import POINTS as EXTENSION_POINTS
+from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend, PluginEntry
 from mooring.service.batch import COMMIT_MODES
 from mooring.v1 import nodes_pb2
@@ -14,18 +13,8 @@ from mooring.v1 import plugin_service_pb2 as pb
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceServicer
 
 POINTS = {
-    "preEnqueue": pb.EXTENSION_POINT_PRE_ENQUEUE,
-    "queueSort": pb.EXTENSION_POINT_QUEUE_SORT,
-    "preFilter": pb.EXTENSION_POINT_PRE_FILTER,
-    "filter": pb.EXTENSION_POINT_FILTER,
-    "postFilter": pb.EXTENSION_POINT_POST_FILTER,
-    "preScore": pb.EXTENSION_POINT_PRE_SCORE,
-    "score": pb.EXTENSION_POINT_SCORE,
-    "reserve": pb.EXTENSION_POINT_RESERVE,
-    "permit": pb.EXTENSION_POINT_PERMIT,
-    "preBind": pb.EXTENSION_POINT_PRE_BIND,
-    "bind": pb.EXTENSION_POINT_BIND,
-    "postBind": pb.EXTENSION_POINT_POST_BIND,
+    name: pb.ExtensionPoint.Value(f"EXTENSION_POINT_{point.attribute.upper()}")
+    for name, point in EXTENSION_POINTS.items()
 }
 """The wire's word for each extension point, in the order of the cycle."""
 
@@ -42,6 +31,7 @@ IMPLEMENTED = (
     "mooring.v1.ClusterService/GetClusterInfo",
     "mooring.v1.ClusterService/ListNodes",
     "mooring.v1.ClusterService/PushObjects",
+    "mooring.v1.ClusterService/RemoveSource",
     "mooring.v1.PluginService/ListPlugins",
     "mooring.v1.PluginService/ListProfiles",
     "mooring.v1.PluginService/GetCapabilities",
@@ -125,7 +115,7 @@ class PluginServicer(PluginServiceServicer):
         state = pb.PLUGIN_STATE_AVAILABLE if entry.supported else pb.PLUGIN_STATE_UNSUPPORTED
         return pb.PluginInfo(
             name=entry.name,
-            extension_points=[POINTS[point] for point in POINTS if point in entry.points],
+            extension_points=[number for point, number in POINTS.items() if point in entry.points],
             source=entry.source,
             state=pb.PLUGIN_STATE_FAILED if entry.load_error else state,
             load_error=entry.load_error,
@@ -148,7 +138,7 @@ class PluginServicer(PluginServiceServicer):
                     ],
                 )
                 for point, number in POINTS.items()
-                if (enabled := plugins_at(profile, point))
+                if (enabled := profile.at(point))
             ],
             configuration_json=self._backend.profile_documents.get(profile.name, ""),
             weight_sum=profile.weight_sum,
@@ -156,13 +146,6 @@ class PluginServicer(PluginServiceServicer):
         )
 
 
-def plugins_at(profile: Profile, point: str) -> tuple[Enabled[Any], ...]:
-    """The plugins of ``profile`` at a point, named as in configurations."""
-    attribute = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in point)
-    enabled: tuple[Enabled[Any], ...] = getattr(profile, attribute)
-    return enabled
-
-
 def enabled_names(profile: Profile) -> set[str]:
     """The plugins that ``profile`` enables anywhere."""
-    return {each.name for point in POINTS for each in plugins_at(profile, point)} | set(profile.unsupported)
+    return profile.plugins.keys() | set(profile.unsupported)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from mooring.framework import Pod
@@ -10,12 +10,12 @@ from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import ObjectMeta
 from mooring.framework.preemption import Candidate, Preemption
-from mooring.runtime.cycle import evaluate_preemption
-from mooring.runtime.tie_break import choose
+from mooring.runtime.cycle.cycle import evaluate_preemption
+from mooring.runtime.cycle.tie_break import choose
 from mooring.service.backend import Backend, ObjectDecoder
 from mooring.service.objects import decode_pod, status_message, subject
 from mooring.service.selection import Listing, Selection
-from mooring.service.slots import Progress
+from mooring.service.slots import SlotProgress
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -23,7 +23,7 @@ SEED = 0
 """What decides between equally good candidates besides the pod."""
 
 
-def preempt(backend: Backend, request: pb.PreemptRequest, progress: Progress) -> pb.PreemptResponse:
+def preempt(backend: Backend, request: pb.PreemptRequest, progress: SlotProgress) -> pb.PreemptResponse:
     """Answer ``request``.
 
     Raises:
@@ -33,7 +33,9 @@ def preempt(backend: Backend, request: pb.PreemptRequest, progress: Progress) ->
     engine = backend.engine
     pod = subject(backend.decoder, engine.state, request.pod)
     profile = engine.profile(request.profile)
-    given = _given(request.candidates, backend.decoder) if request.HasField("candidates") else None
+    given = None
+    if request.HasField("candidates"):
+        given = _given(request.candidates, backend.decoder, progress)
     selection = Selection(
         request.nodes if given is None else _named(given),
         engine.state,
@@ -42,13 +44,9 @@ def preempt(backend: Backend, request: pb.PreemptRequest, progress: Progress) ->
         Listing.NEVER,
     )
     selection.leave_out(pod)
-    evaluation, version = engine.look(
-        pod,
-        profile,
-        selection.candidates,
-        state=selection.state,
-        progress=progress,
-        run=partial(evaluate_preemption, given=given, seed=SEED),
+    run = partial(evaluate_preemption, given=given, seed=SEED)
+    evaluation, version = engine.evaluate(
+        pod, profile, selection.candidates, run, state=selection.state, progress=progress
     )
     found = evaluation.preemption or Preemption(evaluation.status)
     best = found.best
@@ -61,32 +59,32 @@ def preempt(backend: Backend, request: pb.PreemptRequest, progress: Progress) ->
     )
 
 
-def _given(message: pb.PreemptionCandidates, decoder: ObjectDecoder) -> list[Candidate]:
+def _given(
+    message: pb.PreemptionCandidates, decoder: ObjectDecoder, progress: SlotProgress
+) -> list[Candidate]:
     """The candidates of a request, with victims that have a UID at least."""
-    faults: list[FieldError] = []
+    InvalidArgumentError.refuse(_faults(message))
+    given = []
+    for at, candidate in enumerate(message.candidates):
+        victims = []
+        for number, victim in enumerate(candidate.victims):
+            progress.check()
+            victims.append(_victim(victim, decoder, f"candidates.candidates[{at}].victims[{number}]"))
+        given.append(Candidate(candidate.node, tuple(victims), candidate.pdb_violation_count))
+    return given
+
+
+def _faults(message: pb.PreemptionCandidates) -> Iterator[FieldError]:
     seen: set[str] = set()
     for at, candidate in enumerate(message.candidates):
         path = f"candidates.candidates[{at}]"
         if not candidate.node:
-            faults.append(FieldError(f"{path}.node", "is missing"))
+            yield FieldError(f"{path}.node", "is missing")
         elif candidate.node in seen:
-            faults.append(FieldError(f"{path}.node", f"node {candidate.node!r} is given twice"))
+            yield FieldError(f"{path}.node", f"node {candidate.node!r} is given twice")
         if candidate.pdb_violation_count < 0:
-            faults.append(FieldError(f"{path}.pdb_violation_count", "must be 0 or more"))
+            yield FieldError(f"{path}.pdb_violation_count", "must be 0 or more")
         seen.add(candidate.node)
-    if faults:
-        raise InvalidArgumentError(faults)
-    return [
-        Candidate(
-            candidate.node,
-            tuple(
-                _victim(victim, decoder, f"candidates.candidates[{at}].victims[{number}]")
-                for number, victim in enumerate(candidate.victims)
-            ),
-            candidate.pdb_violation_count,
-        )
-        for at, candidate in enumerate(message.candidates)
-    ]
 
 
 def _victim(source: objects_pb2.PodSource, decoder: ObjectDecoder, path: str) -> Pod:

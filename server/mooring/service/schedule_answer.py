@@ -2,84 +2,165 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from mooring.framework import SUCCESS, Status
-from mooring.runtime.choice import Choice, ChoiceColumns
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.memory import share_of_memory
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.node_names import names_of, rows_of
 from mooring.service.objects import status_message
 from mooring.v1 import scheduling_service_pb2 as pb
 
+MAX_TIE_BYTES = share_of_memory(16, 64 << 20)
+"""What the ties of a call may take on the wire; before that they take several times as much."""
 
-@dataclass(slots=True)
+
 class AnswerColumns:
-    """The answer while it grows; one entry per pod that had its turn."""
+    """The answer while it grows; one entry per pod that had its turn. Thread-safe.
 
-    statuses: dict[tuple[Status, str], int] = field(default_factory=lambda: {(SUCCESS, ""): 0})
-    pod_statuses: list[int] = field(default_factory=list)
-    nodes: list[str] = field(default_factory=list)
-    totals: list[int] = field(default_factory=list)
-    tie_counts: list[int] = field(default_factory=list)
-    ties: list[list[str]] = field(default_factory=list)
-    evaluated: list[int] = field(default_factory=list)
-    feasible: list[int] = field(default_factory=list)
-    outcomes: list[pb.BindOutcome.ValueType] = field(default_factory=list)
+    Args:
+        include_ties: Whether to tell all nodes with the highest total.
 
-    def add(self, status: Status, message: str = "") -> None:
-        """One more pod, for which nothing was chosen."""
-        number = self.statuses.setdefault((status, message), len(self.statuses))
-        self.pod_statuses.append(number)
-        self.nodes.append("")
-        self.ties.append([])
-        for column in (self.totals, self.tie_counts, self.evaluated, self.feasible):
-            column.append(0)
-        self.outcomes.append(pb.BIND_OUTCOME_UNSPECIFIED)
+    Attributes:
+        version: The version of the state that the last pod was decided in; None = tell the newest.
+        ties: By pod, their names.
+    """
+
+    def __init__(self, *, include_ties: bool) -> None:
+        self.version: int | None = None
+        self.ties: list[list[str]] = []
+        self._include_ties = include_ties
+        self._statuses: dict[tuple[Status, str], int] = {(SUCCESS, ""): 0}
+        self._pod_statuses: list[int] = []
+        self._nodes: list[str] = []
+        self._totals: list[int] = []
+        self._tie_counts: list[int] = []
+        self._evaluated: list[int] = []
+        self._feasible: list[int] = []
+        self._outcomes: list[pb.BindOutcome.ValueType] = []
+        self._committed = False
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """How many pods had their turn."""
+        return len(self._pod_statuses)
+
+    def add(
+        self,
+        status: Status,
+        message: str = "",
+        choice: Choice | None = None,
+        outcome: pb.BindOutcome.ValueType = pb.BIND_OUTCOME_UNSPECIFIED,
+    ) -> None:
+        """One more pod, and what was decided for it; nothing once closed."""
+        with self._lock:
+            if not self._closed:
+                self._committed = self._committed or status.ok
+                self._put(status, message, choice, outcome)
 
     def settle(self, position: int, status: Status, message: str, outcome: pb.BindOutcome.ValueType) -> None:
-        """What became of a pod that was added before."""
-        self.pod_statuses[position] = self.statuses.setdefault((status, message), len(self.statuses))
-        self.outcomes[position] = outcome
+        """What became of a pod that was added before; nothing once closed."""
+        with self._lock:
+            if not self._closed:
+                self._committed = self._committed or status.ok
+                self._pod_statuses[position] = self._number_of(status, message)
+                self._outcomes[position] = outcome
 
-    def choose(self, choice: Choice, *, ties: bool) -> None:
-        """What was chosen for the last pod."""
-        self.nodes[-1] = choice.node_name or ""
-        self.totals[-1] = choice.total
-        self.tie_counts[-1] = choice.tie_count
-        self.evaluated[-1] = choice.evaluated
-        self.feasible[-1] = choice.feasible
-        if ties:
-            self.ties[-1] = names_of(choice.evaluation.snapshot.nodes, choice.ties)
+    def close(self, count: int, status: Status) -> bool:
+        """Take nothing more; the others of ``count`` pods get ``status``. Whether a pod was committed."""
+        with self._lock:
+            self._closed = True
+            if self._committed:
+                for _ in range(count - len(self)):
+                    self._put(status, "", None, pb.BIND_OUTCOME_UNSPECIFIED)
+            return self._committed
 
-    def response(
-        self, backend: Backend, batch: Batch, version: int | None, *, include_ties: bool
-    ) -> pb.ScheduleResponse:
-        """The message; ``version`` is that of the state, None = as it is now."""
+    def _number_of(self, status: Status, message: str) -> int:
+        return self._statuses.setdefault((status, message), len(self._statuses))
+
+    def _put(
+        self, status: Status, message: str, choice: Choice | None, outcome: pb.BindOutcome.ValueType
+    ) -> None:
+        self._pod_statuses.append(self._number_of(status, message))
+        self._outcomes.append(outcome)
+        self._nodes.append(choice.node_name or "" if choice else "")
+        self._totals.append(choice.total if choice else 0)
+        self._tie_counts.append(choice.tie_count if choice else 0)
+        self._evaluated.append(choice.evaluated if choice else 0)
+        self._feasible.append(choice.feasible if choice else 0)
+        ties: list[str] = []
+        if choice is not None and self._include_ties:
+            ties = names_of(choice.evaluation.snapshot.nodes, choice.ties)
+        self.ties.append(ties)
+
+    def response(self, backend: Backend, batch: Batch) -> pb.ScheduleResponse:
+        """The message."""
         state, selection = backend.engine.state, batch.selection
         # Indices and their epoch must be of one moment; a node that is gone by now has none.
         with state.lock:
             table = (selection.state or state).snapshot.nodes
-            version = state.version if version is None else selection.version(version)
+            version = state.version if self.version is None else selection.version(self.version)
             if selection.state is None:
                 selection.epoch = table.epoch
-            rows = rows_of(table, self.nodes)
-            tie_rows = [rows_of(table, names) for names in self.ties] if include_ties else []
+            rows = rows_of(table, self._nodes)
+            tie_rows = [rows_of(table, names) for names in self.ties] if self._include_ties else []
         profile, warnings = _profile_and_warnings(batch)
         return pb.ScheduleResponse(
             provenance=backend.provenance(version, selection.epoch, profile),
-            nodes=selection.node_list(self.nodes, rows),
-            statuses=[status_message(status, message) for status, message in self.statuses],
-            pod_statuses=self.pod_statuses,
-            totals=self.totals,
-            tie_counts=self.tie_counts,
+            nodes=selection.node_list(self._nodes, rows),
+            statuses=[status_message(status, message) for status, message in self._statuses],
+            pod_statuses=self._pod_statuses,
+            totals=self._totals,
+            tie_counts=self._tie_counts,
             ties=[selection.node_list(names, at) for names, at in zip(self.ties, tie_rows, strict=False)],
-            evaluated_counts=self.evaluated,
-            feasible_counts=self.feasible,
-            bind_outcomes=self.outcomes if batch.mode == pb.COMMIT_MODE_BIND else (),
+            evaluated_counts=self._evaluated,
+            feasible_counts=self._feasible,
+            bind_outcomes=self._outcomes if batch.mode == pb.COMMIT_MODE_BIND else (),
             warnings=warnings,
         )
+
+
+class TieLimit:
+    """Refuses a request once its ties can no longer fit into one message. For one thread."""
+
+    def __init__(self, backend: Backend, batch: Batch) -> None:
+        self._backend = backend
+        self._batch = batch
+        self._bytes = 0
+
+    def check(self, answer: AnswerColumns) -> None:
+        """Look at the ties that were added last.
+
+        Raises:
+            InvalidArgumentError: All together take too much.
+        """
+        if self._batch.include_ties:
+            self._bytes += self._batch.selection.least_bytes(answer.ties[-1])
+            self._refuse(len(answer), self._bytes)
+
+    def check_worst(self) -> None:
+        """As if all nodes tied for every pod.
+
+        Raises:
+            InvalidArgumentError: They would take too much.
+        """
+        if self._batch.include_ties:
+            most = self._batch.selection.all_bytes(self._backend.engine.state)
+            self._refuse(len(self._batch), len(self._batch) * most)
+
+    def _refuse(self, count: int, size: int) -> None:
+        most = min(self._backend.limits.max_message_bytes, MAX_TIE_BYTES)
+        if size > most:
+            raise InvalidArgumentError.at(
+                "include_ties",
+                f"the ties of {count} pods take more than the {most} bytes that there is room for; send "
+                "fewer pods in one call, or ask for indices",
+            )
 
 
 def chosen_response(backend: Backend, batch: Batch, chosen: ChoiceColumns) -> pb.ScheduleResponse:

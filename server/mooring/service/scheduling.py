@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import grpc
 
@@ -15,18 +16,21 @@ from mooring.framework.errors import (
     UnavailableError,
 )
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.answering import look_filters, look_totals
-from mooring.runtime.cycle import CycleOptions, evaluate_scores
-from mooring.runtime.evaluation import Evaluation
-from mooring.runtime.kept.standing import PluginsNeededError
-from mooring.runtime.normalizing import evaluate_normalized
-from mooring.runtime.profile import Profile
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate_scores
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.cycle.full_cycle import Found
+from mooring.runtime.cycle.normalize_score import evaluate_normalized
+from mooring.runtime.cycle.plugin_calls import NoPlugins
+from mooring.runtime.profiles.profile import Profile
 from mooring.service import commits
+from mooring.service.access import client_name
+from mooring.service.admission import client_of
 from mooring.service.answers import ordered_verdicts, score_message, score_verdicts, selected_scores
 from mooring.service.backend import Backend
 from mooring.service.batch import asks_commit
 from mooring.service.columns import put
-from mooring.service.explanation import explain_response
+from mooring.service.explanation import to_response
 from mooring.service.given_scores import known_only, raw_columns
 from mooring.service.interceptors import time_limit
 from mooring.service.objects import status_message, subject, verdicts
@@ -34,10 +38,15 @@ from mooring.service.preempt import preempt
 from mooring.service.schedule import Schedule
 from mooring.service.selection import Listing, Selection
 from mooring.service.sent_nodes import SentNodes
-from mooring.service.slots import Progress
+from mooring.service.slots import SlotProgress, Slots
 from mooring.v1 import objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceServicer
+
+log = logging.getLogger(__name__)
+
+PROVENANCE = logging.INFO - 5
+"""The level, verbosity 5, at which an answer says whether the evaluation cache gave it."""
 
 Response = TypeVar("Response")
 
@@ -58,6 +67,9 @@ Question = pb.FilterRequest | pb.ScoreRequest | pb.NormalizeScoreRequest | pb.Ex
 AboutNodes = pb.FilterRequest | pb.ScoreRequest
 """A question that an extender asks, with all nodes sent along if it must be."""
 
+Answering = Callable[[Any, "_Asked", SlotProgress | NoPlugins], Response | None]
+"""Answers a decoded request; None when plugins have to be called and the budget allows none."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
@@ -76,24 +88,22 @@ class SchedulingServicer(SchedulingServiceServicer):
         self._sent_nodes = SentNodes(backend.decoder, backend.engine.state)
 
     def Filter(self, request: pb.FilterRequest, context: grpc.ServicerContext) -> pb.FilterResponse:
-        return self._run(
-            context, partial(self._filter, request), partial(self._unasked, self._filter, request)
-        )
+        return _answered(self.begin_filter(request, context))
 
     def Score(self, request: pb.ScoreRequest, context: grpc.ServicerContext) -> pb.ScoreResponse:
-        return self._run(context, partial(self._score, request), partial(self._unasked, self._score, request))
+        return _answered(self.begin_score(request, context))
 
-    def filter_at_once(
+    def begin_filter(
         self, request: pb.FilterRequest, context: grpc.ServicerContext
-    ) -> pb.FilterResponse | None:
-        """``Filter`` for who can't wait: None where it takes the code of plugins, or a copy of the state."""
-        return self._at_once(context, partial(self._unasked, self._filter, request))
+    ) -> pb.FilterResponse | Callable[[], pb.FilterResponse]:
+        """``Filter`` for who can't wait: the answer, or what finds it out where plugins have to be called."""
+        return self._begin(context, request, self._filter)
 
-    def score_at_once(
+    def begin_score(
         self, request: pb.ScoreRequest, context: grpc.ServicerContext
-    ) -> pb.ScoreResponse | None:
-        """``Score``, as ``filter_at_once``."""
-        return self._at_once(context, partial(self._unasked, self._score, request))
+    ) -> pb.ScoreResponse | Callable[[], pb.ScoreResponse]:
+        """``Score``, as ``begin_filter``."""
+        return self._begin(context, request, self._score)
 
     def NormalizeScore(
         self, request: pb.NormalizeScoreRequest, context: grpc.ServicerContext
@@ -101,15 +111,15 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._normalize(request, progress))
 
     def Bind(self, request: pb.BindRequest, context: grpc.ServicerContext) -> pb.BindResponse:
-        return self._commit(context, lambda progress: commits.bind(self._backend, request, progress))
+        client = client_name(context)
+        return self._commit(context, lambda progress: commits.bind(self._backend, request, client, progress))
 
     def Schedule(self, request: pb.ScheduleRequest, context: grpc.ServicerContext) -> pb.ScheduleResponse:
         if not asks_commit(request):
-            asked = Schedule(self._backend, request)
-            return self._run(context, asked.run, asked.at_once)
-        call = Schedule(self._backend, request, commits.caller(context))
+            return _answered(self._begin_deciding(context, Schedule(self._backend, request).decide))
+        call = Schedule(self._backend, request, client_name(context))
         try:
-            return self._commit(context, call.run)
+            return self._commit(context, lambda progress: _decided(call.decide(progress)))
         except DeadlineExceededError:
             unfinished = call.unfinished()
             if unfinished is None:
@@ -120,13 +130,13 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: self._explain(request, progress))
 
     def Reserve(self, request: pb.ReserveRequest, context: grpc.ServicerContext) -> pb.ReserveResponse:
-        owner = commits.caller(context)
+        owner = client_name(context)
         return self._commit(
             context, lambda progress: commits.reserve(self._backend, request, owner, progress)
         )
 
     def Unreserve(self, request: pb.UnreserveRequest, context: grpc.ServicerContext) -> pb.UnreserveResponse:
-        owner = commits.caller(context)
+        owner = client_name(context)
         return self._commit_anyway(
             context, lambda progress: commits.unreserve(self._backend, request, owner, progress)
         )
@@ -134,37 +144,50 @@ class SchedulingServicer(SchedulingServiceServicer):
     def Preempt(self, request: pb.PreemptRequest, context: grpc.ServicerContext) -> pb.PreemptResponse:
         return self._run(context, lambda progress: preempt(self._backend, request, progress))
 
-    def _run(
-        self,
-        context: grpc.ServicerContext,
-        work: Callable[[Progress], Response],
-        at_once: Callable[[Progress], Response | None] = lambda _: None,
-    ) -> Response:
-        """What ``at_once`` gives, which calls no plugin, else what ``work`` gives in a slot."""
-        response = self._at_once(context, at_once)
-        if response is None:
-            deadline = time_limit(context)
-            response = self._warned(self._backend.slots.run(work, deadline, context.add_callback))
-        return response
+    def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
+        """What ``work`` gives in a slot."""
+        self._refuse_unsynced()
+        return self._warned(_in_slot(self._backend.slots, context, work))
 
-    def _at_once(
-        self, context: grpc.ServicerContext, at_once: Callable[[Progress], Response | None]
-    ) -> Response | None:
+    def _begin(
+        self, context: grpc.ServicerContext, request: AboutNodes, answer: Answering[Response]
+    ) -> Response | Callable[[], Response]:
+        """``answer`` the request, which is decoded once: here, unless nodes or pods were sent along."""
+        asked: _Asked | None = None
+
+        def decide(budget: SlotProgress | NoPlugins) -> Response | None:
+            nonlocal asked
+            if asked is None:
+                if isinstance(budget, NoPlugins) and (
+                    request.nodes.HasField("inline") or request.nodes.assumed_pods
+                ):
+                    return None
+                asked = self._question(request)
+            return answer(request, asked, budget)
+
+        return self._begin_deciding(context, decide)
+
+    def _begin_deciding(
+        self, context: grpc.ServicerContext, decide: Callable[[SlotProgress | NoPlugins], Response | None]
+    ) -> Response | Callable[[], Response]:
+        """What ``decide`` gives without plugins; otherwise a callable that lets it call them in a slot.
+
+        At verbosity 5 the trailing metadata ``mooring-answered-by`` says ``cache``, or ``full`` and why.
+        """
+
+        def told(budget: SlotProgress | NoPlugins) -> Response | None:
+            response = decide(budget)
+            if response is not None and log.isEnabledFor(PROVENANCE):
+                log.log(PROVENANCE, "answered by %s", budget.answered_by or "full")
+                context.set_trailing_metadata((("mooring-answered-by", budget.answered_by or "full"),))
+            return response
+
         self._refuse_unsynced()
         self._backend.slots.check()
-        response = at_once(Progress(time_limit(context)))
-        return response if response is None else self._warned(response)
-
-    def _unasked(
-        self, answer: Callable[..., Response], request: AboutNodes, progress: Progress
-    ) -> Response | None:
-        """What ``answer`` gives without asking a plugin; None where one has to be asked."""
-        if request.nodes.HasField("inline") or request.nodes.assumed_pods:
-            return None
-        try:
-            return answer(request, progress, ask=False)
-        except PluginsNeededError:
-            return None
+        response = told(NoPlugins())
+        if response is not None:
+            return self._warned(response)
+        return partial(self._run, context, lambda progress: _decided(told(progress)))
 
     def _warned(self, response: Response) -> Response:
         """``response``, with a warning where the state may be behind the cluster."""
@@ -174,15 +197,17 @@ class SchedulingServicer(SchedulingServiceServicer):
                 response.warnings.append(stale)
         return response
 
-    def _commit(self, context: grpc.ServicerContext, work: Callable[[Progress], Response]) -> Response:
+    def _commit(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
         """Nothing is committed on a state that may be behind the cluster; only giving back is harmless."""
         if stale := self._backend.stale():
             raise UnavailableError(f"{stale}; retry in a moment", reason="STATE_STALE")
         return self._commit_anyway(context, work)
 
-    def _commit_anyway(self, context: grpc.ServicerContext, work: Callable[[Progress], Response]) -> Response:
+    def _commit_anyway(
+        self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
+    ) -> Response:
         self._refuse_unsynced()
-        return self._backend.commit_slots.run(work, time_limit(context), context.add_callback)
+        return _in_slot(self._backend.commit_slots, context, work)
 
     def _refuse_unsynced(self) -> None:
         if not self._backend.synced():
@@ -201,23 +226,26 @@ class SchedulingServicer(SchedulingServiceServicer):
         return _Asked(pod, profile, selection)
 
     def _look(
-        self, asked: _Asked, progress: Progress, look: Callable[..., tuple[Evaluation, int]]
-    ) -> tuple[Evaluation, objects_pb2.Provenance]:
+        self, asked: _Asked, budget: SlotProgress | NoPlugins, look: Callable[..., Found | None]
+    ) -> tuple[Evaluation, objects_pb2.Provenance] | None:
         """``look``, a method of the engine, at what was asked."""
         selection = asked.selection
-        about = partial(look, asked.pod, asked.profile, selection.candidates, progress=progress)
+        if isinstance(budget, SlotProgress):
+            budget.about(asked.pod.metadata.uid)
+        about = partial(look, asked.pod, asked.profile, selection.candidates)
         try:
-            evaluation, version = about(state=selection.state)
+            found = about(state=selection.state)
         except NodesChangedError:
-            evaluation, version = about(state=selection.private())
-        return evaluation, self._provenance(asked, version)
+            found = about(state=selection.private())
+        return None if found is None else (found[0], self._provenance(asked, found[1]))
 
     def _filter(
-        self, request: pb.FilterRequest, progress: Progress, *, ask: bool = True
-    ) -> pb.FilterResponse:
-        asked = self._question(request)
-        look = partial(look_filters, self._backend.engine, ask=ask)
-        evaluation, provenance = self._look(asked, progress, look)
+        self, request: pb.FilterRequest, asked: _Asked, budget: SlotProgress | NoPlugins
+    ) -> pb.FilterResponse | None:
+        found = self._look(asked, budget, partial(self._backend.engine.filter, budget=budget))
+        if found is None:
+            return None
+        evaluation, provenance = found
         codes, statuses = ordered_verdicts(evaluation, asked.selection.rows)
         response = pb.FilterResponse(
             provenance=provenance,
@@ -232,26 +260,28 @@ class SchedulingServicer(SchedulingServiceServicer):
             response.weight_sum = asked.profile.weight_sum
         return response
 
-    def _score(self, request: pb.ScoreRequest, progress: Progress, *, ask: bool = True) -> pb.ScoreResponse:
-        asked = self._question(request)
+    def _score(
+        self, request: pb.ScoreRequest, asked: _Asked, budget: SlotProgress | NoPlugins
+    ) -> pb.ScoreResponse | None:
         engine = self._backend.engine
         if request.omit_plugins:
-            look = partial(look_totals, engine, ask=ask)
-        elif ask:
-            look = partial(engine.look, run=evaluate_scores)
+            found = self._look(asked, budget, partial(engine.score, budget=budget))
+        elif isinstance(budget, NoPlugins):
+            return None
         else:
-            raise PluginsNeededError
-        evaluation, provenance = self._look(asked, progress, look)
+            found = self._look(asked, budget, partial(engine.evaluate, run=evaluate_scores, progress=budget))
+        if found is None:
+            return None
+        evaluation, provenance = found
         codes, statuses = score_verdicts(asked.selection.rows)
         columns, totals = selected_scores(evaluation, asked.selection.rows)
         full = request.include_totals
+        plugins = [] if request.omit_plugins else [score_message(one, normalized=full) for one in columns]
         response = pb.ScoreResponse(
             provenance=provenance,
             nodes=asked.selection.nodes,
             verdicts=verdicts(statuses, codes),
-            plugins=()
-            if request.omit_plugins
-            else [score_message(column, normalized=full) for column in columns],
+            plugins=plugins,
             weight_sum=asked.profile.weight_sum,
             warnings=evaluation.warnings,
         )
@@ -259,12 +289,15 @@ class SchedulingServicer(SchedulingServiceServicer):
             put(response, "totals", totals)
         return response
 
-    def _normalize(self, request: pb.NormalizeScoreRequest, progress: Progress) -> pb.NormalizeScoreResponse:
+    def _normalize(
+        self, request: pb.NormalizeScoreRequest, progress: SlotProgress
+    ) -> pb.NormalizeScoreResponse:
         asked = self._question(request)
         profile, selection = asked.profile, asked.selection
         raw = raw_columns(request, profile)
-        run = evaluate_normalized(lambda: known_only(raw, selection))
-        evaluation, provenance = self._look(asked, progress, partial(self._backend.engine.look, run=run))
+        run = evaluate_normalized(lambda: known_only(raw, selection, profile))
+        look = partial(self._backend.engine.evaluate, run=run, progress=progress)
+        evaluation, provenance = _decided(self._look(asked, progress, look))
         codes, statuses = score_verdicts(selection.rows)
         columns, totals = selected_scores(evaluation, selection.rows)
         by_name = {column.plugin: column for column in columns}
@@ -280,8 +313,9 @@ class SchedulingServicer(SchedulingServiceServicer):
         put(response, "totals", totals)
         return response
 
-    def _explain(self, request: pb.ExplainRequest, progress: Progress) -> pb.ExplainResponse:
+    def _explain(self, request: pb.ExplainRequest, progress: SlotProgress) -> pb.ExplainResponse:
         asked = self._question(request, Listing.ALWAYS)
+        progress.about(asked.pod.metadata.uid)
         options = CycleOptions(always_score=request.always_score, all_rejections=request.all_rejections)
         choice = self._backend.engine.decide(
             asked.pod,
@@ -293,8 +327,26 @@ class SchedulingServicer(SchedulingServiceServicer):
             progress=progress,
         )
         provenance = self._provenance(asked, choice.state_version)
-        return explain_response(choice, asked.selection, request.seed, provenance)
+        return to_response(Explanation.of(choice, request.seed), asked.selection, provenance)
 
     def _provenance(self, asked: _Asked, version: int) -> objects_pb2.Provenance:
         selection = asked.selection
         return self._backend.provenance(selection.version(version), selection.epoch, asked.profile.name)
+
+
+def _in_slot(
+    slots: Slots, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
+) -> Response:
+    """What ``work`` gives once it is its client's turn."""
+    return slots.run(work, time_limit(context), context.add_callback, client_of(context))
+
+
+def _answered(begun: Response | Callable[[], Response]) -> Response:
+    """The answer, whatever it takes."""
+    return begun() if callable(begun) else begun
+
+
+def _decided(answer: Response | None) -> Response:
+    """The answer of who could call plugins."""
+    assert answer is not None  # noqa: S101 - only without plugins there is none
+    return answer

@@ -7,10 +7,12 @@ from enum import Enum, auto
 
 import numpy as np
 
-from mooring.framework import ClusterState, Int32s, Node, NodeTable, Pod
+from mooring.framework import Int32s, Node, NodeTable, Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
+from mooring.runtime.cycle.candidates import Candidates
 from mooring.service.backend import Limits, ObjectDecoder
 from mooring.service.columns import put
 from mooring.service.indices import bitmap_rows, index_rows
@@ -18,6 +20,7 @@ from mooring.service.node_names import NO_ROW, all_names, fill_names, joined_nam
 from mooring.service.objects import decode_node, decode_pod, is_placed
 from mooring.v1 import nodes_pb2 as pb
 
+_INDEX_BYTES = 4
 NO_NODES: Int32s = np.zeros(0, np.int32)
 
 
@@ -32,16 +35,16 @@ class Listing(Enum):
 class Selection:
     """The nodes of one call, in the caller's order. For one thread.
 
-    What ``candidates`` finds is true for the state that is evaluated then, so it is kept and answered:
+    What ``find_rows`` finds is true for the state that is evaluated then, so it is kept and answered:
     rows may have other nodes a moment later.
 
     Attributes:
         state: A private copy of the state when nodes or pods were sent along or left out, else None: the
             live one.
-        rows: int32[M] after ``candidates``: the rows that the selection meant, ``NO_ROW`` where unknown.
-        nodes: After ``candidates``: the selected nodes as the caller wants them named, where the answer
+        rows: int32[M] after ``find_rows``: the rows that the selection meant, ``NO_ROW`` where unknown.
+        nodes: After ``find_rows``: the selected nodes as the caller wants them named, where the answer
             lists them.
-        epoch: After ``candidates``, or with a private copy: the node epoch of the live state.
+        epoch: After ``find_rows``, or with a private copy: the node epoch of the live state.
     """
 
     def __init__(
@@ -100,7 +103,12 @@ class Selection:
         if is_placed(self.state or self._live, uid):
             self.private().discard(uid)
 
-    def candidates(self, state: ClusterState) -> Int32s:
+    @property
+    def candidates(self) -> Candidates:
+        """The selected nodes, found by ``find_rows`` in the state that is evaluated."""
+        return Candidates(self.find_rows)
+
+    def find_rows(self, state: ClusterState) -> Int32s:
         """int32[N]: the rows of the known nodes among the selected ones, in the caller's order.
 
         Raises:
@@ -144,8 +152,15 @@ class Selection:
     def least_bytes(self, names: Sequence[str]) -> int:
         """How many bytes ``names`` take in an answer, at least."""
         if self._form == pb.NODE_FORM_INDICES:
-            return len(names)
+            return _INDEX_BYTES * len(names)
         return len(names) + sum(map(len, names))
+
+    def all_bytes(self, state: ClusterState) -> int:
+        """How many bytes all nodes that can be chosen take in an answer, at least."""
+        table = state.snapshot.nodes
+        with state.lock:
+            names = all_names(table) if self.everything else names_of(table, self.find_rows(state))
+        return self.least_bytes(names)
 
     def _selected_rows(self, table: NodeTable) -> Int32s:
         message = self._message
@@ -195,29 +210,25 @@ class Selection:
         if self._form != pb.NODE_FORM_INDICES:
             return
         stored = self._live.snapshot.nodes.index
-        faults = [
+        InvalidArgumentError.refuse(
             FieldError(
                 f"nodes.inline.nodes[{at}]",
                 f"node {node.metadata.name!r} is not stored and has no index; ask for names",
             )
             for at, node in enumerate(inline)
             if node.metadata.name not in stored
-        ]
-        if faults:
-            raise InvalidArgumentError(faults)
+        )
 
     def _assumed_pods(self, decoder: ObjectDecoder) -> list[Pod]:
         sent = self._message.assumed_pods
         pods = [decode_pod(decoder, pod, f"nodes.assumed_pods[{at}]") for at, pod in enumerate(sent)]
         inline = set(self._names) if self._kind == "inline" else set()
         stored = self._live.snapshot.nodes.index
-        faults = [
+        InvalidArgumentError.refuse(
             FieldError(f"nodes.assumed_pods[{at}].spec.nodeName", _no_such_place(pod.spec.node_name))
             for at, pod in enumerate(pods)
             if pod.spec.node_name not in inline and pod.spec.node_name not in stored
-        ]
-        if faults:
-            raise InvalidArgumentError(faults)
+        )
         return pods
 
     def _fork(self, pods: Sequence[Pod]) -> ClusterState:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from mooring.framework import ClusterState, Node, Pod
+from mooring.framework import Node, Pod
+from mooring.framework.memory import share_of_memory
+from mooring.framework.state import ClusterState
 from mooring.service.backend import ObjectDecoder
 
 _BEGINNING = 192
 """Bytes of an object by which it is found again; the name of a node that Go has written is among them."""
 
-_MOST_BYTES = 1 << 27
-"""At this many bytes everything is forgotten."""
+_MOST_BYTES = share_of_memory(16, 1 << 27)
+"""At this many bytes everything is forgotten; decoded, they take as much again."""
 
 
 class SentNodes:

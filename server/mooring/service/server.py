@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import grpc
@@ -10,24 +11,38 @@ from google.protobuf.descriptor import ServiceDescriptor
 from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]  # ships no types
 
 from mooring.service.access import Access
+from mooring.service.admission import Admission
+from mooring.service.arrivals import Arrivals
 from mooring.service.health import HealthListener
-from mooring.service.interceptors import Admission, BodyTimeout, Pipeline
-from mooring.service.listen import ListenError, add_port, is_local
-from mooring.service.metrics import MethodMetrics, Metrics
+from mooring.service.interceptors import Pipeline
+from mooring.service.listen import add_port, at_most, is_local, server_credentials, share_of_files
+from mooring.service.memory import MemoryBudget, body_budget_bytes
+from mooring.service.page_listener import PageListener
 from mooring.service.probes import Probes
+from mooring.service.reading import MAX_MESSAGE_BYTES
 from mooring.service.slots import Slots
-from mooring.service.telemetry import TelemetryListener
 from mooring.service.threads import Threads
-from mooring.service.tls import TlsFiles, server_credentials
+from mooring.serving.addresses import ListenError
+from mooring.serving.certificates import TlsFiles
+from mooring.serving.clients import typed_names
+from mooring.telemetry.metrics import MethodMetrics, Metrics
 
 # gRPC accepts unknown option names in silence, so they are kept here and their effect is tested. Never add
 # maximum_concurrent_rpcs: it counts calls whose request never arrives, and Admission counts better.
-MAX_MESSAGE_BYTES = 64 * 2**20
 SERVER_OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.so_reuseport", 0),  # a taken port is an error, not a second listener
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.per_message_decompression", 0),  # Reader does, within a budget
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-    ("grpc.max_concurrent_streams", 100),
+    ("grpc.max_concurrent_streams", 1_024),  # counts calls that have ended until grpcio has noticed
+    # Calls that grpcio's thread has not taken yet. Past the default of 1,000 a burst of strangers' streams
+    # ends good calls too. Each holds the frames that came for it: without a limit a flood takes any memory.
+    ("grpc.server.max_pending_requests", 4_000),
+    ("grpc.server.max_pending_requests_hard_limit", 4_000),
+    (
+        "grpc.absolute_max_metadata_size",
+        8_192,
+    ),  # twice that by default, and a flood of such heads takes 270 MB
     ("grpc.server_handshake_timeout_ms", 3_000),
     ("grpc.max_connection_age_ms", 300_000),  # lets clients find new replicas
     ("grpc.max_connection_age_grace_ms", 30_000),
@@ -35,11 +50,16 @@ SERVER_OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.keepalive_permit_without_calls", 1),
 )
 
+CONNECTIONS_SHARE = 1 / 3
+"""The part of the files that this process may open, which calls' connections may take,"""
+MOST_CONNECTIONS = 4_096
+"""and their number at most. Half is for `--extender-listen`; probes and the API server's need the rest."""
+
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Service:
+class OfferedService:
     """A service to offer.
 
     Attributes:
@@ -61,12 +81,15 @@ class Options:
         metrics_listen: HOST:PORT for /healthz, /livez, /readyz and /metrics.
         tls: Files of the service's certificate. REQUIRED, or `insecure_listen`, if others can connect.
         insecure_listen: Allows plain text on an address that others can reach.
-        allow_clients: Names in client certificates that may bind, reserve and push; needed where others can
-            connect, and everywhere once a name is given.
+        allow_clients: Names in client certificates that may bind, reserve and push, as ``typed_names`` reads
+            them; needed where others can connect, and everywhere once a name is given.
         reflection: Offers server reflection.
         transport_threads: Threads that calls may have, most of them waiting; made on demand.
-        max_concurrent_calls: Calls that are worked on at once; more are refused.
+        max_concurrent_calls: Questions that are worked on at once, and as many commits; more wait for a
+            moment and are refused then.
         body_timeout: How long a request may take to arrive.
+        body_budget_bytes: What the bodies of all calls together may take, until they are answered; default an
+            eighth of the memory that this process may use, 512 MiB at most. 256 KiB of each are free.
         drain_delay: From the end of readiness to the end of listening, for balancers to notice.
         stop_grace: How long calls may go on after that.
     """
@@ -78,9 +101,10 @@ class Options:
     insecure_listen: bool = False
     allow_clients: frozenset[str] = frozenset()
     reflection: bool = False
-    transport_threads: int = 256
+    transport_threads: int = 512
     max_concurrent_calls: int = 128
     body_timeout: float = 2.0
+    body_budget_bytes: int = field(default_factory=body_budget_bytes)
     drain_delay: float = 5.0
     stop_grace: float = 15.0
 
@@ -103,8 +127,8 @@ class Server:
     _grpc: grpc.Server
     _threads: Threads
     _health: HealthListener
-    _telemetry: TelemetryListener
-    _bodies: BodyTimeout
+    _telemetry: PageListener
+    _arrivals: Arrivals
     _slots: Slots
     _ended: threading.Event = field(default_factory=threading.Event)
 
@@ -112,7 +136,7 @@ class Server:
         """Starts answering: probes first, then calls."""
         self._telemetry.start()
         self._health.start()
-        self._bodies.start()
+        self._arrivals.start()
         self._grpc.start()
 
     def ready(self) -> bool:
@@ -147,14 +171,14 @@ class Server:
         self._probes.drain()
         self._grpc.stop(grace).wait()
         self._threads.shutdown()
-        self._bodies.stop()
+        self._arrivals.stop()
         self._slots.stop()
         self._health.stop()
         self._telemetry.stop()
 
 
 def build(
-    services: Sequence[Service],
+    services: Sequence[OfferedService],
     options: Options,
     *,
     metrics: Metrics,
@@ -176,14 +200,15 @@ def build(
     check_exposure(options)
     names = [str(service.descriptor.full_name) for service in services]
     probes = Probes(slots.fault, ready)
-    bodies = BodyTimeout(metrics, options.body_timeout)
     admission = Admission(metrics, options.max_concurrent_calls)
-    access = Access(bool(options.allow_clients) or not is_local(options.listen), options.allow_clients)
+    guarded = bool(options.allow_clients) or not is_local(options.listen)
+    access = Access(guarded, typed_names(options.allow_clients))
     threads = Threads(options.transport_threads, "grpc")
+    arrivals = Arrivals(threads, metrics, options.body_timeout)
     server = grpc.server(
-        threads,  # type: ignore[arg-type]  # any executor will do
-        interceptors=[Pipeline(metrics, bodies, admission, access)],
-        options=SERVER_OPTIONS,
+        arrivals,  # type: ignore[arg-type]  # any executor will do
+        interceptors=[Pipeline(metrics, MemoryBudget(options.body_budget_bytes), admission, access)],
+        options=(*SERVER_OPTIONS, at_most(share_of_files(CONNECTIONS_SHARE, MOST_CONNECTIONS))),
     )
     for service in services:
         service.add(server)
@@ -193,10 +218,7 @@ def build(
         reflection.enable_server_reflection((*names, reflection.SERVICE_NAME), server)
     credentials = server_credentials(options.tls) if options.tls else None
     address = add_port(server, options.listen, credentials)
-    health = HealthListener(options.health_listen, probes, names)
-    telemetry = TelemetryListener(
-        options.metrics_listen, probes, metrics.registry, broken=metrics.broken_connections.inc
-    )
+    health, telemetry = _listeners(options, probes, metrics, names)
     return Server(
         address,
         health.address,
@@ -207,15 +229,40 @@ def build(
         threads,
         health,
         telemetry,
-        bodies,
+        arrivals,
         slots,
     )
 
 
+def _listeners(
+    options: Options, probes: Probes, metrics: Metrics, services: Sequence[str]
+) -> tuple[HealthListener, PageListener]:
+    """Those for probes and metrics; neither if one can't listen."""
+    with ExitStack() as undone:
+        health = HealthListener(options.health_listen, probes, services)
+        undone.callback(health.stop)
+        telemetry = PageListener(
+            options.metrics_listen, probes, metrics.registry, broken=metrics.broken_connections.inc
+        )
+        undone.pop_all()
+    return health, telemetry
+
+
 def check_exposure(options: Options) -> None:
-    """Raises ListenError if others could connect in plain text without somebody having said so."""
-    if options.tls is None and not options.insecure_listen and not is_local(options.listen):
-        raise ListenError(
-            f"{options.listen} can be reached from other machines: give a certificate and key for TLS, "
-            "or allow plain text with --insecure-listen"
+    """Raises ListenError if others could connect in plain text without somebody having said so.
+
+    Warns where anybody who reaches the port may ask.
+    """
+    if is_local(options.listen):
+        return
+    if options.tls is None:
+        if not options.insecure_listen:
+            raise ListenError(
+                f"{options.listen} can be reached from other machines: give a certificate and key for TLS, "
+                "or allow plain text with --insecure-listen"
+            )
+        log.warning("--insecure-listen: whoever reaches %s may ask, and read along", options.listen)
+    elif options.tls.authority is None:
+        log.warning(
+            "TLS without --tls-client-ca-file: whoever reaches %s may ask; nobody has a name", options.listen
         )

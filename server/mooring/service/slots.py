@@ -2,6 +2,7 @@
 
 A call hands its work to a slot and waits until its deadline. If the work is still running then, the call is
 answered with the name of the plugin; the slot's thread, which nothing can stop, is abandoned and replaced.
+Work that waits for a slot is taken from each client in turn.
 Too many abandoned threads end the process: `alive` turns false, whoever watches liveness restarts it, and
 calls that wait for a slot are refused as new ones are.
 """
@@ -10,9 +11,8 @@ import logging
 import queue
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, TypeVar
@@ -24,10 +24,14 @@ from mooring.service.threads import waiting
 
 Result = TypeVar("Result")
 
+MOST_STUCK_ABOUT_ONE_POD = 2
+"""With so many threads stuck about one pod, calls about it are refused: who asks again and again about a pod
+for which a plugin never comes back takes no more threads from all others, nor ends the process."""
+
 log = logging.getLogger(__name__)
 
 
-class Progress:
+class SlotProgress:
     """What the work in a slot tells about itself, and asks.
 
     The work sets `plugin` and `extension_point` before it calls a plugin and calls `check` between plugins;
@@ -37,15 +41,30 @@ class Progress:
         plugin: The plugin that is running; "" for none.
         extension_point: Where it is running, such as "Filter"; "" for nowhere.
         deadline: When the caller stops waiting, in seconds of `time.monotonic`.
+        pod: The pod that it is about, by UID; "" until `about` tells.
+        answered_by: Afterwards `cache`, or `full` with the reason in brackets.
     """
 
-    __slots__ = ("_cancelled", "deadline", "extension_point", "plugin")
+    __slots__ = ("_admit", "_cancelled", "answered_by", "deadline", "extension_point", "plugin", "pod")
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(self, deadline: float, admit: Callable[[str], None] = lambda _: None) -> None:
+        """`admit` is called with the pod; it raises when no more work about it is taken."""
         self.plugin = ""
         self.extension_point = ""
+        self.answered_by = ""
         self.deadline = deadline
+        self.pod = ""
+        self._admit = admit
         self._cancelled = False
+
+    def about(self, pod: str) -> None:
+        """The work is about the pod with this UID from now on.
+
+        Raises:
+            ResourceExhaustedError: Too many threads are stuck about it.
+        """
+        self._admit(pod)
+        self.pod = pod
 
     def cancel(self) -> None:
         """Makes the next `check` raise. For when the caller has gone away."""
@@ -76,9 +95,9 @@ class _Stage(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class _Job:
-    work: Callable[[Progress], Any]
-    progress: Progress
+class _SlotJob:
+    work: Callable[[SlotProgress], Any]
+    progress: SlotProgress
     finished: threading.Lock = field(default_factory=threading.Lock)
     stage: _Stage = _Stage.QUEUED
     result: Any = None
@@ -98,6 +117,34 @@ class _Job:
         return f"plugin {progress.plugin} at {progress.extension_point}"
 
 
+class _Turns:
+    """Jobs that wait, of which each client's first one is next in turn. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[Hashable, deque[_SlotJob]] = {}
+
+    def add(self, client: Hashable, job: _SlotJob) -> None:
+        """``job`` waits behind the others of ``client``."""
+        self._jobs.setdefault(client, deque()).append(job)
+
+    def next(self) -> _SlotJob | None:
+        """Takes out the job whose turn it is; None where nobody waits for one any more."""
+        return next(self.all(), None)
+
+    def all(self) -> Iterator[_SlotJob]:
+        """Takes out all jobs for which somebody waits, in turn."""
+        while self._jobs:
+            client = next(iter(self._jobs))
+            jobs = self._jobs.pop(client)
+            job = jobs.popleft()
+            while jobs and job.stage is _Stage.GIVEN_UP:
+                job = jobs.popleft()
+            if jobs:
+                self._jobs[client] = jobs
+            if job.stage is _Stage.QUEUED:
+                yield job
+
+
 class Slots:
     """A bounded number of worker threads for plugins' code. Thread-safe.
 
@@ -112,10 +159,12 @@ class Slots:
         self._count = count
         self._max_abandoned = max_abandoned
         self._gauge = gauge
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._turns = _Turns()
+        self._wakes: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        """For each job True, and False for each thread that is to end."""
         self._lock = threading.Lock()
         self._workers = 0
-        self._stuck: set[_Job] = set()
+        self._stuck: set[_SlotJob] = set()
         self._most_stuck = 0
         self._started = 0
         with self._lock:
@@ -141,9 +190,10 @@ class Slots:
 
     def run(
         self,
-        work: Callable[[Progress], Result],
+        work: Callable[[SlotProgress], Result],
         deadline: float,
         on_cancel: Callable[[Callable[[], None]], object] | None = None,
+        client: Hashable = None,
     ) -> Result:
         """Runs the work in a slot and returns its result, or raises what it raised.
 
@@ -151,19 +201,21 @@ class Slots:
             work: Called with the Progress that it keeps up to date.
             deadline: When to stop waiting, in seconds of `time.monotonic`.
             on_cancel: Registers a callback for when the caller goes away, such as `context.add_callback`.
+            client: Whose work it is. While others wait too, one job of each runs before anybody's next one.
 
         Raises:
             DeadlineExceededError: The deadline passed; it names the plugin that was running.
             ResourceExhaustedError: Too many threads are stuck.
         """
         self.check()
-        job = _Job(work, Progress(deadline))
+        job = _SlotJob(work, SlotProgress(deadline, self._admit))
         if on_cancel is not None:
             on_cancel(job.progress.cancel)
         job.finished.acquire()
         with self._lock:
             self.check()
-            self._jobs.put(job)
+            self._turns.add(client, job)
+            self._wakes.put(True)
         with waiting():
             in_time = job.finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
         if not in_time and self._give_up(job):
@@ -176,9 +228,9 @@ class Slots:
     def stop(self) -> None:
         """Ends the idle threads, and the busy ones when their work ends. Work that is queued still runs."""
         for _ in range(self._workers):
-            self._jobs.put(None)
+            self._wakes.put(False)
 
-    def _give_up(self, job: _Job) -> bool:
+    def _give_up(self, job: _SlotJob) -> bool:
         """Marks the job as nobody's; False if it was done in the meantime."""
         with self._lock:
             if job.stage is _Stage.DONE:
@@ -196,17 +248,20 @@ class Slots:
 
     def _refuse_waiting(self) -> None:
         """Refuse the calls that wait for a slot: few will come free, and other replicas have some."""
-        ends = 0
-        with suppress(queue.Empty):
-            while True:
-                job = self._jobs.get_nowait()
-                if job is None:
-                    ends += 1
-                elif job.stage is _Stage.QUEUED:
-                    job.error = self._refusal()
-                    job.finish()
-        for _ in range(ends):
-            self._jobs.put(None)
+        for job in self._turns.all():
+            job.error = self._refusal()
+            job.finish()
+
+    def _admit(self, pod: str) -> None:
+        if not self._stuck or not pod:
+            return
+        stuck = [job for job in tuple(self._stuck) if job.progress.pod == pod]
+        if len(stuck) >= MOST_STUCK_ABOUT_ONE_POD:
+            raise ResourceExhaustedError(
+                f"{len(stuck)} workers are stuck about the pod with UID {pod!r}, one in {stuck[0].where}; "
+                "look at what the plugin waits for",
+                reason="OVERLOADED",
+            )
 
     def _refusal(self) -> ResourceExhaustedError:
         return ResourceExhaustedError(
@@ -230,11 +285,11 @@ class Slots:
 
     def _turn(self) -> bool:
         """Waits for a job and runs it, and keeps nothing of it; False if this thread is to end."""
-        job = self._jobs.get()
-        if job is None:
+        if not self._wakes.get():
             return False
         with self._lock:
-            if job.stage is not _Stage.QUEUED:
+            job = self._turns.next()
+            if job is None:
                 return True
             job.stage = _Stage.RUNNING
         try:
@@ -243,7 +298,7 @@ class Slots:
             job.error = error
         return self._finish(job)
 
-    def _finish(self, job: _Job) -> bool:
+    def _finish(self, job: _SlotJob) -> bool:
         """Hands the job back; False if this thread was abandoned and another one has its place."""
         with self._lock:
             if job.stage is not _Stage.GIVEN_UP:
@@ -256,7 +311,7 @@ class Slots:
             self._workers += 1
             return True
 
-    def _note_stuck(self, job: _Job) -> None:
+    def _note_stuck(self, job: _SlotJob) -> None:
         """Count and log a thread that is stuck, where more are than since all were free."""
         self._show()
         if len(self._stuck) > self._most_stuck:

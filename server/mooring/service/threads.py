@@ -42,7 +42,7 @@ def waiting() -> Iterator[None]:
         worker.threads.take_room(worker)
 
 
-class _Job(NamedTuple):
+class _ThreadJob(NamedTuple):
     future: Future[Any]
     work: Callable[[], Any]
 
@@ -61,7 +61,7 @@ class Threads(Executor):
     """Runs calls in the order in which they come, ``AT_WORK`` at once and more while those wait. Thread-safe.
 
     Threads are made on demand and kept; the one that was idle last is the next to work. Who waits for a
-    plugin slot says so with ``waiting``. Who waits in another way, as for a request that does not arrive, is
+    plugin slot says so with ``waiting``. Who waits in another way, as for the next message of a stream, is
     found out: when no call begins for a while, those at work count no more, and all that are queued get
     threads.
 
@@ -76,7 +76,7 @@ class Threads(Executor):
         self._name = name
         self._standstill = standstill
         self._lock = threading.Lock()
-        self._queue: deque[_Job] = deque()
+        self._queue: deque[_ThreadJob] = deque()
         self._crowded = threading.Event()
         self._workers: list[_Worker] = []
         self._idle: list[_Worker] = []
@@ -93,7 +93,7 @@ class Threads(Executor):
         Raises:
             RuntimeError: This was shut down.
         """
-        job = _Job(Future(), partial(fn, *args, **kwargs))
+        job = _ThreadJob(Future(), partial(fn, *args, **kwargs))
         with self._lock:
             if self._ended.is_set():
                 raise RuntimeError("a call came after the threads were shut down")
@@ -123,7 +123,7 @@ class Threads(Executor):
         with self._lock:
             self._count(worker)
 
-    def next_job(self, worker: _Worker) -> _Job | None:
+    def next_job(self, worker: _Worker) -> _ThreadJob | None:
         """What ``worker`` is to do after a call; None when it is to wait, or to end."""
         with self._lock:
             self._discount(worker)
@@ -136,7 +136,7 @@ class Threads(Executor):
                 self._idle.append(worker)
             return None
 
-    def _engage(self, job: _Job) -> bool:
+    def _engage(self, job: _ThreadJob) -> bool:
         """Give ``job`` to an idle thread or a new one; False if there may be no more. The lock is held."""
         if self._idle:
             worker = self._idle.pop()
@@ -185,9 +185,9 @@ class _Worker:
 
     __slots__ = ("counts", "job", "threads", "wake")
 
-    def __init__(self, threads: Threads, job: _Job) -> None:
+    def __init__(self, threads: Threads, job: _ThreadJob) -> None:
         self.threads = threads
-        self.job: _Job | None = job
+        self.job: _ThreadJob | None = job
         self.wake = threading.Lock()
         self.wake.acquire()
         self.counts = False

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mooring.framework.errors import PluginFailureError
+from mooring.app.offline import explained
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
-from mooring.runtime.cycle import CycleOptions
-from mooring.runtime.explain import Document, document, failure_document
-from mooring.runtime.registry import Registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.cycle.cycle import CycleOptions
+from mooring.runtime.cycle.explain import Document
+from mooring.runtime.profiles.registry import Registry
 from mooring.testing.question import question
 
 
@@ -60,14 +59,11 @@ def explain(
         feature_gates=feature_gates,
         registry=registry,
     )
-    try:
-        choice = asked.engine.decide(
-            asked.pod,
-            asked.profile,
-            all_rows,
-            seed=seed,
-            options=CycleOptions(always_score=always_score, all_rejections=all_rejections),
-        )
-    except PluginFailureError as failure:
-        return failure_document(asked.pod.key, asked.profile.name, seed, failure)
-    return document(choice, seed, asked.warnings)
+    return explained(
+        asked.engine,
+        asked.pod,
+        asked.profile,
+        seed=seed,
+        cycle=CycleOptions(always_score=always_score, all_rejections=all_rejections),
+        warnings=asked.warnings,
+    ).document()

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from mooring.app.engine import build_core
+from mooring.app.options import EngineOptions
 from mooring.cluster.manifests import objects_from, pod_from_manifest
 from mooring.cluster.state import State
 from mooring.config import default, from_document
-from mooring.framework import BindOutcome, Gates, KubeVersion, Pod
+from mooring.framework import BindOutcome, Pod
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
-from mooring.framework.resources import ResourceRules
-from mooring.runtime.assembly import build_engine
 from mooring.runtime.engine import Engine
-from mooring.runtime.profile import Profile
-from mooring.runtime.registry import Registry, installed_registry
+from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.registry import Registry, installed_registry
 
 
 class NoBinder:
@@ -60,17 +60,19 @@ def question(
         if config is None
         else from_document(dict(config), catalog, kube_version=version, feature_gates=feature_gates)
     )
-    state = State(rules=ResourceRules.of(Gates(KubeVersion.parse(version), feature_gates)))
+    options = EngineOptions(kube_version=version, feature_gates=feature_gates or {})
+    core = build_core(options, registry, configuration, lambda _: NoBinder())
     manifests = objects_from(objects)
-    state.replace("manifests", manifests.objects)
-    engine = build_engine(
-        configuration, registry, state, NoBinder(), kube_version=version, feature_gates=feature_gates
-    )
+    core.state.replace("manifests", manifests.objects)
     subject = pod_from_manifest(pod, manifests.objects)
     kinds = ", ".join(sorted(manifests.skipped))
     ignored = (f"not looked at: objects of kind {kinds}",) if kinds else ()
     return Question(
-        engine, state, engine.profile(profile or "", subject), subject, (*configuration.warnings, *ignored)
+        core.engine,
+        core.state,
+        core.engine.profile(profile or "", subject),
+        subject,
+        (*configuration.warnings, *ignored),
     )
 
 

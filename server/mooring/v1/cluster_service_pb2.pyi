@@ -107,7 +107,9 @@ class GetClusterInfoResponse(_message.Message):
     START_TIME_FIELD_NUMBER: _builtins.int
     API_SERVER_CONNECTED_FIELD_NUMBER: _builtins.int
     synced: _builtins.bool
-    """Whether every source is synced. Decisions are UNAVAILABLE until then."""
+    """Whether the sources are synced; of push sources those count that have completed a full load, and there has to be one.
+    Decisions are UNAVAILABLE until then.
+    """
     node_count: _builtins.int
     """How many nodes the state has."""
     pod_count: _builtins.int
@@ -387,7 +389,10 @@ class PushObjectsRequest(_message.Message):
     FIRST_SEQUENCE_FIELD_NUMBER: _builtins.int
     EVENTS_FIELD_NUMBER: _builtins.int
     source: _builtins.str
-    """REQUIRED. The name of the source, 1 to 63 characters: lower-case letters, digits, "-". Sources own disjoint objects by UID."""
+    """REQUIRED. The name of the source, 1 to 63 characters: lower-case letters, digits, "-". Sources own disjoint objects by UID.
+    A source belongs to the client whose events made it, by the name in its certificate; a client without one makes a source
+    that belongs to everybody. A call without events makes none.
+    """
     session: _builtins.str
     """REQUIRED. Chosen by the caller, 1 to 128 characters; a new one for every start. The first snapshot_end of a new session
     replaces the source's objects. Only one caller may push to a source at a time.
@@ -451,3 +456,49 @@ class PushObjectsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PushObjectsResponse: _TypeAlias = PushObjectsResponse  # noqa: Y015
+
+@_typing.final
+class RemoveSourceRequest(_message.Message):
+    """Request of ClusterService.RemoveSource."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SOURCE_FIELD_NUMBER: _builtins.int
+    source: _builtins.str
+    """REQUIRED. The name of the source, as in PushObjectsRequest."""
+    def __init__(
+        self,
+        *,
+        source: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RemoveSourceRequest: _TypeAlias = RemoveSourceRequest  # noqa: Y015
+
+@_typing.final
+class RemoveSourceResponse(_message.Message):
+    """Response of ClusterService.RemoveSource."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """The state now."""
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RemoveSourceResponse: _TypeAlias = RemoveSourceResponse  # noqa: Y015

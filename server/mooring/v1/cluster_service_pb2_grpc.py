@@ -60,6 +60,11 @@ class ClusterServiceStub:
                 request_serializer=mooring_dot_v1_dot_cluster__service__pb2.PushObjectsRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_cluster__service__pb2.PushObjectsResponse.FromString,
                 _registered_method=True)
+        self.RemoveSource = channel.unary_unary(
+                '/mooring.v1.ClusterService/RemoveSource',
+                request_serializer=mooring_dot_v1_dot_cluster__service__pb2.RemoveSourceRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_cluster__service__pb2.RemoveSourceResponse.FromString,
+                _registered_method=True)
 
 
 class ClusterServiceServicer:
@@ -113,6 +118,24 @@ class ClusterServiceServicer:
         | events are missing (RESYNC_REQUIRED)       | OUT_OF_RANGE        | pushes from expected_sequence, or begins a new session |
         | an object is malformed                     | INVALID_ARGUMENT    | corrects it; nothing was applied    |
         | another source has that UID                | INVALID_ARGUMENT    | removes it there first              |
+        | the source is another client's (FORBIDDEN) | PERMISSION_DENIED   | pushes under a name of its own      |
+        | 64 sources exist (TOO_MANY_SOURCES)        | FAILED_PRECONDITION | removes one that nobody needs       |
+        | no push source (PUSH_DISABLED)             | FAILED_PRECONDITION | starts the server with it           |
+        | otherwise                                  |                     | see the service                     |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RemoveSource(self, request, context):
+        """Removes a push source: its objects leave the state in one step, and its session and owner are forgotten. Not idempotent
+        by its code, but by its effect: a repeated call says that there is nothing left to remove.
+
+        | condition                                  | code                | what the caller does next           |
+        |--------------------------------------------|---------------------|-------------------------------------|
+        | removed                                    | OK                  |                                     |
+        | no such source (SOURCE_NOT_FOUND)          | NOT_FOUND           | is done                             |
+        | the source is another client's (FORBIDDEN) | PERMISSION_DENIED   | leaves it to that client            |
         | no push source (PUSH_DISABLED)             | FAILED_PRECONDITION | starts the server with it           |
         | otherwise                                  |                     | see the service                     |
         """
@@ -137,6 +160,11 @@ def add_ClusterServiceServicer_to_server(servicer, server):
                     servicer.PushObjects,
                     request_deserializer=mooring_dot_v1_dot_cluster__service__pb2.PushObjectsRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_cluster__service__pb2.PushObjectsResponse.SerializeToString,
+            ),
+            'RemoveSource': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemoveSource,
+                    request_deserializer=mooring_dot_v1_dot_cluster__service__pb2.RemoveSourceRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_cluster__service__pb2.RemoveSourceResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -231,6 +259,33 @@ class ClusterService:
             '/mooring.v1.ClusterService/PushObjects',
             mooring_dot_v1_dot_cluster__service__pb2.PushObjectsRequest.SerializeToString,
             mooring_dot_v1_dot_cluster__service__pb2.PushObjectsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemoveSource(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.ClusterService/RemoveSource',
+            mooring_dot_v1_dot_cluster__service__pb2.RemoveSourceRequest.SerializeToString,
+            mooring_dot_v1_dot_cluster__service__pb2.RemoveSourceResponse.FromString,
             options,
             channel_credentials,
             insecure,

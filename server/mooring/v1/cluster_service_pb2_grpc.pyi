@@ -73,6 +73,20 @@ class ClusterServiceStub:
      | events are missing (RESYNC_REQUIRED)       | OUT_OF_RANGE        | pushes from expected_sequence, or begins a new session |
      | an object is malformed                     | INVALID_ARGUMENT    | corrects it; nothing was applied    |
      | another source has that UID                | INVALID_ARGUMENT    | removes it there first              |
+     | the source is another client's (FORBIDDEN) | PERMISSION_DENIED   | pushes under a name of its own      |
+     | 64 sources exist (TOO_MANY_SOURCES)        | FAILED_PRECONDITION | removes one that nobody needs       |
+     | no push source (PUSH_DISABLED)             | FAILED_PRECONDITION | starts the server with it           |
+     | otherwise                                  |                     | see the service                     |
+    """
+    RemoveSource: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.RemoveSourceRequest, _cluster_service_pb2.RemoveSourceResponse]
+    """Removes a push source: its objects leave the state in one step, and its session and owner are forgotten. Not idempotent
+    by its code, but by its effect: a repeated call says that there is nothing left to remove.
+
+     | condition                                  | code                | what the caller does next           |
+     |--------------------------------------------|---------------------|-------------------------------------|
+     | removed                                    | OK                  |                                     |
+     | no such source (SOURCE_NOT_FOUND)          | NOT_FOUND           | is done                             |
+     | the source is another client's (FORBIDDEN) | PERMISSION_DENIED   | leaves it to that client            |
      | no push source (PUSH_DISABLED)             | FAILED_PRECONDITION | starts the server with it           |
      | otherwise                                  |                     | see the service                     |
     """
@@ -122,6 +136,20 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
      | events are missing (RESYNC_REQUIRED)       | OUT_OF_RANGE        | pushes from expected_sequence, or begins a new session |
      | an object is malformed                     | INVALID_ARGUMENT    | corrects it; nothing was applied    |
      | another source has that UID                | INVALID_ARGUMENT    | removes it there first              |
+     | the source is another client's (FORBIDDEN) | PERMISSION_DENIED   | pushes under a name of its own      |
+     | 64 sources exist (TOO_MANY_SOURCES)        | FAILED_PRECONDITION | removes one that nobody needs       |
+     | no push source (PUSH_DISABLED)             | FAILED_PRECONDITION | starts the server with it           |
+     | otherwise                                  |                     | see the service                     |
+    """
+    RemoveSource: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.RemoveSourceRequest, _cluster_service_pb2.RemoveSourceResponse]  # type: ignore[assignment]
+    """Removes a push source: its objects leave the state in one step, and its session and owner are forgotten. Not idempotent
+    by its code, but by its effect: a repeated call says that there is nothing left to remove.
+
+     | condition                                  | code                | what the caller does next           |
+     |--------------------------------------------|---------------------|-------------------------------------|
+     | removed                                    | OK                  |                                     |
+     | no such source (SOURCE_NOT_FOUND)          | NOT_FOUND           | is done                             |
+     | the source is another client's (FORBIDDEN) | PERMISSION_DENIED   | leaves it to that client            |
      | no push source (PUSH_DISABLED)             | FAILED_PRECONDITION | starts the server with it           |
      | otherwise                                  |                     | see the service                     |
     """
@@ -186,6 +214,26 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
          | events are missing (RESYNC_REQUIRED)       | OUT_OF_RANGE        | pushes from expected_sequence, or begins a new session |
          | an object is malformed                     | INVALID_ARGUMENT    | corrects it; nothing was applied    |
          | another source has that UID                | INVALID_ARGUMENT    | removes it there first              |
+         | the source is another client's (FORBIDDEN) | PERMISSION_DENIED   | pushes under a name of its own      |
+         | 64 sources exist (TOO_MANY_SOURCES)        | FAILED_PRECONDITION | removes one that nobody needs       |
+         | no push source (PUSH_DISABLED)             | FAILED_PRECONDITION | starts the server with it           |
+         | otherwise                                  |                     | see the service                     |
+        """
+
+    @_abc_1.abstractmethod
+    def RemoveSource(
+        self,
+        request: _cluster_service_pb2.RemoveSourceRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_cluster_service_pb2.RemoveSourceResponse, _abc.Awaitable[_cluster_service_pb2.RemoveSourceResponse]]:
+        """Removes a push source: its objects leave the state in one step, and its session and owner are forgotten. Not idempotent
+        by its code, but by its effect: a repeated call says that there is nothing left to remove.
+
+         | condition                                  | code                | what the caller does next           |
+         |--------------------------------------------|---------------------|-------------------------------------|
+         | removed                                    | OK                  |                                     |
+         | no such source (SOURCE_NOT_FOUND)          | NOT_FOUND           | is done                             |
+         | the source is another client's (FORBIDDEN) | PERMISSION_DENIED   | leaves it to that client            |
          | no push source (PUSH_DISABLED)             | FAILED_PRECONDITION | starts the server with it           |
          | otherwise                                  |                     | see the service                     |
         """

@@ -92,6 +92,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION. The pod names another scheduler. Metadata: pod, scheduler. Leave it to that one, or name a profile
     to place it all the same.
     """
+    ERROR_REASON_SOURCE_NOT_FOUND: _ErrorReason.ValueType  # 29
+    """NOT_FOUND. No caller has pushed to such a source, or it was removed. Metadata: source. There is nothing left to remove."""
+    ERROR_REASON_TOO_MANY_SOURCES: _ErrorReason.ValueType  # 30
+    """FAILED_PRECONDITION. The server has as many push sources as it takes. Remove one that nobody needs."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Every failed call carries google.rpc.ErrorInfo with domain "mooring.dev" and, as its reason, the name of one of these
@@ -169,4 +173,8 @@ ERROR_REASON_OTHER_SCHEDULER: ErrorReason.ValueType  # 28
 """FAILED_PRECONDITION. The pod names another scheduler. Metadata: pod, scheduler. Leave it to that one, or name a profile
 to place it all the same.
 """
+ERROR_REASON_SOURCE_NOT_FOUND: ErrorReason.ValueType  # 29
+"""NOT_FOUND. No caller has pushed to such a source, or it was removed. Metadata: source. There is nothing left to remove."""
+ERROR_REASON_TOO_MANY_SOURCES: ErrorReason.ValueType  # 30
+"""FAILED_PRECONDITION. The server has as many push sources as it takes. Remove one that nobody needs."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

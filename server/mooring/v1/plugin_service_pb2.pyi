@@ -405,7 +405,7 @@ class Limits(_message.Message):
     MAX_BATCH_PODS_FIELD_NUMBER: _builtins.int
     MAX_CONCURRENT_CALLS_FIELD_NUMBER: _builtins.int
     max_message_bytes: _builtins.int
-    """Bytes of a request and of a response."""
+    """Bytes of a response, and of a request with inline nodes or pushed objects; of others, and beside these, an eighth."""
     max_selected_nodes: _builtins.int
     """Node names, indices or inline nodes in a selection."""
     max_batch_pods: _builtins.int

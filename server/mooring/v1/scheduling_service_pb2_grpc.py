@@ -169,6 +169,7 @@ class SchedulingServiceServicer:
         |----------------------------------------|------------------|-----------------------------------|
         | normalised                             | OK               | takes the highest total           |
         | a column's length is not that of nodes | INVALID_ARGUMENT | sends one score per node          |
+        | a score of a plugin without NormalizeScore is outside 0 to 100 | INVALID_ARGUMENT | takes it from Score |
         | plugin twice                           | INVALID_ARGUMENT | sends each plugin once            |
         | plugin not in the profile (PLUGIN_NOT_FOUND) | NOT_FOUND  | sends only Score's plugins        |
         | otherwise                              |                  | see the service                   |

@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--repeats", type=int, default=5, help="repeats, and rounds of all contestants in turn")
     add("--part", choices=["decisions", "cluster"], help="leave out the other part")
     add("--only", metavar="NAME", action="append", help="workloads with NAME in their name")
+    add("--record", action="store_true", help="write the tables into docs/figures.md, too")
     args = parser.parse_args(arguments)
     workloads = {w.name: w for w in in_process.workloads(args.nodes, args.decisions)}
     decided = [] if args.part == "cluster" else named(workloads, args.only)
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         # Whoever stops it after twenty minutes wants what was found by then.
         summary = [figure for nodes in args.nodes for figure in side_by_side(found, nodes)]
-        publish(TITLE, summary + found, FOLDER / "peers")
+        publish(TITLE, summary + found, FOLDER / "peers", "bench-peers" if args.record else "")
     return 0
 
 

@@ -21,8 +21,8 @@ from tests.bench.peers.needs import ECHO
 from tests.bench.processes import LOOPBACK, serve_arguments
 from tests.e2e.configurations import extender
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.process import Process, free_port
 from tests.e2e.processes import MooringScheduler
+from tests.process import Process, free_port
 
 RATE = 5000
 """Requests per second that a scheduler may send, so that it is the scheduler that is measured."""

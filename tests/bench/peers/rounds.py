@@ -17,7 +17,7 @@ from tests.bench.peers.contestants import Running, Start
 from tests.bench.peers.in_process import AS_ON_CLUSTERS
 from tests.bench.workload import Sample
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.process import Process, wait_until
+from tests.process import Process, wait_until
 
 DECISION = "decision ms"
 PODS = "/api/v1/namespaces/default/pods"

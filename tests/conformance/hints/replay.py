@@ -24,9 +24,9 @@ from mooring.framework import (
 )
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cluster_events import as_scheduler_sees, concerns, events_of, nomination_ended
-from mooring.runtime.profile import Enabled, Profile
-from mooring.runtime.registry import Registry, new_in_tree_registry
+from mooring.runtime.profiles.profile import Enabled, Profile
+from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
+from mooring.scheduler.queue.cluster_events import as_scheduler_sees, concerns, events_of, nomination_ended
 from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Manifest
 

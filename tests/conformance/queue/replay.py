@@ -102,20 +102,20 @@ class Player:
         return {"popped": popped, "pods": self._places()}
 
     def _add(self, step: Step) -> None:
-        self._queue.add(self._remember(step))
+        self._queue.add_pod(self._remember(step))
 
     def _update(self, step: Step) -> None:
         old = self._pods.get(step["pod"]["name"])
         if old is not None:
-            self._queue.update(old, self._remember(step))
+            self._queue.update_pod(old, self._remember(step))
 
     def _delete(self, step: Step) -> None:
         pod = self._pods.pop(step["name"], None)
         if pod is not None:
-            self._queue.delete(pod.metadata.uid)
+            self._queue.delete_pod(pod.metadata.uid)
 
     def _pop(self, _: Step) -> str:
-        item = self._queue.pop()
+        item = self._queue.pop_pod()
         if item is None:
             return ""
         self._flight.append(item)
@@ -130,7 +130,7 @@ class Player:
             return
         pod = self._pods.get(item.pod.metadata.name)
         if pod is None:
-            self._queue.done(item.uid)
+            self._queue.end_attempt(item.uid)
             return
         item.pod = pod
         self._queue.give_back(item, Rejection(frozenset(step["plugins"]), frozenset(step["pending"])))
@@ -139,18 +139,18 @@ class Player:
         item = self._landed(step)
         if item is not None:
             self._pods.pop(item.pod.metadata.name, None)
-            self._queue.done(item.uid)
+            self._queue.end_attempt(item.uid)
 
     def _force(self, step: Step) -> None:
         pod = self._pods.get(step["name"])
         if pod is not None:
-            self._queue.force([pod])
+            self._queue.activate_pods([pod])
 
     def _move(self, step: Step) -> None:
         only: Callable[[Pod], bool] | None = None
         if step["plugins"]:
             only = self._is_even
-        self._queue.move(EVENTS[step["event"]], None, make_node(f"node-{step['n']}"), only)
+        self._queue.move_pods(EVENTS[step["event"]], None, make_node(f"node-{step['n']}"), only)
 
     def _is_even(self, pod: Pod) -> bool:
         return self._numbers[pod.metadata.name] % 2 == 0

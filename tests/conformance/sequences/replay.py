@@ -15,13 +15,14 @@ from mooring.framework import Gates, KubeVersion, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.choice import Choice
-from mooring.runtime.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.evaluation import NOT_LOOKED_AT, Evaluation
+from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.engine import Engine
-from mooring.runtime.evaluation import NOT_LOOKED_AT, Evaluation
-from mooring.runtime.failure import event_note
-from mooring.runtime.registry import new_in_tree_registry
-from mooring.runtime.rows import all_rows
+from mooring.runtime.profiles.registry import new_in_tree_registry
+from mooring.scheduler.recorder import event_note
 from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Manifest
 
@@ -72,8 +73,8 @@ def _decide(engine: Engine, pod: Pod) -> Choice:
     """The choice with all that led to it; the pod is assumed."""
     profile = engine.profile(pod=pod)
     run = partial(evaluate, options=CycleOptions(start=engine.start))
-    full = engine.choose(*engine.look(pod, profile, all_rows, run=run), seed=0)
-    kept = engine.decide_and_assume(pod, profile, all_rows)
+    full = select(*engine.evaluate(pod, profile, ALL_NODES, run=run), seed=0)
+    kept = engine.place(pod, profile, ALL_NODES)
     # Not all of each: the source of one may be a kept evaluation, which doesn't know how every node did.
     left, right = ((each.node_name, each.tie_count, each.evaluated, each.feasible) for each in (full, kept))
     if left != right:

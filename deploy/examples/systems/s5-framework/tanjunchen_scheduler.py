@@ -5,7 +5,7 @@ import sys
 from mooring_example import Example, NodeFilter
 
 from mooring.cli import main, with_plugin
-from mooring.runtime.registry import Registry
+from mooring.runtime.profiles.registry import Registry
 
 
 def replace_node_filter(registry: Registry) -> None:

@@ -58,7 +58,7 @@ class Response:
         return str(first.get("reason", "")) if isinstance(first, dict) else ""
 
     def decode(self, kind: type[T]) -> T:
-        """The body, which is JSON of that type.
+        """Return the body, which is JSON of that type.
 
         Raises:
             UnavailableError: It isn't: something between the API server and us may have answered.
@@ -69,7 +69,7 @@ class Response:
             raise unanswered(f"what came can't be read: {error}") from error
 
     def _said(self, name: str) -> Any:
-        """What the body, which may be anything, has under this name; None without it."""
+        """Return what the body, which may be anything, has under this name; None without it."""
         try:
             answer = msgspec.json.decode(self.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -97,7 +97,7 @@ class Stream:
         self.close()
 
     def __iter__(self) -> Iterator[bytes]:
-        """The lines without their ends; the last one need not have any.
+        """Yield the lines without their ends; the last one need not have any.
 
         Raises:
             UnavailableError: The connection broke, nothing came for too long, or a line is too long.
@@ -115,18 +115,18 @@ class Stream:
             yield bytes(pending)
 
     def read(self) -> Response:
-        """The rest as a whole answer: for one that turned out to be a refusal."""
+        """Return the rest as a whole answer: for one that turned out to be a refusal."""
         body = b"".join(self._chunks())
         return Response(self.status, self.headers, body)
 
     def interrupt(self) -> None:
-        """Ends the stream for its reader, who may be waiting for the next line."""
+        """End the stream for its reader, who may be waiting for the next line."""
         # It can be over already, or just now.
         with contextlib.suppress(ValueError, RuntimeError, OSError):
             self._response.shutdown()
 
     def close(self) -> None:
-        """Gives the connection up. For the thread that reads."""
+        """Give the connection up. For the thread that reads."""
         self._response.close()
 
     def _chunks(self) -> Iterator[bytes]:
@@ -139,14 +139,14 @@ class Stream:
 
 
 def unanswered(why: str) -> UnavailableError:
-    """The error for a request without an answer; it may have been carried out."""
+    """Return the error for a request without an answer; it may have been carried out."""
     return UnavailableError(
         f"the API server did not answer: {why}; repeat the call", reason="API_SERVER_UNAVAILABLE"
     )
 
 
 def failure(response: Response, subject: str) -> MooringError:
-    """What a refusal means for the caller, by its HTTP status.
+    """Return what a refusal means for the caller, by its HTTP status.
 
     Args:
         response: The refusal.

@@ -15,7 +15,7 @@ import msgspec
 from mooring import __version__
 from mooring.cluster.api import configuration
 from mooring.cluster.api.answers import Response, Stream, unanswered
-from mooring.cluster.api.connection import Connection, Request
+from mooring.cluster.api.connection import ApiRequest, Connection
 from mooring.cluster.api.rate import TokenBucket
 from mooring.framework.errors import InvalidArgumentError
 
@@ -72,7 +72,8 @@ class ApiServer:
     def from_kubeconfig(
         cls, path: str | Path, options: ClientOptions | None = None, *, server: str = ""
     ) -> ApiServer:
-        """A client for the current context of a kubeconfig file; ``server`` replaces the address in it.
+        """Return a client for the current context of a kubeconfig file; ``server`` replaces the address in
+        it.
 
         Raises:
             InvalidArgumentError: The file can't be used.
@@ -81,10 +82,10 @@ class ApiServer:
 
     @classmethod
     def in_cluster(cls, options: ClientOptions | None = None) -> ApiServer:
-        """A client with the service account of the pod that this process runs in.
+        """Return a client with the service account of the pod that this process runs in.
 
         Raises:
-            InvalidArgumentError: There is no service account.
+            InvalidArgumentError: No service account.
         """
         return cls(configuration.in_cluster, options)
 
@@ -104,7 +105,8 @@ class ApiServer:
         timeout: float | None = None,
         before: Callable[[], None] | None = None,
     ) -> Response:
-        """One request; the answer whatever its status. ``failure`` says what a refusal means.
+        """Send one request and return its response, whatever the status. ``failure`` says what a refusal
+        means.
 
         Repeated, while time is left: what was put off (429), after the time that the server names; a GET that
         met an error with such a time, or whose connection broke; once, with credentials read anew, what was
@@ -124,7 +126,7 @@ class ApiServer:
         """
         end = time.monotonic() + (timeout or self.options.timeout_seconds)
         data = None if body is None else msgspec.json.encode(body)
-        request = Request(method, path, query or {}, data, content_type, before)
+        request = ApiRequest(method, path, query or {}, data, content_type, before)
         while True:
             response = self._answer(request, end)
             pause = _pause(request, response)
@@ -133,7 +135,8 @@ class ApiServer:
             time.sleep(pause)
 
     def stream(self, path: str, *, query: Mapping[str, str] | None = None, read_timeout: float) -> Stream:
-        """A GET whose answer goes on, such as a watch, whatever its status. The thread that reads closes it.
+        """Return a GET whose answer goes on, such as a watch, whatever its status. The thread that reads
+        closes it.
 
         Args:
             path: From the root.
@@ -145,16 +148,16 @@ class ApiServer:
         """
         self._wait_for_turn(read_timeout)
         connection = self._connection
-        stream = connection.open(Request("GET", path, query or {}), CONNECT_SECONDS, read_timeout)
+        stream = connection.open(ApiRequest("GET", path, query or {}), CONNECT_SECONDS, read_timeout)
         if stream.status == 401:
             self._reload(connection)
         return stream
 
     def close(self) -> None:
-        """Close the connections that nobody uses; nothing is asked for any more."""
+        """Close the idle connections; nothing is asked for any more."""
         self._connection.close()
 
-    def _answer(self, request: Request, end: float) -> Response:
+    def _answer(self, request: ApiRequest, end: float) -> Response:
         self._wait_for_turn(end - time.monotonic())
         connection = self._connection
         response = connection.exchange(request, end - time.monotonic())
@@ -163,11 +166,13 @@ class ApiServer:
         return response
 
     def _wait_for_turn(self, longest: float) -> None:
-        if self._bucket is not None and not self._bucket.take(longest):
+        if self._bucket is not None and not self._bucket.take_token(longest):
             raise unanswered(f"it would be sent too late at {self.options.qps:g} requests per second")
 
     def _reload(self, refused: Connection) -> Connection:
-        """A connection with the credentials of now: tokens rotate, and kubeconfig files are rewritten."""
+        """Return a connection with the credentials of now: tokens rotate, and kubeconfig files are
+        rewritten.
+        """
         with self._lock:
             if self._connection is refused:
                 try:
@@ -179,7 +184,7 @@ class ApiServer:
             return self._connection
 
 
-def _pause(request: Request, response: Response) -> float | None:
+def _pause(request: ApiRequest, response: Response) -> float | None:
     """Seconds to wait before the request is repeated; None = the answer is final."""
     named = response.headers.get("Retry-After", "")
     after = float(named) if named.isascii() and named.isdecimal() else None

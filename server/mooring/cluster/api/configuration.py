@@ -24,7 +24,7 @@ Load = Callable[[], Any]
 
 
 def from_kubeconfig(path: str | Path, server: str = "") -> Load:
-    """Reads the current context of a kubeconfig file; ``server`` replaces the address in it.
+    """Read the current context of a kubeconfig file; ``server`` replaces the address in it.
 
     What it returns raises InvalidArgumentError when the file can't be used.
     """
@@ -51,15 +51,17 @@ def from_kubeconfig(path: str | Path, server: str = "") -> Load:
 
 
 def in_pod() -> bool:
-    """Whether this process runs in a pod: kubelet says in the environment of each where the API server is."""
+    """Return whether this process runs in a pod: kubelet says in the environment of each where the API server
+    is.
+    """
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 def in_cluster() -> Any:
-    """Reads the service account of the pod that this process runs in.
+    """Read the service account of the pod that this process runs in.
 
     Raises:
-        InvalidArgumentError: There is no service account.
+        InvalidArgumentError: No service account.
     """
     from kubernetes.client import Configuration
     from kubernetes.config import ConfigException, load_incluster_config
@@ -73,7 +75,7 @@ def in_cluster() -> Any:
 
 
 def at(server: str) -> Load:
-    """Reads nothing: the address of a server that asks nobody who they are."""
+    """Read nothing: the address of a server that asks nobody who they are."""
 
     def load() -> Any:
         from kubernetes.client import Configuration

@@ -15,12 +15,12 @@ from urllib.parse import urlencode, urlsplit
 from mooring.cluster.api.answers import Response, Stream, unanswered
 
 CREDENTIALS_SECONDS = 1.0
-"""So long what says who we are counts as fresh: tokens are renewed behind it, but to read a kubeconfig's
+"""How many seconds credentials count as fresh: tokens are renewed behind it, but to read a kubeconfig's
 takes a third of a request. One that ends meanwhile is refused, and then everything is read anew."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ApiRequest:
     """One request, ready to be sent any number of times.
 
     Attributes:
@@ -66,8 +66,8 @@ class Connection:
         self._host = url.netloc.rpartition("@")[2]
         self._prefix = self.address if self._manager.proxy and url.scheme == "http" else url.path
 
-    def exchange(self, request: Request, seconds: float) -> Response:
-        """The whole answer, whatever its status. A GET whose connection broke is sent once more.
+    def exchange(self, request: ApiRequest, seconds: float) -> Response:
+        """Return the whole answer, whatever its status. A GET whose connection broke is sent once more.
 
         Raises:
             UnavailableError: There was none within ``seconds``; the request may have been carried out.
@@ -87,8 +87,8 @@ class Connection:
                 if not sendings or time.monotonic() >= end:
                     raise unanswered(f"{type(error).__name__}: {error}") from error
 
-    def open(self, request: Request, connect: float, read: float) -> Stream:
-        """An answer that goes on; ``connect`` and ``read`` are the longest waits, in seconds.
+    def open(self, request: ApiRequest, connect: float, read: float) -> Stream:
+        """Return an answer that goes on; ``connect`` and ``read`` are the longest waits, in seconds.
 
         Raises:
             UnavailableError: There was none.
@@ -101,10 +101,10 @@ class Connection:
             raise unanswered(f"{type(error).__name__}: {error}") from error
 
     def close(self) -> None:
-        """Closes the connections that nobody uses."""
+        """Close the idle connections."""
         self._manager.clear()
 
-    def _send(self, request: Request, connect: float, read: float, *, whole: bool) -> Any:
+    def _send(self, request: ApiRequest, connect: float, read: float, *, whole: bool) -> Any:
         from urllib3 import Timeout
 
         from mooring.cluster.api.whole_answers import GuardedBody
@@ -135,7 +135,7 @@ class Connection:
         )
 
     def _credentials(self) -> Mapping[str, str]:
-        """The headers that say who we are."""
+        """Return the headers that say who we are."""
         headers, until = self._known_credentials
         now = time.monotonic()
         if now >= until:

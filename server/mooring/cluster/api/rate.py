@@ -21,8 +21,8 @@ class TokenBucket:
         self._tokens = float(self._burst)
         self._counted_at = time.monotonic()
 
-    def take(self, longest: float) -> bool:
-        """Waits for the caller's turn; False, at once, when it would not come within ``longest`` seconds."""
+    def take_token(self, longest: float) -> bool:
+        """Wait for the caller's turn; False, at once, when it would not come within ``longest`` seconds."""
         with self._lock:
             now = time.monotonic()
             grown = self._tokens + (now - self._counted_at) * self._qps

@@ -30,12 +30,14 @@ class Resource:
     namespaced: bool
 
     def collection(self, namespace: str = "", version: str = "") -> str:
-        """The path of all objects of the kind, or of those in ``namespace``; "" = the newest version."""
+        """Return the path of all objects of the kind, or of those in ``namespace``; "" = the newest
+        version.
+        """
         within = f"namespaces/{quote(namespace, safe='')}/" if namespace and self.namespaced else ""
         return f"{_root(version or self.versions[0])}/{within}{self.plural}"
 
     def item(self, namespace: str, name: str, subresource: str = "", version: str = "") -> str:
-        """The path of one object, or of its subresource; "" = the newest version."""
+        """Return the path of one object, or of its subresource; "" = the newest version."""
         path = f"{self.collection(namespace, version)}/{quote(name, safe='')}"
         return f"{path}/{subresource}" if subresource else path
 
@@ -71,7 +73,7 @@ class _ServedList(msgspec.Struct):
 
 
 def served_version(api: ApiServer, resource: Resource) -> str:
-    """The newest version of ``resource`` that the server has; "" = none.
+    """Return the newest version of ``resource`` that the server has; "" = none.
 
     Raises:
         MooringError: The server does not say: UnavailableError, PermissionDeniedError.

@@ -68,7 +68,7 @@ class _WholeAnswers(HTTPConnection):
         self.sock.sendall(message)
 
     def getresponse(self) -> HTTPResponse:  # type: ignore[override] # urllib3 does so too
-        """The answer, with all of its body if it is wanted as a whole."""
+        """Return the answer, with all of its body if it is wanted as a whole."""
         if not self._whole:
             return super().getresponse()
         self.sock.settimeout(self.timeout)
@@ -100,7 +100,7 @@ class _Answer:
         """Take in what came; nothing = nothing will come any more.
 
         Raises:
-            ProtocolError: It is no answer, or the end of none.
+            ProtocolError: The bytes are not an answer, or it is cut off.
         """
         if not data:
             self._end()
@@ -115,7 +115,7 @@ class _Answer:
                 raise ProtocolError(f"the answer's headers have more than {LONGEST_HEAD} bytes")
 
     def on_message_begin(self) -> None:
-        # After an interim answer the real one follows; what follows that was asked for by nobody.
+        # After an interim answer the real one follows; what follows that answers no request.
         self._headers = HTTPHeaderDict()
         self._body = []
         self.keep_alive = False
@@ -136,7 +136,7 @@ class _Answer:
             self._complete()
 
     def _end(self) -> None:
-        """The connection's end is that of a body whose length nothing tells."""
+        """End a body whose length nothing tells, since the connection has ended."""
         told = "content-length" in self._headers or "transfer-encoding" in self._headers
         if self._head is not None or told:
             raise ProtocolError("the connection ended before the answer did")
@@ -153,7 +153,7 @@ class _Answer:
 
 
 def _message(method: str, url: str, headers: dict[str, str], body: bytes | None) -> bytes:
-    """The request's bytes.
+    """Return the request's bytes.
 
     Raises:
         ValueError: Something in it would be read as a line of its own.
@@ -168,7 +168,7 @@ def _message(method: str, url: str, headers: dict[str, str], body: bytes | None)
 
 
 def with_whole_answers(manager: PoolManager) -> PoolManager:
-    """``manager``, whose connections are such from now on."""
+    """Return ``manager``, whose connections are such from now on."""
     manager.pool_classes_by_scheme = {
         scheme: _with_whole_answers(pool) for scheme, pool in manager.pool_classes_by_scheme.items()
     }

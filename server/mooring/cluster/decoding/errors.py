@@ -14,12 +14,12 @@ _LOCATED = re.compile(r"(?P<message>.*) - at `(?:key in )?`?\$\.?(?P<path>[^`]*)
 
 
 def refused(path: str, message: str) -> InvalidArgumentError:
-    """The error for one field; ``path`` "" means the object as a whole."""
+    """Return the error for one field; ``path`` "" means the object as a whole."""
     return InvalidArgumentError([FieldError(path, message)])
 
 
 def translated(error: Exception) -> InvalidArgumentError:
-    """A msgspec error, or a RecursionError, with the field's path as Kubernetes spells it."""
+    """Return a msgspec error, or a RecursionError, with the field's path as Kubernetes spells it."""
     if isinstance(error, RecursionError):
         return refused("", "the object is nested too deeply")
     text = str(error)

@@ -31,7 +31,7 @@ _anything = msgspec.json.Decoder(Any).decode
 
 
 def decode_pod(data: bytes, *, named: bool = True) -> Pod:
-    """A pod from JSON. Unknown fields are ignored; null counts as absent.
+    """Return a pod from JSON. Unknown fields are ignored; null counts as absent.
 
     Args:
         data: UTF-8 JSON.
@@ -44,17 +44,17 @@ def decode_pod(data: bytes, *, named: bool = True) -> Pod:
 
 
 def decode_node(data: bytes) -> Node:
-    """A node from JSON, as ``decode_pod``."""
+    """Return a node from JSON, as ``decode_pod``."""
     return checked(_decode(data, Node))
 
 
 def decode_kind(data: bytes, kind: type[ObjectT]) -> ObjectT:
-    """An object whose kind is known, as lists have them, as ``decode_pod``."""
+    """Return an object whose kind is known, as lists have them, as ``decode_pod``."""
     return checked(_decode(data, kind))
 
 
 def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterObject | None:
-    """An object of any kind; None when it is of a kind that the state doesn't keep.
+    """Return an object of any kind; None when it is of a kind that the state doesn't keep.
 
     Args:
         data: UTF-8 JSON.
@@ -74,7 +74,7 @@ def decode_json(data: bytes, kind: str = "", api_version: str = "") -> ClusterOb
 
 
 def from_manifest(manifest: Mapping[str, Any], kind: str = "", *, named: bool = True) -> ClusterObject:
-    """An object from a manifest that is a dict already.
+    """Return an object from a manifest that is a dict already.
 
     Args:
         manifest: As YAML or JSON gives it.
@@ -92,7 +92,7 @@ def from_manifest(manifest: Mapping[str, Any], kind: str = "", *, named: bool = 
 
 
 def agreed_kind(given: tuple[str, str], stated: tuple[str, str]) -> type[ClusterObject] | None:
-    """The struct, when the caller and the object don't contradict each other; None = a kind not kept.
+    """Return the struct, when the caller and the object don't contradict each other; None = a kind not kept.
 
     Args:
         given: Kind and API version as the caller has them, "" = not said.

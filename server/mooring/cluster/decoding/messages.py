@@ -28,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def object_from(message: Message, kind: type[msgspec.Struct]) -> Any:
-    """The object of struct type ``kind`` that ``message`` says.
+    """Return the object of struct type ``kind`` that ``message`` says.
 
     Raises:
         UnicodeDecodeError: A string is not UTF-8.
@@ -39,7 +39,7 @@ def object_from(message: Message, kind: type[msgspec.Struct]) -> Any:
 
 @cache
 def _attributes_reader(kind: type[msgspec.Struct], descriptor: Descriptor) -> Reader:
-    """Gives the attributes of ``kind`` that a message sets."""
+    """Give the attributes of ``kind`` that a message sets."""
     readers: dict[str, tuple[Reader, bool]] = {}
     for field in msgspec.structs.fields(kind):
         wire = descriptor.fields_by_name.get(field.name)
@@ -67,7 +67,9 @@ def _attributes_reader(kind: type[msgspec.Struct], descriptor: Descriptor) -> Re
 
 
 def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
-    """How to read a field, and whether an empty value differs from an absent one, as a Go pointer's does."""
+    """Return how to read a field, and whether an empty value differs from an absent one, as a Go pointer's
+    does.
+    """
     if isinstance(shape, inspect.UnionType):
         parts = [part for part in shape.types if not isinstance(part, inspect.NoneType)]
         return _reader(parts[0], wire)[0], len(parts) < len(shape.types)
@@ -87,7 +89,7 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
 
 
 def _map_reader(shape: inspect.Type, entry: Any) -> Reader:
-    """How to read a map of ``entry`` messages; a value that says nothing is empty, not absent."""
+    """Return how to read a map of ``entry`` messages; a value that says nothing is empty, not absent."""
     wire: FieldDescriptor = entry.fields_by_name["value"]
     item, _ = _reader(shape, wire)
     if wire.message_type is Time.DESCRIPTOR:

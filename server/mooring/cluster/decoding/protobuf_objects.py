@@ -11,6 +11,7 @@ from mooring.cluster.decoding.errors import check_size, refused
 from mooring.cluster.decoding.json_objects import agreed_kind
 from mooring.cluster.decoding.messages import object_from
 from mooring.cluster.kinds import ClusterObject
+from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod
 from mooring.kubernetes.v1 import (
     claim_pb2,
@@ -56,7 +57,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def decode_pod_protobuf(data: bytes, *, named: bool = True) -> Pod:
-    """A pod from protobuf, bare or in the envelope. Unknown fields are ignored.
+    """Return a pod from protobuf, bare or in the envelope. Unknown fields are ignored.
 
     Args:
         data: The bytes.
@@ -66,21 +67,23 @@ def decode_pod_protobuf(data: bytes, *, named: bool = True) -> Pod:
         InvalidArgumentError: Malformed, no pod, or not usable; has the field's path.
     """
     item = decode_protobuf(data, "Pod", named=named)
-    assert isinstance(item, Pod)  # noqa: S101 - for the type checker: the kind was asked for
+    if not isinstance(item, Pod):
+        raise _of_another_version("Pod")
     return item
 
 
 def decode_node_protobuf(data: bytes) -> Node:
-    """A node from protobuf, as ``decode_pod_protobuf``."""
+    """Return a node from protobuf, as ``decode_pod_protobuf``."""
     item = decode_protobuf(data, "Node")
-    assert isinstance(item, Node)  # noqa: S101 - for the type checker: the kind was asked for
+    if not isinstance(item, Node):
+        raise _of_another_version("Node")
     return item
 
 
 def decode_protobuf(
     data: bytes, kind: str = "", api_version: str = "", *, named: bool = True
 ) -> ClusterObject | None:
-    """An object of any kind; None when it is of a kind that the state doesn't keep.
+    """Return an object of any kind; None when it is of a kind that the state doesn't keep.
 
     Args:
         data: The bytes.
@@ -112,6 +115,10 @@ def decode_protobuf(
     except (ValueError, OverflowError) as error:
         raise refused("", f"the object can't be read: {error}") from None
     return checked(item, named=named)
+
+
+def _of_another_version(kind: str) -> InvalidArgumentError:
+    return refused("apiVersion", f"the envelope holds a {kind} of a version that is not v1")
 
 
 def _parsed(kind: type[MessageT], data: bytes) -> MessageT:

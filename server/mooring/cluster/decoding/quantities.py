@@ -19,7 +19,7 @@ _QUANTITY = frozenset({inspect.StrType, inspect.IntType, inspect.FloatType})
 
 
 def check_quantities(item: msgspec.Struct) -> None:
-    """Reads every quantity of ``item`` once.
+    """Read every quantity of ``item`` once.
 
     Raises:
         ResourceError: One is malformed; has its path.
@@ -36,7 +36,7 @@ def check_quantities(item: msgspec.Struct) -> None:
 
 @cache
 def _finder_of(kind: type[msgspec.Struct]) -> _Finder | None:
-    """Finds the quantities of a struct; None when such structs have none."""
+    """Find the quantities of a struct; None when such structs have none."""
     finders = [
         (field.name, field.encode_name, find)
         for field in msgspec.structs.fields(kind)

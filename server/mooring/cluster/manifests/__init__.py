@@ -10,8 +10,8 @@ from typing import Any
 
 from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import KINDS, ClusterObject, kept_kind
-from mooring.cluster.manifests.admission import READ_KINDS, Admission
-from mooring.cluster.manifests.controllers import MAKERS, Known, as_stored, made_by
+from mooring.cluster.manifests.admission import READ_KINDS, PodAdmission
+from mooring.cluster.manifests.controllers import MAKERS, KnownManifests, as_stored, made_by
 from mooring.cluster.manifests.defaults import default_node, default_pod
 from mooring.cluster.manifests.documents import Document, read_paths
 from mooring.cluster.manifests.fields import name_of
@@ -29,7 +29,7 @@ class Manifests:
 
     Attributes:
         objects: The objects, nodes first, otherwise in the order in which they were given.
-        skipped: How many manifests of each kind nobody reads.
+        skipped: How many manifests of each kind no plugin reads.
     """
 
     objects: tuple[ClusterObject, ...]
@@ -47,7 +47,7 @@ class Manifests:
 
 
 def load_manifests(paths: Iterable[str | Path]) -> Manifests:
-    """Reads files and directories of YAML or JSON.
+    """Read files and directories of YAML or JSON.
 
     Workloads become pods, and what the API server would have filled in is filled in.
 
@@ -67,7 +67,7 @@ def objects_from(manifests: Iterable[Mapping[str, Any]]) -> Manifests:
 
 
 def pod_from_manifest(manifest: Mapping[str, Any], classes: Iterable[ClusterObject] = ()) -> Pod:
-    """One pod, with what the API server would have filled in; ``classes`` may hold priority classes.
+    """Return one pod, with what the API server would have filled in; ``classes`` may hold priority classes.
 
     Raises:
         InvalidArgumentError: Not usable; has the field's path.
@@ -81,10 +81,10 @@ def _objects(documents: list[Document]) -> Manifests:
     violations: list[FieldError] = []
     skipped: Counter[str] = Counter()
     nodes = [document for document in documents if document.manifest.get("kind") == "Node"]
-    admission = Admission(documents)
+    admission = PodAdmission(documents)
     kept = _read(nodes, admission, violations)
     others = [document for document in documents if document.manifest.get("kind") != "Node"]
-    known = Known(others, [item for _, item in kept if isinstance(item, Node)])
+    known = KnownManifests(others, [item for _, item in kept if isinstance(item, Node)])
     for document in others:
         kind, version = str(document.manifest.get("kind") or ""), document.manifest.get("apiVersion")
         read = kept_kind(kind, str(version or "")) is not None
@@ -108,9 +108,9 @@ def _objects(documents: list[Document]) -> Manifests:
 
 
 def _read(
-    documents: Iterable[Document], admission: Admission, violations: list[FieldError]
+    documents: Iterable[Document], admission: PodAdmission, violations: list[FieldError]
 ) -> list[tuple[Document, ClusterObject]]:
-    """The objects of the documents; what can't be used is added to ``violations``."""
+    """Return the objects of the documents; what can't be used is added to ``violations``."""
     found: list[tuple[Document, ClusterObject]] = []
     try:
         for document in documents:

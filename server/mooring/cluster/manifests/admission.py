@@ -21,7 +21,7 @@ _DEFAULT_CLASS = (
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
-class Admission:
+class PodAdmission:
     """The objects that decide what is added.
 
     Args:
@@ -73,7 +73,7 @@ def _of_containers(limit_range: Manifest) -> list[Manifest]:
 
 
 def _limited(spec: Manifest, limits: Manifest) -> Manifest:
-    """A pod's spec with the defaults of a LimitRange in its containers."""
+    """Return a pod's spec with the defaults of a LimitRange in its containers."""
     default = {**mapping(limits, "max"), **mapping(limits, "default")}
     requests = {**mapping(limits, "min"), **default, **mapping(limits, "defaultRequest")}
 
@@ -97,7 +97,7 @@ def _limited(spec: Manifest, limits: Manifest) -> Manifest:
 
 
 def _for_runtime(spec: Manifest, runtime: Manifest) -> Manifest:
-    """A pod's spec with the overhead of its RuntimeClass, and with what its nodes demand."""
+    """Return a pod's spec with the overhead of its RuntimeClass, and with what its nodes demand."""
     scheduling, overhead = mapping(runtime, "scheduling"), mapping(runtime, "overhead")
     return {
         **spec,

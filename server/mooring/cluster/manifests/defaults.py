@@ -36,14 +36,14 @@ BUILT_IN_CLASSES: Mapping[str, PriorityClass] = {
 
 
 def default_node(node: Node) -> Node:
-    """A node that names no allocatable offers its whole capacity."""
+    """Return a node that names no allocatable offers its whole capacity."""
     if node.status.allocatable or not node.status.capacity:
         return node
     return replace(node, status=replace(node.status, allocatable=node.status.capacity))
 
 
 def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
-    """Fills in requests, ports, tolerations and the priority that ``classes`` say; merges ``matchLabelKeys``.
+    """Fill in requests, ports, tolerations and the priority that ``classes`` say; merge ``matchLabelKeys``.
 
     Raises:
         InvalidArgumentError: A limit can't be used; has the field's path.
@@ -78,7 +78,7 @@ def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
 
 
 def _tolerations(pod: Pod) -> tuple[Toleration, ...]:
-    """A new pod's tolerations: it stays for a while on a node whose kubelet falls silent."""
+    """Return a new pod's tolerations: it stays for a while on a node whose kubelet falls silent."""
     given = pod.spec.tolerations
     if pod.metadata.creation_timestamp is not None:
         return given

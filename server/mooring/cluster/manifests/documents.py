@@ -20,8 +20,8 @@ from mooring.framework.errors import InvalidArgumentError
 SUFFIXES = (".yaml", ".yml", ".json")
 """What is read of a directory."""
 
-_MOST_VALUES = 20_000_000
-"""More values than any dump of a cluster has; aliases can multiply a small file without end."""
+_VALUES_OF_ALIASES = 10_000
+"""How many values more than characters a text may have: aliases can multiply a small one without end."""
 
 _DEEPEST = 1_000
 """Levels of nesting. libyaml composes by recursion in C, which ends the process at some 30,000 of them."""
@@ -57,7 +57,7 @@ for _tag, _form, _first in (
 
 
 def read_paths(paths: Iterable[str | Path]) -> list[Document]:
-    """All documents of the files, and of the directories' files in name order.
+    """Return all documents of the files, and of the directories' files in name order.
 
     Raises:
         InvalidArgumentError: A file can't be read; every such file is named, with the line where known.
@@ -78,7 +78,9 @@ def read_paths(paths: Iterable[str | Path]) -> list[Document]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The file itself, or a directory's manifest files at any depth, in name order, without hidden ones."""
+    """Return the file itself, or a directory's manifest files at any depth, in name order, without hidden
+    ones.
+    """
     if not path.is_dir():
         return [path]
     found = (file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
@@ -88,18 +90,18 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_text(text: str, name: str) -> list[Document]:
-    """The documents of one file; empty ones are left out, Lists are taken apart.
+    """Return the documents of one file; empty ones are left out, Lists are taken apart.
 
     Raises:
         InvalidArgumentError: ``name:line`` and what is wrong there.
     """
     documents: list[Document] = []
-    reader = _Reader(name)
+    reader = _DocumentReader(name, len(text) + _VALUES_OF_ALIASES)
     try:
         _check_depth(text, name)
         for node in yaml.compose_all(text, Loader=_Loader):
             if node is not None:
-                documents += _items(reader.read(node), f"{name}:{node.start_mark.line + 1}")
+                documents += _items(reader.read_node(node), f"{name}:{node.start_mark.line + 1}")
     except yaml.MarkedYAMLError as error:
         raise _refused(_place(name, error.problem_mark), f"not YAML: {error.problem}") from None
     except RecursionError:
@@ -143,22 +145,23 @@ def _items(value: Any, origin: str) -> Iterator[Document]:
         yield from _items(own, f"{origin}: items[{index}]")
 
 
-class _Reader:
+class _DocumentReader:
     """Turns nodes into plain values."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, most_values: int) -> None:
         self._name = name
+        self._most_values = most_values
         self._values = 0
 
-    def read(self, node: yaml.Node) -> Any:
-        """dict, list, str, int, float, bool or None."""
+    def read_node(self, node: yaml.Node) -> Any:
+        """Return the node's value: dict, list, str, int, float, bool or None."""
         self._values += 1
-        if self._values > _MOST_VALUES:
-            raise _refused(self._name, f"more than {_MOST_VALUES} values; do its aliases multiply?")
+        if self._values > self._most_values:
+            raise _refused(self._name, f"more than {self._most_values} values; do its aliases multiply?")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node)
         if isinstance(node, yaml.SequenceNode):
-            return [self.read(item) for item in node.value]
+            return [self.read_node(item) for item in node.value]
         return self._scalar(node)
 
     def _mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
@@ -172,14 +175,14 @@ class _Reader:
             elif key.value in values:
                 raise self._wrong(key, f"{key.value!r} is given twice")
             else:
-                values[key.value] = self.read(value)
+                values[key.value] = self.read_node(value)
         return merged | values
 
     def _merged(self, node: yaml.Node) -> dict[str, Any]:
-        """What ``<<`` brings in; of several mappings the first one wins."""
+        """Return what ``<<`` brings in; of several mappings the first one wins."""
         result: dict[str, Any] = {}
         for source in node.value if isinstance(node, yaml.SequenceNode) else [node]:
-            value = self.read(source)
+            value = self.read_node(source)
             if not isinstance(value, dict):
                 raise self._wrong(node, "<< takes a mapping or a list of mappings")
             result = value | result

@@ -11,27 +11,27 @@ Manifest = dict[str, Any]
 
 
 def mapping(manifest: Manifest, name: str) -> Manifest:
-    """The object in a field."""
+    """Return the object in a field."""
     value = manifest.get(name)
     return value if isinstance(value, dict) else {}
 
 
 def sequence(manifest: Manifest, name: str) -> list[Any]:
-    """The list in a field."""
+    """Return the list in a field."""
     value = manifest.get(name)
     return value if isinstance(value, list) else []
 
 
 def mappings(manifest: Manifest, name: str) -> list[Manifest]:
-    """The objects of the list in a field."""
+    """Return the objects of the list in a field."""
     return [item for item in sequence(manifest, name) if isinstance(item, dict)]
 
 
 def name_of(manifest: Manifest) -> str:
-    """The name of an object."""
+    """Return the name of an object."""
     return str(mapping(manifest, "metadata").get("name") or "")
 
 
 def namespace_of(manifest: Manifest) -> str:
-    """The namespace that a namespaced object belongs to."""
+    """Return the namespace that a namespaced object belongs to."""
     return str(mapping(manifest, "metadata").get("namespace") or "default")

@@ -37,7 +37,8 @@ def check_limits(pod: Pod) -> None:
 
 
 def default_pod_level(pod: Pod) -> Pod:
-    """A pod with resources of its own, completed from its containers, whose defaults are filled in already.
+    """Return a pod with resources of its own, completed from its containers, whose defaults are filled in
+    already.
 
     Limits of huge pages come from the containers' limits. A pod with limits also gets requests: for CPU and
     memory what the containers request together, else its own limit.
@@ -75,13 +76,13 @@ def _is_huge(name: str) -> bool:
 
 
 def _requested(pod: Pod) -> Mapping[str, int]:
-    """What the containers request together."""
+    """Return what the containers request together."""
     alone = replace(pod, spec=replace(pod.spec, overhead={}))
     return pod_amounts(alone, ResourceRules(pod_level=False, resizing=False))
 
 
 def _limited(pod: Pod) -> Mapping[str, int]:
-    """What the containers may use together: their limits, added up as requests are."""
+    """Return what the containers may use together: their limits, added up as requests are."""
     spec = pod.spec
     asking = replace(
         spec,

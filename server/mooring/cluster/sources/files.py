@@ -67,8 +67,8 @@ class FilesSource:
         nodes, pods = count(self._name, "Node"), count(self._name, "Pod")
         return [SourceStatus(self._name, self._synced, nodes, pods, error=self._error)]
 
-    def poll(self) -> bool:
-        """Looks at the files once, and loads them if they changed; True when a new load is in force."""
+    def poll_files(self) -> bool:
+        """Look at the files once, and load them if they changed; True when a new load is in force."""
         seen = self._fingerprint()
         if seen == self._seen:
             return False
@@ -85,7 +85,7 @@ class FilesSource:
     def _follow(self) -> None:
         while not self._stopping.wait(self._poll_seconds):
             try:
-                self.poll()
+                self.poll_files()
             except Exception:  # the thread must outlive whatever a file system can do to it
                 self._logger.exception("can't look at %s", self._name)
 
@@ -101,7 +101,7 @@ class FilesSource:
         if new:
             self._warned |= new
             kinds = ", ".join(f"{kind} ({skipped[kind]})" for kind in sorted(new))
-            self._logger.warning("%s: nobody reads objects of these kinds: %s", self._name, kinds)
+            self._logger.warning("%s: objects of these kinds are ignored: %s", self._name, kinds)
 
     def _fingerprint(self) -> _Fingerprint:
         """Name, real path, time and size of every file; what is gone is missing here."""

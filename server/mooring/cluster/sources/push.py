@@ -1,16 +1,30 @@
-"""What callers push: numbered events in sessions, full loads that take effect in one step."""
+"""What callers push: numbered events in sessions, full loads that take effect in one step.
+
+A source belongs to the client that made it, and what is incomplete holds up nobody: a source counts once its
+first full load is whole.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
 from mooring.cluster.sources.source import SourceStatus
 from mooring.cluster.state import State
 from mooring.framework.args import FieldError
-from mooring.framework.errors import InvalidArgumentError, OutOfRangeError
+from mooring.framework.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    PermissionDeniedError,
+)
+
+MAX_SOURCES: Final = 64
+"""How many callers' sources there may be: each holds objects, and is described to whoever asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +59,22 @@ Objects = dict[tuple[str, str, str], ClusterObject]
 
 
 @dataclass(frozen=True, slots=True)
-class _Session:
+class _CallersSource:
     """Where one caller's source stands. A push makes a new one, so that a refused push leaves no trace.
 
     Attributes:
-        name: The session.
+        owner: Who made it; "" = no owner, so any client may push to it.
+        session: Its session.
         next_sequence: The number that is expected next.
         staged: The open full load; None outside one.
+        synced: A full load was completed, in this session or an earlier one.
     """
 
-    name: str = ""
+    owner: str
+    session: str
     next_sequence: int = 1
     staged: Objects | None = None
+    synced: bool = False
 
 
 class _Draft:
@@ -67,7 +85,7 @@ class _Draft:
         self.load: Objects | None = None
         self.changes: list[Change] = []
 
-    def add(self, event: PushEvent, path: str) -> None:
+    def add_event(self, event: PushEvent, path: str) -> None:
         """Works off one event; ``path`` is where it stands in the request."""
         if isinstance(event, SnapshotBegin):
             self.staged = {}
@@ -105,8 +123,7 @@ class PushSource:
     def __init__(self, state: State) -> None:
         self._state = state
         self._lock = threading.Lock()
-        self._sessions: dict[str, _Session] = {}
-        self._synced: set[str] = set()
+        self._sources: dict[str, _CallersSource] = {}
 
     def start(self) -> None:
         """Nothing to load: callers come by themselves."""
@@ -116,9 +133,9 @@ class PushSource:
 
     @property
     def synced(self) -> bool:
-        """Someone pushed, and all of them have completed a full load."""
-        with self._lock:
-            return bool(self._sessions) and self._sessions.keys() <= self._synced
+        """Someone has completed a full load; those who have not begin to count when they do."""
+        # Probes ask, so this waits for no push.
+        return any(source.synced for source in tuple(self._sources.values()))
 
     @property
     def staleness(self) -> float:
@@ -126,23 +143,24 @@ class PushSource:
 
     def describe(self) -> list[SourceStatus]:
         with self._lock:
-            sessions = dict(self._sessions)
-            synced = set(self._synced)
+            sources = dict(self._sources)
         count = self._state.count_of
         return [
             SourceStatus(
-                _owner(name),
-                name in synced,
-                count(_owner(name), "Node"),
-                count(_owner(name), "Pod"),
-                session=session.name,
-                next_sequence=session.next_sequence,
+                _holder(name),
+                source.synced,
+                count(_holder(name), "Node"),
+                count(_holder(name), "Pod"),
+                session=source.session,
+                next_sequence=source.next_sequence,
             )
-            for name, session in sorted(sessions.items())
+            for name, source in sorted(sources.items())
         ]
 
-    def push(self, source: str, session: str, first_sequence: int, events: Sequence[PushEvent]) -> Pushed:
-        """Applies the events that are new.
+    def push_objects(
+        self, source: str, session: str, first_sequence: int, events: Sequence[PushEvent], client: str = ""
+    ) -> Pushed:
+        """Apply the events that are new. A push without new events changes nothing, and make no source.
 
         Args:
             source: The caller's source.
@@ -150,17 +168,18 @@ class PushSource:
                 first full load replaces what earlier sessions pushed.
             first_sequence: Number of the first event, from 1.
             events: In order; none asks for the next number.
+            client: The name of the caller, to whom a new source belongs; "" = it has none.
 
         Raises:
             OutOfRangeError: Events are missing (RESYNC_REQUIRED, with the expected number).
             InvalidArgumentError: An event can't be used; has its path.
+            PermissionDeniedError: The source belongs to another client.
+            FailedPreconditionError: There are MAX_SOURCES others (TOO_MANY_SOURCES).
         """
         if first_sequence < 1:
             raise _refused("first_sequence", f"{first_sequence} is below 1")
         with self._lock:
-            known = self._sessions.get(source)
-            if known is None or known.name != session:
-                known = _Session(session)
+            known = self._current(source, session, client)
             repeated = known.next_sequence - first_sequence
             if repeated < 0:
                 raise OutOfRangeError(
@@ -169,26 +188,80 @@ class PushSource:
                     reason="RESYNC_REQUIRED",
                     expected_sequence=str(known.next_sequence),
                 )
-            new = self._worked_off(source, known, events[repeated:], repeated)
-            self._sessions[source] = new
-            return Pushed(new.next_sequence, new.next_sequence - known.next_sequence)
+            fresh = events[repeated:]
+            if not fresh:
+                return Pushed(known.next_sequence, 0)
+            new = self._worked_off(source, known, fresh, repeated)
+            self._sources[source] = new
+            return Pushed(new.next_sequence, len(fresh))
+
+    def remove_source(self, source: str, client: str = "") -> None:
+        """Take all objects of a source out of the state, and forget its session and owner.
+
+        Args:
+            source: A caller's source.
+            client: The name of the caller.
+
+        Raises:
+            NotFoundError: No such source (SOURCE_NOT_FOUND).
+            PermissionDeniedError: It belongs to another client.
+        """
+        with self._lock:
+            known = self._sources.get(source)
+            if known is None:
+                raise NotFoundError(
+                    f"there is no source {source!r}; nothing is left to remove",
+                    reason="SOURCE_NOT_FOUND",
+                    source=source,
+                )
+            _check_owner(source, known, client)
+            self._state.replace(_holder(source), ())
+            del self._sources[source]
+
+    def _current(self, source: str, session: str, client: str) -> _CallersSource:
+        """Return the source as ``client`` finds it in ``session``; a new one that is not registered yet."""
+        known = self._sources.get(source)
+        if known is None:
+            if len(self._sources) >= MAX_SOURCES:
+                raise FailedPreconditionError(
+                    f"there are {MAX_SOURCES} sources, which is the limit; remove one that nobody needs, "
+                    "with RemoveSource",
+                    reason="TOO_MANY_SOURCES",
+                )
+            return _CallersSource(client, session)
+        _check_owner(source, known, client)
+        if known.session == session:
+            return known
+        return _CallersSource(known.owner, session, synced=known.synced)
 
     def _worked_off(
-        self, source: str, session: _Session, events: Sequence[PushEvent], position: int
-    ) -> _Session:
-        """Writes ``events``, the first at ``position`` of the request; returns where that leads."""
-        draft = _Draft(session.staged)
+        self, name: str, source: _CallersSource, events: Sequence[PushEvent], position: int
+    ) -> _CallersSource:
+        """Write ``events``, the first at ``position`` of the request; return where that leads."""
+        draft = _Draft(source.staged)
         for index, event in enumerate(events, position):
-            draft.add(event, f"events[{index}]")
+            draft.add_event(event, f"events[{index}]")
         if draft.load is not None:
-            self._state.replace(_owner(source), draft.load.values())
-            self._synced.add(source)
+            self._state.replace(_holder(name), draft.load.values())
         elif draft.changes:
-            self._state.apply(_owner(source), draft.changes)
-        return _Session(session.name, session.next_sequence + len(events), draft.staged)
+            self._state.apply(_holder(name), draft.changes)
+        return replace(
+            source,
+            next_sequence=source.next_sequence + len(events),
+            staged=draft.staged,
+            synced=source.synced or draft.load is not None,
+        )
 
 
-def _owner(source: str) -> str:
+def _check_owner(name: str, source: _CallersSource, client: str) -> None:
+    if source.owner not in ("", client):
+        raise PermissionDeniedError(
+            f"source {name!r} belongs to another client; push under a name of your own", source=name
+        )
+
+
+def _holder(source: str) -> str:
+    """Return the name under which the state keeps what a caller's source holds."""
     return f"push:{source}"
 
 

@@ -14,7 +14,7 @@ NAME = "sample"
 
 
 def sample_objects() -> tuple[ClusterObject, ...]:
-    """The sample cluster's objects."""
+    """Return the sample cluster's objects."""
     file = resources.files(__package__) / "sample.yaml"
     documents = read_text(file.read_text(encoding="utf-8"), file.name)
     return objects_from(document.manifest for document in documents).objects

@@ -74,10 +74,10 @@ class Source(Protocol):
     def staleness(self) -> float:
         """Seconds since the state was last known to be what the cluster has.
 
-        0 for a source that nobody expects more from: files, and what callers push when they please.
+        0 for a source from which nothing more is expected: files, and what callers push when they please.
         """
         ...
 
     def describe(self) -> list[SourceStatus]:
-        """How it is doing; a push source has one entry for each of its callers' sources."""
+        """Return how it is doing; a push source has one entry for each of its callers' sources."""
         ...

@@ -85,7 +85,7 @@ from mooring.framework.objects.pod import (
     ContainerPort,
     ContainerRestartRule,
     ContainerStatus,
-    NodeAffinity,
+    NodeAffinityTerms,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
@@ -144,7 +144,6 @@ from mooring.framework.objects.volumes import (
     HostPathVolumeSource,
     ISCSIPersistentVolumeSource,
     LocalVolumeSource,
-    ObjectReference,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
@@ -153,6 +152,7 @@ from mooring.framework.objects.volumes import (
     PersistentVolumeStatus,
     RBDPersistentVolumeSource,
     VolumeNodeAffinity,
+    VolumeReference,
     VolumeResourceRequirements,
 )
 from mooring.framework.objects.workloads import (
@@ -184,9 +184,9 @@ __all__ = [
     "DeviceSubRequest", "DeviceTaint", "DeviceToleration", "EphemeralVolumeSource", "ExactDeviceRequest",
     "GCEPersistentDiskVolumeSource", "GangSchedulingPolicy", "HostPathVolumeSource",
     "ISCSIPersistentVolumeSource", "ISCSIVolumeSource", "ImageVolumeSource", "LabelSelector",
-    "LabelSelectorRequirement", "LocalVolumeSource", "Namespace", "Node", "NodeAddress", "NodeAffinity",
+    "LabelSelectorRequirement", "LocalVolumeSource", "Namespace", "Node", "NodeAddress", "NodeAffinityTerms",
     "NodeAllocatableResourceMapping", "NodeSelector", "NodeSelectorRequirement", "NodeSelectorTerm",
-    "NodeSpec", "NodeStatus", "Object", "ObjectMeta", "ObjectReference", "OwnerReference",
+    "NodeSpec", "NodeStatus", "Object", "ObjectMeta", "OwnerReference",
     "PersistentVolume", "PersistentVolumeClaim", "PersistentVolumeClaimSpec", "PersistentVolumeClaimStatus",
     "PersistentVolumeClaimVolumeSource", "PersistentVolumeSpec", "PersistentVolumeStatus", "Pod",
     "PodAffinity", "PodAffinityTerm", "PodDisruptionBudget", "PodDisruptionBudgetSpec",
@@ -202,7 +202,7 @@ __all__ = [
     "StorageClass", "Taint", "Toleration", "TopologyConstraint", "TopologySelectorLabelRequirement",
     "TopologySelectorTerm", "TopologySpreadConstraint", "Volume", "VolumeAttachment",
     "VolumeAttachmentSource", "VolumeAttachmentSpec", "VolumeAttachmentStatus", "VolumeNodeAffinity",
-    "VolumeNodeResources", "VolumeResourceRequirements", "VsphereVirtualDiskVolumeSource",
+    "VolumeNodeResources", "VolumeReference", "VolumeResourceRequirements", "VsphereVirtualDiskVolumeSource",
     "WeightedPodAffinityTerm", "Workload", "WorkloadPodGroupTemplateReference", "WorkloadSpec",
 ]
 # fmt: on

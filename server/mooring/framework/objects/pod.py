@@ -71,7 +71,7 @@ class PreferredSchedulingTerm(Object, frozen=True):
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
-class NodeAffinity(Object, frozen=True):
+class NodeAffinityTerms(Object, frozen=True):
     """Which nodes a pod needs and which it prefers."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
@@ -106,7 +106,7 @@ class PodAffinity(Object, frozen=True):
 class Affinity(Object, frozen=True):
     """A pod's affinities."""
 
-    node_affinity: NodeAffinity | None = None
+    node_affinity: NodeAffinityTerms | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
 

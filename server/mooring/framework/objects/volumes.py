@@ -17,7 +17,7 @@ from mooring.framework.objects.pod_volumes import (
 from mooring.framework.quantity import Quantity
 
 
-class ObjectReference(Object, frozen=True):
+class VolumeReference(Object, frozen=True):
     """An object that another one points to."""
 
     kind: str = ""
@@ -93,7 +93,7 @@ class PersistentVolumeSpec(Object, frozen=True):
 
     capacity: dict[str, Quantity] = field(default_factory=dict)
     access_modes: tuple[str, ...] = ()
-    claim_ref: ObjectReference | None = None
+    claim_ref: VolumeReference | None = None
     persistent_volume_reclaim_policy: str = ""
     storage_class_name: str = ""
     mount_options: tuple[str, ...] = ()

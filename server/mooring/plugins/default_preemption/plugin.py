@@ -13,15 +13,17 @@ from dataclasses import replace
 from mooring.framework import SUCCESS, Code, CycleState, HintedEvent, Part, Pod, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
+from mooring.framework.internal import SignedByShape
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
+from mooring.framework.upstream import Upstream
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
 from mooring.plugins.default_preemption.hints import events
 from mooring.plugins.default_preemption.importance import cheapest
 from mooring.plugins.default_preemption.victims import (
     NO_VICTIMS,
-    Search,
+    VictimSearch,
     has_lower_pods,
     is_leaving_for,
     lower_pods,
@@ -40,25 +42,27 @@ MANY = 2**31
 """More candidates than there are nodes."""
 
 
-class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugin[DefaultPreemptionArgs]):
+class DefaultPreemption(
+    PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugin[DefaultPreemptionArgs], SignedByShape
+):
     """Looks for the nodes on which the pod would fit if less important pods were gone.
 
     It deletes nothing, so no pod ever waits for it at PreEnqueue.
     """
 
     name = "DefaultPreemption"
+    upstream = Upstream()
     Args = DefaultPreemptionArgs
     reads = (PodDisruptionBudget,)
-    signs_requests = False
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.gates)
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         """PreEnqueue says yes to every pod; what PostFilter finds is never used again."""
         return ()
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NONE
 
     def pre_enqueue(self, pod: Pod) -> Status:
@@ -93,7 +97,7 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
         if obstacle:
             return replace(_none(obstacle), eligible=False)
         now = self.handle.clock.now()
-        search = Search(pod, nodes, Budgets(nodes.snapshot.objects.all(PodDisruptionBudget)), now)
+        search = VictimSearch(pod, nodes, Budgets(nodes.snapshot.objects.all(PodDisruptionBudget)), now)
         refusals: dict[str, Status] = {}
         found = list(search.checked(given) if given is not None else self._sought(search, refusals, enough))
         if found:
@@ -104,7 +108,7 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
             return Preemption(Status.error(f"preemption: {text}"))
         return _none(_sentence(len(nodes.rows), refusals))
 
-    def _sought(self, search: Search, refusals: dict[str, Status], enough: int) -> Iterator[Candidate]:
+    def _sought(self, search: VictimSearch, refusals: dict[str, Status], enough: int) -> Iterator[Candidate]:
         """The candidates, in row order; why a node is none goes to ``refusals``."""
         nodes = search.nodes
         potential = nodes.resolvable()
@@ -126,7 +130,7 @@ class DefaultPreemption(PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugi
         for _, candidate in sorted([*kept[False], *kept[True]], key=lambda pair: pair[0]):
             yield candidate
 
-    def _tried(self, search: Search, names: Sequence[str]) -> Iterator[tuple[int, Candidate | Status]]:
+    def _tried(self, search: VictimSearch, names: Sequence[str]) -> Iterator[tuple[int, Candidate | Status]]:
         """What comes of each of ``names``, with its place there; more and more at once where that can be."""
         places = [(search.nodes.start + step) % len(names) for step in range(len(names))]
         size = 1

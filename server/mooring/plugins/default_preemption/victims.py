@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mooring.framework import Code, Pod, Status
+from mooring.framework.deadline import timely
 from mooring.framework.preemption import Candidate, RefusedNodes, WhatIf
 from mooring.plugins.default_preemption.budgets import Budgets
 from mooring.plugins.default_preemption.importance import by_importance, priority_of
@@ -18,7 +19,7 @@ NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class VictimSearch:
     """The search for victims, for one pod.
 
     Attributes:
@@ -38,7 +39,7 @@ class Search:
 
         Several nodes only where they are independent.
         """
-        lower = {name: lower_pods(self.pod, self.nodes, name) for name in node_names}
+        lower = {name: lower_pods(self.pod, self.nodes, name) for name in timely(node_names)}
         return self._search(lower, ())
 
     def checked(self, given: Sequence[Candidate]) -> Iterator[Candidate]:
@@ -46,12 +47,13 @@ class Search:
 
         One whose node is not known, or a victim of which is not known or as important, is left out.
         """
-        for candidate in given:
+        for candidate in timely(given):
             if self.nodes.status(candidate.node_name).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
                 continue
             lower = {pod.metadata.uid: pod for pod in lower_pods(self.pod, self.nodes, candidate.node_name)}
-            wanted = [lower.get(pod.metadata.uid) for pod in candidate.victims]
-            victims = [pod for pod in wanted if pod is not None]
+            # A victim that is given twice goes once.
+            wanted = {pod.metadata.uid: lower.get(pod.metadata.uid) for pod in candidate.victims}
+            victims = [pod for pod in wanted.values() if pod is not None]
             if len(victims) < len(wanted):
                 continue
             if self._suffices(candidate.node_name, victims):
@@ -63,7 +65,7 @@ class Search:
 
     def _suffices(self, node_name: str, victims: Sequence[Pod]) -> bool:
         with self.nodes.what_if([node_name]) as trial:
-            for victim in victims:
+            for victim in timely(victims):
                 trial.remove(node_name, victim)
             return trial.statuses([node_name])[0].ok
 
@@ -73,7 +75,7 @@ class Search:
         tried = [name for name, pods in lower.items() if pods]
         with self.nodes.what_if(tried) as trial:
             for name in tried:
-                for pod in lower[name]:
+                for pod in timely(lower[name]):
                     trial.remove(name, pod)
             cases = []
             for name, status in zip(tried, trial.statuses(tried), strict=True):
@@ -130,7 +132,7 @@ def _reprieve(trial: WhatIf, cases: Sequence[Case], going: set[str]) -> None:
     number = 0
     while turns := [(case, pod) for case in cases if (pod := case.turn(number)) is not None]:
         asked = []
-        for case, pod in turns:
+        for case, pod in timely(turns):
             if pod.metadata.uid in going:
                 case.goes(pod, number)
             else:

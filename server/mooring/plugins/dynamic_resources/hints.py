@@ -12,7 +12,7 @@ from mooring.framework import (
     QueueingHint,
 )
 from mooring.framework.objects import ResourceClaim
-from mooring.plugins.dynamic_resources.pod_claims import ClaimError, claims_of
+from mooring.plugins.dynamic_resources.claims.pod_claims import ClaimError, claims_of
 from mooring.plugins.dynamic_resources.rules import Rules
 
 _ALLOCATABLE_SINCE = KubeVersion(1, 34)

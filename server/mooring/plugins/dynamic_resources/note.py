@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mooring.framework import Status
+from mooring.framework.deadline import timely
 from mooring.framework.objects.claims import ResourceClaim
-from mooring.plugins.dynamic_resources.allocator import InvalidPoolsError, Search
-from mooring.plugins.dynamic_resources.extended import ExtendedResources
-from mooring.plugins.dynamic_resources.inventory import Candidate, Inventory
-from mooring.plugins.dynamic_resources.ledger import CounterBoard, Ledger
-from mooring.plugins.dynamic_resources.pools import gather_pools
-from mooring.plugins.dynamic_resources.reach import Reach
-from mooring.plugins.dynamic_resources.requests import Choice, ClaimToAllocate
+from mooring.plugins.dynamic_resources.extended_resources.claim import ExtendedResources
+from mooring.plugins.dynamic_resources.pools.gathering import gather_pools
+from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, Inventory
+from mooring.plugins.dynamic_resources.pools.ledger import CounterBoard, Ledger
+from mooring.plugins.dynamic_resources.pools.reach import Reach
+from mooring.plugins.dynamic_resources.requests import ClaimToAllocate, DeviceChoice
 from mooring.plugins.dynamic_resources.rules import Rules
+from mooring.plugins.dynamic_resources.search.allocator import DeviceSearch, InvalidPoolsError
 
 NOT_ALL = Status.unresolvable("cannot allocate all claims")
 INVALID_POOLS = Status.unresolvable("invalid resource pools were encountered")
@@ -23,7 +24,7 @@ _FIRST_CHOICE = 8
 
 
 @dataclass
-class Note:
+class ClaimsNote:
     """The notes of one decision.
 
     Attributes:
@@ -47,10 +48,10 @@ class Note:
     board: CounterBoard | None = None
     unavailable: set[int] = field(default_factory=set)
     scores: dict[str, int] = field(default_factory=dict)
-    found: list[list[tuple[Choice, Candidate]]] = field(default_factory=list)
+    found: list[list[tuple[DeviceChoice, CandidateDevice]]] = field(default_factory=list)
     extended: ExtendedResources | None = None
 
-    def clone(self) -> Note:
+    def clone(self) -> ClaimsNote:
         """A copy for a what-if evaluation."""
         return replace(self, unavailable=set(self.unavailable), scores=dict(self.scores))
 
@@ -61,7 +62,7 @@ class Note:
             SelectorError: An allocation's node selector can't be used.
         """
         unusable = set(self.stuck)
-        for index, claim in enumerate(self.claims):
+        for index, claim in enumerate(timely(self.claims)):
             selector = claim.status.allocation.node_selector if claim.status.allocation else None
             if selector is not None and not reach.selected(selector, position):
                 unusable.add(index)
@@ -94,14 +95,14 @@ class Note:
         if self.board is None:
             return None
 
-        def reaches(candidate: Candidate) -> bool:
+        def reaches(candidate: CandidateDevice) -> bool:
             device = candidate.device
             return reach.matches(position, device.node_name, device.all_nodes, device.node_selector)
 
         pools = gather_pools(self.inventory, reach, position, node_name, self.rules)
         ledger = Ledger(self.board.allocated, self.board, self.rules)
         claims = (*self.to_allocate, *extended)
-        search = Search(pools, claims, ledger, reaches, check_time, self.rules)
+        search = DeviceSearch(pools, claims, ledger, reaches, check_time, self.rules)
         try:
             found = search.run()
         except InvalidPoolsError:

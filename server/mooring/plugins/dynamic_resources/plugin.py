@@ -11,6 +11,7 @@ import numpy as np
 
 from mooring.framework import (
     SUCCESS,
+    CacheablePlugin,
     Caller,
     Code,
     CycleState,
@@ -30,52 +31,57 @@ from mooring.framework import (
     PreFilterResult,
     Remedy,
     ReservePlugin,
-    Scope,
     ScorePlugin,
     Status,
     Verdicts,
 )
+from mooring.framework.deadline import timely
+from mooring.framework.internal import SelectiveReserve
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, ResourceSlice
 from mooring.framework.preemption import RefusedNodes
+from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
-from mooring.plugins.dynamic_resources.allocation import allocation_of
-from mooring.plugins.dynamic_resources.allocator import AllocationError
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
 from mooring.plugins.dynamic_resources.cel import EvaluationError
-from mooring.plugins.dynamic_resources.deadline import TimedOutError, deadline
-from mooring.plugins.dynamic_resources.deallocating import deallocation_for
-from mooring.plugins.dynamic_resources.extended import (
-    ExtendedResources,
-    extended_resources_of,
-    may_ask_for_devices,
-)
-from mooring.plugins.dynamic_resources.hints import events
-from mooring.plugins.dynamic_resources.inventory import Inventory, take_stock
-from mooring.plugins.dynamic_resources.ledger import Allocated, CounterBoard, allocated_by
-from mooring.plugins.dynamic_resources.note import Note
-from mooring.plugins.dynamic_resources.pod_claims import (
+from mooring.plugins.dynamic_resources.claims.allocation import allocation_of
+from mooring.plugins.dynamic_resources.claims.deallocating import deallocation_for
+from mooring.plugins.dynamic_resources.claims.pod_claims import (
     ClaimError,
     claims_of,
     is_stuck,
     to_be_allocated,
 )
-from mooring.plugins.dynamic_resources.reach import Reach, SelectorError, parsed
-from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
-from mooring.plugins.dynamic_resources.reserving import (
+from mooring.plugins.dynamic_resources.claims.reserving import (
     ReservedClaims,
     assume,
     bind,
     give_back,
     in_flight_for,
 )
+from mooring.plugins.dynamic_resources.extended_resources.claim import (
+    ExtendedResources,
+    extended_resources_of,
+    may_ask_for_devices,
+)
+from mooring.plugins.dynamic_resources.extended_resources.classes import GATE as EXTENDED_GATE
+from mooring.plugins.dynamic_resources.hints import events
+from mooring.plugins.dynamic_resources.note import ClaimsNote
+from mooring.plugins.dynamic_resources.pools.inventory import Inventory, take_stock
+from mooring.plugins.dynamic_resources.pools.ledger import Allocated, CounterBoard, allocated_by
+from mooring.plugins.dynamic_resources.pools.reach import NodeSelectorError, Reach, parsed
+from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.rules import Rules
+from mooring.plugins.dynamic_resources.search.allocator import AllocationError
+from mooring.plugins.dynamic_resources.search.deadline import TimedOutError, deadline
 from mooring.plugins.dynamic_resources.support import unsupported_claims, unsupported_setting
-from mooring.plugins.extended_resources import GATE as EXTENDED_GATE
 
 REASON_UNAVAILABLE = Status.unresolvable("resourceclaim not available on the node")
 _RESERVED = "ReserveDynamicResources"
+
+_SCORE_SINCE = KubeVersion(1, 35)
+"""Before, devices were not scored."""
 
 _TIMEOUT_FAILS_SINCE = KubeVersion(1, 36)
 """A search that takes too long fails the decision; before, it refuses the node."""
@@ -86,7 +92,7 @@ _ALTERNATIVES_SCORED_SINCE = KubeVersion(1, 36)
 _PARTLY_ALLOCATED_SCORED_SINCE = KubeVersion(1, 36)
 """Before, Score fails for a pod of which some claims are allocated and others are not."""
 
-_FAILURES = (AllocationError, EvaluationError, SelectorError)
+_FAILURES = (AllocationError, EvaluationError, NodeSelectorError)
 
 
 class DynamicResources(
@@ -97,13 +103,15 @@ class DynamicResources(
     ScorePlugin[DynamicResourcesArgs],
     ReservePlugin[DynamicResourcesArgs],
     PreBindPlugin[DynamicResourcesArgs],
+    CacheablePlugin,
+    SelectiveReserve,
 ):
     """Refuses nodes on which a pod's claims can't get or use their devices; prefers early alternatives."""
 
     name = "DynamicResources"
+    upstream = Upstream(weight=2, gate="DynamicResourceAllocation", points_since={"score": _SCORE_SINCE})
     Args = DynamicResourcesArgs
     reads = (DeviceClass, ResourceClaim, ResourceSlice)
-    scope = Scope.CLUSTER
     normalizer = Normalizer.BY_MAX
     allow_parallel = True
 
@@ -115,12 +123,12 @@ class DynamicResources(
         self._inventory: tuple[int, Inventory] = (-1, Inventory())
         self._allocated: tuple[int, Allocated] = (-1, Allocated())
 
-    def sign(self, pod: Pod) -> Hashable | None:
+    def signature(self, pod: Pod) -> Hashable | None:
         extended = self._extended(pod, self.handle.snapshot().objects)
         return None if pod.spec.resource_claims or extended is not None else ()
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.OBJECTS
+    def depends_on(self, pod: Pod) -> Part:
+        return Part.OBJECTS | Part.OTHER_NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)
@@ -135,7 +143,7 @@ class DynamicResources(
         return SUCCESS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
-        note = Note(self._rules)
+        note = ClaimsNote(self._rules)
         state.write(self.name, note)
         objects = nodes.snapshot.objects
         note.extended = self._extended(pod, objects)
@@ -149,16 +157,16 @@ class DynamicResources(
                 return Status.skip()
             return self._prepare(note, pod, objects)
         except ClaimError as error:
-            state.write(self.name, Note())
+            state.write(self.name, ClaimsNote())
             return Status.unresolvable(str(error))
 
     def _extended(self, pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
         return extended_resources_of(pod, objects) if self.handle.gates.enabled(EXTENDED_GATE) else None
 
-    def _prepare(self, note: Note, pod: Pod, objects: ObjectTable) -> PreFilterResult | Status:
+    def _prepare(self, note: ClaimsNote, pod: Pod, objects: ObjectTable) -> PreFilterResult | Status:
         """Fill in the note; the status says why the pod can't be scheduled at all."""
         to_allocate: list[ClaimToAllocate] = []
-        for claim in note.claims:
+        for claim in timely(note.claims):
             if in_flight_for(claim) not in ("", pod.metadata.uid):
                 name = f"{claim.metadata.namespace}/{claim.metadata.name}"
                 return Status.unschedulable(f"resource claim {name} is in the process of being allocated")
@@ -181,12 +189,12 @@ class DynamicResources(
         return PreFilterResult()
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
-        note = state.read(self.name, Note)
+        note = state.read(self.name, ClaimsNote)
         if not note.claims and note.extended is None:
             return Verdicts.passed(len(nodes))
         reach = Reach(nodes)
         statuses: list[Status] = []
-        for position, name in enumerate(nodes.names):
+        for position, name in enumerate(timely(nodes.names)):
             try:
                 statuses.append(self._verdict(note, reach, position, name))
             except _FAILURES as failure:
@@ -195,7 +203,7 @@ class DynamicResources(
         statuses += [SUCCESS] * (len(nodes) - len(statuses))
         return Verdicts.of(statuses)
 
-    def _verdict(self, note: Note, reach: Reach, position: int, name: str) -> Status:
+    def _verdict(self, note: ClaimsNote, reach: Reach, position: int, name: str) -> Status:
         extended = note.extended_on(reach, position)
         if isinstance(extended, Status):
             return extended
@@ -216,12 +224,12 @@ class DynamicResources(
 
     def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
         """Proposes to take its devices from a claim that has them where the pod doesn't fit."""
-        note = state.get(self.name, Note)
+        note = state.get(self.name, ClaimsNote)
         if note is None:
             return Status.error("not found")
         if not note.claims and note.extended is None:
             return Status.unschedulable("no new claims to deallocate")
-        remedy = deallocation_for(note, pod)
+        remedy = deallocation_for([note.claims[index] for index in sorted(note.unavailable)], pod)
         if remedy is None:
             return Status.unschedulable("still not schedulable")
         state.write(Remedy, remedy)
@@ -229,7 +237,7 @@ class DynamicResources(
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         # There is none where scores alone were asked for and another plugin's PreFilter refused the pod.
-        note = state.get(self.name, Note) or Note()
+        note = state.get(self.name, ClaimsNote) or ClaimsNote()
         scores = np.zeros(len(nodes), np.int64)
         if not note.to_allocate or (
             self._rules.version >= _ALTERNATIVES_SCORED_SINCE and not self._rules.alternatives
@@ -238,18 +246,18 @@ class DynamicResources(
         if self._rules.version < _PARTLY_ALLOCATED_SCORED_SINCE and len(note.to_allocate) < len(note.claims):
             raise AllocationError("before 1.36, pods of which some claims are allocated get no scores")
         reach = Reach(nodes)
-        for position, name in enumerate(nodes.names):
+        for position, name in enumerate(timely(nodes.names)):
             if name not in note.scores:
                 self._verdict(note, reach, position, name)
             scores[position] = note.scores.get(name, 0)
         return scores
 
-    def keeps_nothing(self, pod: Pod) -> bool:
-        return not pod.spec.resource_claims and not may_ask_for_devices(pod)
+    def reserves_for(self, pod: Pod) -> bool:
+        return bool(pod.spec.resource_claims) or may_ask_for_devices(pod)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Keeps devices for the pod's claims: those that are found now, whatever Filter found then."""
-        if self.keeps_nothing(pod):
+        if not self.reserves_for(pod):
             return SUCCESS
         now = self.handle.snapshot()
         extended = self._extended(pod, now.objects)
@@ -266,7 +274,7 @@ class DynamicResources(
             status = self.filter_nodes(notes, pod, view).status(0) if len(view) else REASON_UNAVAILABLE
             if not status.ok:
                 return status
-            note = notes.read(self.name, Note)
+            note = notes.read(self.name, ClaimsNote)
             waiting = [claim for claim in note.claims if claim.status.allocation is None]
             allocations = {
                 claim.metadata.uid: allocation_of(found, node_name)

@@ -23,7 +23,7 @@ ALL = "All"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DeviceChoice:
     """Devices of one class.
 
     Attributes:
@@ -48,14 +48,14 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DeviceChoices:
     """One request: its choices, the first that can be had wins.
 
     Attributes:
         listed: The choices are a list of alternatives, which counts in scores.
     """
 
-    choices: tuple[Choice, ...]
+    choices: tuple[DeviceChoice, ...]
     listed: bool
 
 
@@ -64,7 +64,7 @@ class ClaimToAllocate:
     """A claim without devices."""
 
     key: str
-    requests: tuple[Request, ...]
+    requests: tuple[DeviceChoices, ...]
     constraints: tuple[DeviceConstraint, ...]
 
 
@@ -86,21 +86,21 @@ def class_names(request: DeviceRequest) -> Sequence[tuple[str, str]]:
     return [(f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available]
 
 
-def requests_of(claim: ResourceClaim, classes: dict[str, DeviceClass]) -> tuple[Request, ...]:
+def requests_of(claim: ResourceClaim, classes: dict[str, DeviceClass]) -> tuple[DeviceChoices, ...]:
     """The requests of ``claim``; ``classes`` has every class that they name."""
     return tuple(_request(request, classes) for request in claim.spec.devices.requests)
 
 
-def _request(request: DeviceRequest, classes: dict[str, DeviceClass]) -> Request:
+def _request(request: DeviceRequest, classes: dict[str, DeviceClass]) -> DeviceChoices:
     exactly = request.exactly
     if exactly is not None:
         choice = _choice(request.name, request.name, exactly, bool(exactly.admin_access), classes)
-        return Request((choice,), listed=False)
+        return DeviceChoices((choice,), listed=False)
     choices = (
         _choice(f"{request.name}/{sub.name}", request.name, sub, False, classes)
         for sub in request.first_available
     )
-    return Request(tuple(choices), listed=True)
+    return DeviceChoices(tuple(choices), listed=True)
 
 
 def _choice(
@@ -109,10 +109,10 @@ def _choice(
     asked: ExactDeviceRequest | DeviceSubRequest,
     admin: bool,
     classes: dict[str, DeviceClass],
-) -> Choice:
+) -> DeviceChoice:
     everything = asked.allocation_mode == ALL
     selectors = (*classes[asked.device_class_name].spec.selectors, *asked.selectors)
-    return Choice(
+    return DeviceChoice(
         name=name,
         request=request,
         expressions=_expressions(selectors),

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from mooring.framework import Handle, KubeVersion
 from mooring.framework.object_table import ObjectTable
-from mooring.plugins.dynamic_resources.allocator import MAX_DEVICES
 from mooring.plugins.dynamic_resources.cel import UnsupportedExpressionError, compile_selector
-from mooring.plugins.dynamic_resources.extended import ExtendedResources
+from mooring.plugins.dynamic_resources.extended_resources.claim import ExtendedResources
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
 from mooring.plugins.dynamic_resources.rules import Rules
+from mooring.plugins.dynamic_resources.search.allocator import MAX_DEVICES
 
 MAX_DEPTH = 600
 """The search may be so many calls deep; Python ends at 1,000, of which others have some."""

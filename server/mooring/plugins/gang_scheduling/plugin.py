@@ -9,6 +9,7 @@ from mooring.framework import (
     Code,
     CycleState,
     HintedEvent,
+    KubeVersion,
     Part,
     PermitPlugin,
     Pod,
@@ -16,7 +17,9 @@ from mooring.framework import (
     PreEnqueuePlugin,
     Status,
 )
+from mooring.framework.internal import SignedByShape
 from mooring.framework.objects import GangSchedulingPolicy, PodGroup
+from mooring.framework.upstream import Upstream
 from mooring.plugins.gang_scheduling.hints import EVENTS
 
 LONGEST_WAIT_SECONDS = 300.0
@@ -25,21 +28,24 @@ LONGEST_WAIT_SECONDS = 300.0
 REASON_COMING = "waiting for minCount pods from a gang to appear in scheduling queue"
 REASON_WAITING = "waiting for minCount pods from a gang to be scheduled"
 
+_FOLLOWED_SINCE = KubeVersion(1, 36)
+"""The plugin of 1.35 is for an older API."""
 
-class GangScheduling(PreEnqueuePlugin[None], PermitPlugin[None]):
+
+class GangScheduling(PreEnqueuePlugin[None], PermitPlugin[None], SignedByShape):
     """Holds the pods of a gang back until there are enough of them, and then until enough have a node.
 
     Pods are decided one by one: those that have their node keep it while they wait for the others.
     """
 
     name = "GangScheduling"
+    upstream = Upstream(gate="GangScheduling", since=_FOLLOWED_SINCE)
     reads = (PodGroup,)
-    signs_requests = False
 
-    def sign(self, pod: Pod) -> Hashable | None:
+    def signature(self, pod: Pod) -> Hashable | None:
         return () if pod.group is None else None
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:

@@ -17,7 +17,10 @@ from mooring.framework import (
     ScorePlugin,
 )
 from mooring.framework.columns import Int32s
+from mooring.framework.deadline import timely
+from mooring.framework.internal import SignedByShape
 from mooring.framework.node_table import NO_IMAGES, ImageUse
+from mooring.framework.upstream import Upstream
 
 MIN_BYTES = 23 * 1024 * 1024
 """Fewer bytes than these are as good as none."""
@@ -28,20 +31,20 @@ MAX_BYTES_PER_CONTAINER = 1000 * 1024 * 1024
 _IMAGE_VOLUMES_SINCE = KubeVersion(1, 36)
 
 
-class ImageLocality(ScorePlugin[None]):
+class ImageLocality(ScorePlugin[None], SignedByShape):
     """Scores the bytes of the pod's images that a node has, each image by how widely it is spread.
 
-    Its answers depend on how many nodes there are and have the images, hence the wide scope.
+    Its answers depend on how many nodes there are and have the images.
     """
 
     name = "ImageLocality"
-    signs_requests = False
+    upstream = Upstream(weight=1)
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return _container_count(pod), tuple(sorted(self._images(pod)))
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.NODES
+    def depends_on(self, pod: Pod) -> Part:
+        return Part.NODES | Part.OTHER_NODES
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         table = nodes.table
@@ -50,7 +53,7 @@ class ImageLocality(ScorePlugin[None]):
             return np.zeros(len(nodes), np.int64)
         nodes_with = table.image_set_nodes
         present = np.zeros(len(nodes_with), np.int64)
-        for use in filter(None, uses):
+        for use in timely([*filter(None, uses)]):
             _add_bytes(use, nodes_with, len(table), present)
         sets = nodes.take(table.image_set)
         # A set that came after the counts were read belongs to nodes that are looked at again.

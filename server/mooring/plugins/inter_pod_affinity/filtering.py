@@ -23,10 +23,11 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.columns import ABSENT
+from mooring.framework.deadline import timely
 from mooring.framework.pod_affinity import NO_TERMS, AffinityTerms, affinity_terms
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
-from mooring.plugins.topology import DomainCounts, FollowingNotes, Move, Topologies
+from mooring.plugins.topology import DomainCounts, Move, Topologies, WhatIfCounts
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -43,7 +44,7 @@ _NEAR, _APART, _OPPOSED = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class FilterNotes(FollowingNotes):
+class AffinityCounts(WhatIfCounts):
     """The pod's required terms, and how many pods each domain has for each kind of term.
 
     Attributes:
@@ -73,7 +74,7 @@ class FilterNotes(FollowingNotes):
         """Whether no node can be refused."""
         return not self.near and not self.apart and not self.opposed
 
-    def clone(self) -> FilterNotes:
+    def clone(self) -> AffinityCounts:
         """Notes of which the counts may change."""
         return replace(
             self,
@@ -95,13 +96,13 @@ class FilterNotes(FollowingNotes):
     def _moves(self, other: Pod, terms: AffinityTerms) -> Iterator[tuple[Move, int]]:
         """What a pod like ``other``, which has ``terms``, adds."""
         meta, theirs = self.pod.metadata, other.metadata
-        for term in terms.required_anti:
+        for term in timely(terms.required_anti):
             if term.matches(meta.namespace, meta.labels, self.labels):
                 yield partial(self.opposed.move, term.topology_key), 1
         if all(term.matches(theirs.namespace, theirs.labels) for term in self.near):
-            for own in self.near:
+            for own in timely(self.near):
                 yield partial(self.wanted.move, own.topology_key), 1
-        for own in self.apart:
+        for own in timely(self.apart):
             if own.matches(theirs.namespace, theirs.labels):
                 yield partial(self.unwanted.move, own.topology_key), 1
 
@@ -130,13 +131,13 @@ class FilterNotes(FollowingNotes):
         return near
 
 
-def filter_notes(
+def affinity_counts(
     pod: Pod,
     snapshot: Snapshot,
     near: tuple[OwnTerm, ...],
     apart: tuple[OwnTerm, ...],
     labels: Mapping[str, str],
-) -> FilterNotes:
+) -> AffinityCounts:
     """The notes for ``pod``, whose namespace has ``labels``."""
     table = snapshot.nodes
     topologies = Topologies(table)
@@ -144,19 +145,19 @@ def filter_notes(
     wanted, unwanted = DomainCounts(topologies), DomainCounts(topologies)
     if near:
         pods = pods_by_row(near, classes, capacity)
-        for term in near:
+        for term in timely(near):
             wanted.add(term.topology_key, pods)
-    for term in apart:
+    for term in timely(apart):
         unwanted.add(term.topology_key, pods_by_row((term,), classes, capacity))
     opposed = _opposed(pod, snapshot, labels, topologies)
-    return FilterNotes(topologies, table.index, pod, labels, near, apart, wanted, unwanted, opposed)
+    return AffinityCounts(topologies, table.index, pod, labels, near, apart, wanted, unwanted, opposed)
 
 
 def _opposed(pod: Pod, snapshot: Snapshot, labels: Mapping[str, str], topologies: Topologies) -> DomainCounts:
     meta = pod.metadata
     opposed = DomainCounts(topologies)
-    for affinity in tuple(snapshot.pods.affinities.values()):
-        for term in affinity.terms.required_anti:
+    for affinity in timely(tuple(snapshot.pods.affinities.values())):
+        for term in timely(affinity.terms.required_anti):
             if term.matches(meta.namespace, meta.labels, labels):
                 opposed.add_class(term.topology_key, affinity)
     return opposed

@@ -12,31 +12,30 @@ from mooring.framework import (
     Handle,
     HintedEvent,
     Int64s,
-    NodeInfo,
     NodeView,
     Normalizer,
     Part,
     Pod,
-    PodChange,
-    PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
     Status,
     Verdicts,
-    signature,
+    hashable,
 )
 from mooring.framework.objects import Namespace, PodAffinity
 from mooring.framework.pod_affinity import affinity_terms
 from mooring.framework.remembering import MOST_POD_BYTES, MOST_PODS, ByIdentity
+from mooring.framework.upstream import Upstream
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
-from mooring.plugins.inter_pod_affinity.filtering import FilterNotes, filter_notes
+from mooring.plugins.inter_pod_affinity.filtering import AffinityCounts, affinity_counts
 from mooring.plugins.inter_pod_affinity.hints import events
 from mooring.plugins.inter_pod_affinity.scoring import Worth, worth_of_domains
 from mooring.plugins.inter_pod_affinity.terms import namespace_labels, own_terms
+from mooring.plugins.topology import PodCountingPlugin
 
 
 class InterPodAffinity(
-    PreFilterPlugin[InterPodAffinityArgs],
+    PodCountingPlugin[InterPodAffinityArgs],
     FilterPlugin[InterPodAffinityArgs],
     PreScorePlugin[InterPodAffinityArgs],
     ScorePlugin[InterPodAffinityArgs],
@@ -48,60 +47,46 @@ class InterPodAffinity(
     """
 
     name = "InterPodAffinity"
+    upstream = Upstream(weight=2)
     Args = InterPodAffinityArgs
     reads = (Namespace,)
-    signs_requests = False
+    filter_counts = AffinityCounts
+    score_counts = Worth
     normalizer = Normalizer.BY_MIN_MAX
 
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._terms = ByIdentity(affinity_terms, MOST_PODS, MOST_POD_BYTES)
 
-    def sign(self, pod: Pod) -> Hashable:
-        return signature(pod.metadata.namespace, pod.metadata.labels, *_own(pod))
+    def signature(self, pod: Pod) -> Hashable:
+        return hashable(pod.metadata.namespace, pod.metadata.labels, *_own(pod))
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        others = Part.AFFINITIES | Part.NODES | Part.OBJECTS
+    def depends_on(self, pod: Pod) -> Part:
+        others = Part.AFFINITIES | Part.NODES | Part.OBJECTS | Part.OTHER_NODES
         return others | Part.PODS if any(_own(pod)) else others
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version)
 
-    def follow(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
-        for notes in (state.get(FilterNotes, FilterNotes), state.get(Worth, Worth)):
-            if notes is not None:
-                notes.follow(changes)
-        return True
-
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        notes = state.get(FilterNotes, FilterNotes)
+        notes = state.get(AffinityCounts, AffinityCounts)
         if notes is None:
             terms = self._terms(pod)
             if terms.errors:
                 return Status.unresolvable(f"parsing pod: [{', '.join(terms.errors)}]")
             version, snapshot = self.handle.kube_version, nodes.snapshot
-            notes = filter_notes(
+            notes = affinity_counts(
                 pod,
                 snapshot,
                 own_terms(terms.required, snapshot, version),
                 own_terms(terms.required_anti, snapshot, version),
                 namespace_labels(pod, snapshot),
             )
-            state.write(FilterNotes, notes)
+            state.write(AffinityCounts, notes)
         return Status.skip() if notes.idle else SUCCESS
 
-    def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
-        """Count ``other`` on ``node``."""
-        state.read(FilterNotes, FilterNotes).add(other, node, 1)
-        return SUCCESS
-
-    def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
-        """Count ``other`` on ``node`` no longer."""
-        state.read(FilterNotes, FilterNotes).add(other, node, -1)
-        return SUCCESS
-
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
-        return state.read(FilterNotes, FilterNotes).verdicts(nodes)
+        return state.read(AffinityCounts, AffinityCounts).verdicts(nodes)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         worth = state.get(Worth, Worth)

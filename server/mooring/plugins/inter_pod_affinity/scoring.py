@@ -12,17 +12,18 @@ from functools import partial
 import numpy as np
 
 from mooring.framework import Int64s, NodeView, Pod, Snapshot
+from mooring.framework.deadline import timely
 from mooring.framework.pod_affinity import NO_TERMS, AffinityTerm, AffinityTerms, affinity_terms
 from mooring.framework.pod_table import PodKind
 from mooring.plugins.inter_pod_affinity.terms import OwnTerm, pods_by_row
-from mooring.plugins.topology import DomainCounts, FollowingNotes, Move, Topologies
+from mooring.plugins.topology import DomainCounts, Move, PodCounts, Topologies
 
 Weighted = tuple[AffinityTerm, int]
 """A term and what one pod that it brings together is worth; negative to keep them apart."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worth(FollowingNotes):
+class Worth(PodCounts):
     """What it is worth for a pod to be in each domain.
 
     Attributes:
@@ -74,10 +75,10 @@ def worth_of_domains(
     """What the pods that are placed now make each domain worth; the arguments are as in ``Worth``."""
     topologies = Topologies(snapshot.nodes)
     worth = Worth(pod, labels, own, hard_weight, DomainCounts(topologies))
-    for term in own:
+    for term in timely(own):
         pods = pods_by_row((term,), snapshot.pods.classes, topologies.capacity)
         worth.domains.add(term.topology_key, pods, term.weight)
-    for affinity in tuple(snapshot.pods.affinities.values()):
+    for affinity in timely(tuple(snapshot.pods.affinities.values())):
         for theirs, weight in worth.wishes_of(affinity.terms):
             worth.domains.add_class(theirs.topology_key, affinity, weight)
     return worth
@@ -85,6 +86,6 @@ def worth_of_domains(
 
 def _weighted(terms: AffinityTerms, hard_weight: int) -> Iterator[Weighted]:
     if hard_weight > 0:
-        yield from ((term, hard_weight) for term in terms.required)
-    yield from ((term, term.weight) for term in terms.preferred)
-    yield from ((term, -term.weight) for term in terms.preferred_anti)
+        yield from ((term, hard_weight) for term in timely(terms.required))
+    yield from ((term, term.weight) for term in timely(terms.preferred))
+    yield from ((term, -term.weight) for term in timely(terms.preferred_anti))

@@ -5,10 +5,11 @@ Mirrors ``mergeAffinityTermNamespacesIfNotEmpty`` in ``plugins/interpodaffinity/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from mooring.framework import Int64s, KubeVersion, Pod, Snapshot
+from mooring.framework.deadline import timely
 from mooring.framework.label_selector import LabelMatcher
 from mooring.framework.objects import Namespace
 from mooring.framework.pod_affinity import AffinityTerm
@@ -40,11 +41,13 @@ class OwnTerm:
         return (self.namespaces is None or namespace in self.namespaces) and self.selector.matches(labels)
 
 
-def own_terms(terms: Iterable[AffinityTerm], snapshot: Snapshot, version: KubeVersion) -> tuple[OwnTerm, ...]:
+def own_terms(
+    terms: Collection[AffinityTerm], snapshot: Snapshot, version: KubeVersion
+) -> tuple[OwnTerm, ...]:
     """``terms`` with the names of the namespaces that their selectors match now."""
     return tuple(
         OwnTerm(term.selector, _namespaces(term, snapshot, version), term.topology_key, term.weight)
-        for term in terms
+        for term in timely(terms)
     )
 
 
@@ -52,7 +55,7 @@ def pods_by_row(terms: Sequence[OwnTerm], classes: PodClasses, capacity: int) ->
     """int64[capacity]: how many pods that every one of ``terms``, at least one, is about each row has."""
     first, *others = terms
     selector, namespaces = first.selector, first.namespaces
-    for term in others:
+    for term in timely(others):
         selector = selector.narrowed(term.selector)
         if namespaces is None:
             namespaces = term.namespaces

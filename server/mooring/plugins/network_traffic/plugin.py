@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from mooring.framework import CycleState, Handle, Int64s, NodeView, Normalizer, Part, Pod, ScorePlugin
+from mooring.framework.internal import SignedByShape
 from mooring.framework.objects import Node
 from mooring.plugins.network_traffic.access import PrometheusAccess
 from mooring.plugins.network_traffic.args import NetworkTrafficArgs
@@ -37,15 +38,13 @@ class NoMeasurementError(Exception):
     """There is no measurement young enough, and the arguments say that this fails a decision."""
 
 
-class BandwidthScore(ScorePlugin[ArgsT]):
+class BandwidthScore(ScorePlugin[ArgsT], SignedByShape):
     """Scores a node with its bandwidth; normalised in reverse, so that quiet nodes win.
 
     To what was measured comes the mean traffic of a pod for each pod that is too new to be measured. A node
     without a measurement counts as the busiest one known; when nothing is known, all nodes are equal. A
     source that fails never fails a decision, unless the arguments ask for it.
     """
-
-    signs_requests = False
 
     def __init__(self, args: ArgsT, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -59,11 +58,11 @@ class BandwidthScore(ScorePlugin[ArgsT]):
             max_age=args.max_age.total_seconds(),
         )
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return ()
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.NODES | Part.AMOUNTS | Part.OUTSIDE
+    def depends_on(self, pod: Pod) -> Part:
+        return Part.NODES | Part.RESOURCES | Part.OUTSIDE | Part.OTHER_NODES
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         state.write(_NAMES, tuple(nodes.names))

@@ -66,7 +66,7 @@ class _Data(msgspec.Struct, frozen=True, rename="camel"):
     result: list[_Sample]
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _PrometheusAnswer(msgspec.Struct, frozen=True):
     data: _Data
 
 
@@ -124,7 +124,7 @@ class Prometheus:
                 found[host] = max(found.get(host, 0), _whole(value))
         return found
 
-    def _ask(self) -> _Answer:
+    def _ask(self) -> _PrometheusAnswer:
         url = f"{self.address.rstrip('/')}/api/v1/query?query={quote(self.query)}"
         request = urllib.request.Request(url)  # noqa: S310 - http(s) by Args
         try:
@@ -145,7 +145,7 @@ class Prometheus:
                 f"{self.address}: a file with credentials isn't one line of plain text"
             ) from None
         try:
-            return msgspec.json.decode(body, type=_Answer)
+            return msgspec.json.decode(body, type=_PrometheusAnswer)
         except msgspec.DecodeError as error:
             raise QueryError(f"{self.address}: no answer to a query: {error}") from None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mooring.framework import FieldError
 from mooring.framework.node_selector import preferred_errors, selector_errors
-from mooring.framework.objects import NodeAffinity
+from mooring.framework.objects import NodeAffinityTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class NodeAffinityArgs:
         added_affinity: A node affinity that every pod of the profile has besides its own.
     """
 
-    added_affinity: NodeAffinity | None = None
+    added_affinity: NodeAffinityTerms | None = None
 
     def validate(self) -> Iterator[FieldError]:
         """Mirrors ``ValidateNodeAffinityArgs``."""

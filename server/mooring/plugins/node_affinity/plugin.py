@@ -21,11 +21,12 @@ from mooring.framework import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
-    Scope,
     ScorePlugin,
     Status,
     Verdicts,
 )
+from mooring.framework.deadline import timely
+from mooring.framework.internal import SignedByShape
 from mooring.framework.node_selector import (
     NAME_FIELD,
     preferred_errors,
@@ -33,8 +34,8 @@ from mooring.framework.node_selector import (
     required_matches,
     selector_matches,
 )
-from mooring.framework.objects import NodeAffinity as NodeAffinityTerms
-from mooring.framework.objects import NodeSelector, NodeSelectorTerm
+from mooring.framework.objects import NodeAffinityTerms, NodeSelector, NodeSelectorTerm
+from mooring.framework.upstream import Upstream
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
 from mooring.plugins.node_affinity.hints import events
 
@@ -51,6 +52,7 @@ class NodeAffinity(
     FilterPlugin[NodeAffinityArgs],
     PreScorePlugin[NodeAffinityArgs],
     ScorePlugin[NodeAffinityArgs],
+    SignedByShape,
 ):
     """Refuses nodes that node selector or required affinity don't match, and scores preferred terms.
 
@@ -58,9 +60,8 @@ class NodeAffinity(
     """
 
     name = "NodeAffinity"
+    upstream = Upstream(weight=2)
     Args = NodeAffinityArgs
-    scope = Scope.NODE
-    signs_requests = False
     normalizer = Normalizer.BY_MAX
 
     def __init__(self, args: NodeAffinityArgs, handle: Handle) -> None:
@@ -69,10 +70,10 @@ class NodeAffinity(
         self._added_required = added.required_during_scheduling_ignored_during_execution
         self._added_preferred = added.preferred_during_scheduling_ignored_during_execution
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return frozenset(pod.spec.node_selector.items()), _affinity(pod)
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
@@ -115,7 +116,7 @@ def _affinity(pod: Pod) -> NodeAffinityTerms:
 
 def _named_nodes(required: NodeSelector) -> frozenset[str] | None:
     """The only nodes that can match, when every term names its nodes; None = not limited by name."""
-    by_term = [_names_of(term) for term in required.node_selector_terms]
+    by_term = [_names_of(term) for term in timely(required.node_selector_terms)]
     names = [found for found in by_term if found is not None]
     return frozenset().union(*names) if names and len(names) == len(by_term) else None
 

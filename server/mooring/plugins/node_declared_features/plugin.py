@@ -22,10 +22,11 @@ from mooring.framework import (
     Part,
     Pod,
     PreFilterPlugin,
-    Scope,
     Status,
     Verdicts,
 )
+from mooring.framework.internal import SignedByShape
+from mooring.framework.upstream import Upstream
 from mooring.framework.view import NodesChangedError
 from mooring.plugins.node_declared_features.hints import EVENTS
 from mooring.plugins.node_declared_features.needs import (
@@ -41,18 +42,19 @@ REASON_1_35 = f"node declared features check failed - unsatisfied requirements: 
 GATE = "NodeDeclaredFeatures"
 """The feature gate, on since 1.36."""
 
+_PLUGIN_SINCE = KubeVersion(1, 35)
+
 _EVERY_FEATURE_SINCE = KubeVersion(1, 36)
 """Before, one feature is known, and the refusal names it."""
 
 _PRE_FILTER = "PreFilterNodeDeclaredFeatures"
 
 
-class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
+class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
     """Refuses nodes whose ``status.declaredFeatures`` lack one of the features that the pod needs."""
 
     name = "NodeDeclaredFeatures"
-    scope = Scope.NODE
-    signs_requests = False
+    upstream = Upstream(gate=GATE, since=_PLUGIN_SINCE)
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -61,10 +63,10 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None]):
         self._known = KNOWN if newer else KNOWN_1_35
         self._refusal = Status.unresolvable(REASON if newer else REASON_1_35)
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return needed_features(pod) & self._known
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:

@@ -15,25 +15,25 @@ from mooring.framework import (
     NodeView,
     Part,
     Pod,
-    Scope,
     Status,
     Verdicts,
 )
+from mooring.framework.internal import SignedByShape
+from mooring.framework.upstream import Upstream
 
 REASON = "node(s) didn't match the requested node name"
 
 
-class NodeName(FilterPlugin[None]):
+class NodeName(FilterPlugin[None], SignedByShape):
     """Refuses every node but the one that ``spec.nodeName`` names, when it names one."""
 
     name = "NodeName"
-    scope = Scope.NODE
-    signs_requests = False
+    upstream = Upstream()
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return pod.spec.node_name
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:

@@ -19,11 +19,13 @@ from mooring.framework import (
     Pod,
     PodChange,
     PreFilterPlugin,
-    Scope,
     Status,
     Verdicts,
 )
+from mooring.framework.deadline import timely
 from mooring.framework.host_ports import ANY_ADDRESS, HostPort, host_ports
+from mooring.framework.internal import SignedByShape
+from mooring.framework.upstream import Upstream
 from mooring.plugins.node_ports.hints import EVENTS
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
@@ -39,21 +41,20 @@ class _Note:
     given_back: frozenset[HostPort] = frozenset()
 
 
-class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
+class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
     """Refuses nodes where a pod already has one of the host ports; 0.0.0.0 collides with every address."""
 
     name = "NodePorts"
-    scope = Scope.NODE
-    signs_requests = False
+    upstream = Upstream()
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return host_ports(pod)
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.NONE if idle else Part.PODS
+    def depends_on(self, pod: Pod) -> Part:
+        return Part.PODS if host_ports(pod) else Part.NONE
 
-    def follow(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
-        # What is noted is of the pod itself.
+    def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
+        # What PreFilter wrote is of the pod itself.
         return True
 
     def events_to_register(self) -> Sequence[HintedEvent]:
@@ -81,7 +82,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None]):
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         note = state.read(_PRE_FILTER, _Note)
         taken = np.zeros(nodes.table.capacity, np.bool_)
-        for port in note.wanted:
+        for port in timely(note.wanted):
             taken[_rows_with(port, nodes.table, note.given_back)] = True
         return Verdicts.reject_where(nodes.take(taken), Status.unschedulable(REASON))
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from mooring.framework import (
     MAX_NODE_SCORE,
     SUCCESS,
-    AmountsPlugin,
     Bools,
+    CacheablePlugin,
     CycleState,
     Handle,
     Int64s,
@@ -20,15 +20,16 @@ from mooring.framework import (
     Part,
     Pod,
     PreScorePlugin,
-    Scope,
     ScorePlugin,
     Status,
 )
+from mooring.framework.internal import NodeRater
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass
 from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
 from mooring.framework.resources import ResourceRules, is_scalar_resource, pod_amounts
-from mooring.plugins.extended_resources import DevicesInstead
+from mooring.framework.upstream import Upstream
+from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_balanced_allocation.args import NodeResourcesBalancedAllocationArgs
 from mooring.plugins.resource_uses import (
@@ -49,14 +50,15 @@ _Shares = npt.NDArray[np.float64]
 class NodeResourcesBalancedAllocation(
     PreScorePlugin[NodeResourcesBalancedAllocationArgs],
     ScorePlugin[NodeResourcesBalancedAllocationArgs],
-    AmountsPlugin[NodeResourcesBalancedAllocationArgs],
+    CacheablePlugin,
+    NodeRater,
 ):
     """Scores how much more even the use of the listed resources becomes with the pod: 75 = no change."""
 
     name = "NodeResourcesBalancedAllocation"
+    upstream = Upstream(weight=1)
     Args = NodeResourcesBalancedAllocationArgs
     reads = (DeviceClass,)
-    scope = Scope.NODE
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -65,12 +67,12 @@ class NodeResourcesBalancedAllocation(
         self._devices = DevicesInstead(handle)
         self._improves = handle.kube_version >= _IMPROVEMENT_SINCE
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return self._requests(pod)
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         names = [name for name, amount in self._requests(pod) if amount]
-        return Part.AMOUNTS | Part.OBJECTS if any(map(is_scalar_resource, names)) else Part.AMOUNTS
+        return Part.RESOURCES | Part.OBJECTS if any(map(is_scalar_resource, names)) else Part.RESOURCES
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         requests = self._requests(pod)

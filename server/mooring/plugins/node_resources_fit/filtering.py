@@ -6,7 +6,9 @@ from collections.abc import Container
 
 import numpy as np
 
-from mooring.framework import REFUSED, SUCCESS, Bools, Int32s, Int64s, NodeView, Pod, Status, Verdicts
+from mooring.framework import SUCCESS, Bools, Int32s, Int64s, NodeView, Pod, Status, Verdicts
+from mooring.framework.deadline import timely
+from mooring.framework.internal import REJECTED
 from mooring.framework.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -30,7 +32,7 @@ _NO_SCALARS = {*_FIXED, PODS}
 def checked_requests(pod: Pod, args: NodeResourcesFitArgs, rules: ResourceRules) -> Requests:
     """What the pod asks for of the resources that are checked, in the order of the reasons."""
     counted = counted_amounts(pod_amounts(pod, rules))
-    scalars = sorted(name for name in counted if name not in _NO_SCALARS and not _ignored(name, args))
+    scalars = sorted(name for name in timely(counted) if name not in _NO_SCALARS and not _ignored(name, args))
     return tuple([(name, counted[name]) for name in (*_FIXED, *scalars) if counted.get(name)])
 
 
@@ -43,7 +45,7 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
     shortages = _Shortages(len(nodes))
     if not _all_have(1, PODS, nodes):
         shortages.add("Too many pods", nodes.requested(PODS) >= nodes.allocatable(PODS))
-    for name, request in requests:
+    for name, request in timely(requests):
         reason = f"Insufficient {name}"
         if name not in by_devices and not nodes.has_column(name):
             shortages.add_everywhere(reason, hopeless=not resolvable)
@@ -59,11 +61,11 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
     return shortages.verdicts()
 
 
-def refuse(requests: Requests, nodes: NodeView, scores: Int64s) -> None:
-    """Put ``REFUSED`` in place of the scores (int64[K]) of nodes that lack something."""
-    for name, request in ((PODS, 1), *requests):
+def reject(requests: Requests, nodes: NodeView, scores: Int64s) -> None:
+    """Put ``REJECTED`` in place of the scores (int64[K]) of nodes that lack something."""
+    for name, request in timely(((PODS, 1), *requests)):
         if not _all_have(request, name, nodes):
-            scores[nodes.allocatable(name) - nodes.requested(name) < request] = REFUSED
+            scores[nodes.allocatable(name) - nodes.requested(name) < request] = REJECTED
 
 
 def _all_have(request: int, name: str, nodes: NodeView) -> bool:
@@ -109,7 +111,7 @@ class _Shortages:
         having = np.bincount(self._codes[chosen], minlength=len(self._reasons))
         every = np.bincount(self._codes, minlength=len(self._reasons))
         renumbered = np.arange(len(self._reasons), dtype=np.int32)
-        for number in np.flatnonzero(having).tolist():
+        for number in timely(np.flatnonzero(having).tolist()):
             if having[number] == every[number]:
                 self._reasons[number].append(reason)
             else:
@@ -119,7 +121,7 @@ class _Shortages:
 
     def add_everywhere(self, reason: str, *, hopeless: bool) -> None:
         """All nodes lack something; with ``hopeless`` they always will."""
-        for reasons in self._reasons:
+        for reasons in timely(self._reasons):
             reasons.append(reason)
         if hopeless:
             self._hopeless[:] = True
@@ -129,7 +131,7 @@ class _Shortages:
         pairs = self._codes * 2 + self._hopeless
         numbers: Int32s = np.zeros(2 * len(self._reasons), np.int32)
         statuses = [SUCCESS]
-        for pair in np.flatnonzero(np.bincount(pairs)).tolist():
+        for pair in timely(np.flatnonzero(np.bincount(pairs)).tolist()):
             reasons = tuple(self._reasons[pair // 2])
             if reasons:
                 numbers[pair] = len(statuses)

@@ -24,7 +24,7 @@ from mooring.framework.resources import (
     is_scalar_resource,
     pod_amounts,
 )
-from mooring.plugins.extended_resources import resource_names
+from mooring.plugins.dynamic_resources.extended_resources import resource_names
 
 _DEVICES_SINCE = KubeVersion(1, 35)
 _PUT = ActionType.ADD | ActionType.UPDATE

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mooring.framework import (
     SUCCESS,
-    AmountsPlugin,
+    CacheablePlugin,
     CycleState,
     FilterPlugin,
     Handle,
@@ -19,17 +19,18 @@ from mooring.framework import (
     Pod,
     PreFilterPlugin,
     PreScorePlugin,
-    Scope,
     ScorePlugin,
     Status,
     Verdicts,
 )
+from mooring.framework.internal import NodeRater
 from mooring.framework.objects import DeviceClass
 from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
 from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, is_scalar_resource, pod_amounts
-from mooring.plugins.extended_resources import DevicesInstead
+from mooring.framework.upstream import Upstream
+from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
-from mooring.plugins.node_resources_fit.filtering import checked_requests, refuse, room
+from mooring.plugins.node_resources_fit.filtering import checked_requests, reject, room
 from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.scoring import scorer_of
 from mooring.plugins.resource_uses import Requests, listed_requests
@@ -46,14 +47,15 @@ class NodeResourcesFit(
     FilterPlugin[NodeResourcesFitArgs],
     PreScorePlugin[NodeResourcesFitArgs],
     ScorePlugin[NodeResourcesFitArgs],
-    AmountsPlugin[NodeResourcesFitArgs],
+    CacheablePlugin,
+    NodeRater,
 ):
     """Compares what the pod requests with what is left, and scores by the strategy in the args."""
 
     name = "NodeResourcesFit"
+    upstream = Upstream(weight=1, more_points=("placementScore",))
     Args = NodeResourcesFitArgs
     reads = (DeviceClass,)
-    scope = Scope.NODE
 
     def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -66,12 +68,12 @@ class NodeResourcesFit(
         self._checked_requests = ByIdentity(self._requests_to_check, most=MOST_AT_ONCE)
         self._scored_requests = ByIdentity(self._requests_to_score, most=MOST_AT_ONCE)
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return self._checked_requests(pod), self._scored_requests(pod)
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         names = [name for name, _ in self._checked_requests(pod)]
-        return Part.AMOUNTS | Part.OBJECTS if any(map(is_scalar_resource, names)) else Part.AMOUNTS
+        return Part.RESOURCES | Part.OBJECTS if any(map(is_scalar_resource, names)) else Part.RESOURCES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle)
@@ -96,7 +98,7 @@ class NodeResourcesFit(
 
     def rate_nodes(self, pod: Pod, nodes: NodeView) -> Int64s:
         scores = self._scored(self._scored_requests(pod), nodes)
-        refuse(self._checked_requests(pod), nodes, scores)
+        reject(self._checked_requests(pod), nodes, scores)
         return scores
 
     def _scored(self, requests: Requests, nodes: NodeView) -> Int64s:

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from mooring.framework import (
-    CycleState,
-    FilterPlugin,
-    HintedEvent,
-    NodeView,
-    Part,
-    Pod,
-    Scope,
-    Status,
-    Verdicts,
-)
+from mooring.framework import CycleState, FilterPlugin, HintedEvent, NodeView, Part, Pod, Status, Verdicts
+from mooring.framework.internal import SignedByShape
 from mooring.framework.taints import tolerated
+from mooring.framework.upstream import Upstream
 from mooring.plugins.node_unschedulable.hints import CORDON, EVENTS
 
 REASON = "node(s) were unschedulable"
 
 
-class NodeUnschedulable(FilterPlugin[None]):
+class NodeUnschedulable(FilterPlugin[None], SignedByShape):
     """Refuses nodes with ``spec.unschedulable``, unless the pod tolerates the taint of that name."""
 
     name = "NodeUnschedulable"
-    scope = Scope.NODE
-    signs_requests = False
+    upstream = Upstream()
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return tolerated(CORDON, pod.spec.tolerations)
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:

@@ -6,6 +6,7 @@ Mirrors ``filterAttachableVolumes`` and ``getCSIDriverInfo`` of ``plugins/nodevo
 from __future__ import annotations
 
 from mooring.framework import KubeVersion, Pod, Status
+from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, Volume
 from mooring.plugins.claims import claim_name, class_of_claim, is_made_for, not_found, not_made_for
@@ -56,7 +57,7 @@ class Attachable:
             VolumeError: A claim is missing or another pod's, or a volume has no name with its driver.
         """
         found: Volumes = {}
-        for volume in pod.spec.volumes:
+        for volume in timely(pod.spec.volumes):
             name = claim_name(pod, volume)
             known = self._inline(volume) if name is None else self._claimed(pod, volume, name, placed)
             if known is not None and all(known):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -11,14 +10,10 @@ from mooring.framework import (
     SUCCESS,
     Bools,
     CycleState,
-    FilterPlugin,
     Handle,
-    HintedEvent,
     KubeVersion,
     NodeView,
-    Part,
     Pod,
-    PreFilterPlugin,
     Status,
     Verdicts,
 )
@@ -30,7 +25,8 @@ from mooring.framework.objects import (
     StorageClass,
     VolumeAttachment,
 )
-from mooring.plugins.claims import claim_name, has_storage
+from mooring.framework.upstream import Upstream
+from mooring.plugins.claims import claim_name
 from mooring.plugins.csi_migration import kind_of
 from mooring.plugins.node_volume_limits.attachable import (
     Attachable,
@@ -39,6 +35,7 @@ from mooring.plugins.node_volume_limits.attachable import (
 )
 from mooring.plugins.node_volume_limits.attached import AttachedVolumes
 from mooring.plugins.node_volume_limits.hints import EVENTS
+from mooring.plugins.storage import StoragePlugin
 
 REASON = "node(s) exceed max volume count"
 
@@ -49,15 +46,16 @@ _DEMANDED_SINCE = KubeVersion(1, 36)
 """Before, every driver that has a ``CSIDriver`` had to be on the node."""
 
 
-class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
+class NodeVolumeLimits(StoragePlugin[None]):
     """Refuses nodes where a CSI driver would have more volumes than the node's CSINode allows.
 
     A volume that a pod on the node has already needs no more room.
     """
 
     name = "NodeVolumeLimits"
+    upstream = Upstream()
     reads = (CSIDriver, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment)
-    signs_requests = False
+    events = EVENTS
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -65,15 +63,6 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         self._all_demand = handle.kube_version < _DEMANDED_SINCE
         self._lock = threading.Lock()
         self._attached = AttachedVolumes(handle.kube_version)
-
-    def sign(self, pod: Pod) -> Hashable | None:
-        return None if has_storage(pod) else ()
-
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.NONE
-
-    def events_to_register(self) -> Sequence[HintedEvent]:
-        return EVENTS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         counted = any(
@@ -84,7 +73,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         if not pod.spec.volumes:
             return Verdicts.passed(len(nodes))
-        answer = _Answer(len(nodes))
+        answer = _Rejections(len(nodes))
         objects = nodes.snapshot.objects
         # The state's lock comes first everywhere; under it what is read is one state.
         with nodes.table.lock, self._lock:
@@ -104,7 +93,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
                     answer.refuse(there & attached.exceed(wanted, nodes.rows), Status.unschedulable(REASON))
         return answer.verdicts()
 
-    def _ask_for_drivers(self, wanted: Volumes, there: Bools, nodes: NodeView, answer: _Answer) -> None:
+    def _ask_for_drivers(self, wanted: Volumes, there: Bools, nodes: NodeView, answer: _Rejections) -> None:
         """Refuse the nodes ``there`` (bool[K]) that lack a driver that must be on the node."""
         objects = nodes.snapshot.objects
         for driver in sorted(set(wanted.values())):
@@ -115,7 +104,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
                 answer.refuse(there & np.array(missing, np.bool_), status)
 
 
-class _Answer:
+class _Rejections:
     """What is said of each node; what was said first stays."""
 
     def __init__(self, count: int) -> None:

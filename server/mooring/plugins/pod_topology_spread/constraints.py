@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mooring.framework import Int64s, ObjectTable, Pod
+from mooring.framework.deadline import timely
 from mooring.framework.label_selector import LabelMatcher, SelectorError, compiled, having
 from mooring.framework.objects import (
     ReplicaSet,
@@ -33,7 +34,7 @@ SYSTEM_DEFAULTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Constraint:
+class SpreadConstraint:
     """A constraint as it is worked with.
 
     Attributes:
@@ -69,7 +70,7 @@ class Constraint:
         return classes.by_row(self.selector, (namespace,), capacity, terminating=False)
 
 
-def own_constraints(pod: Pod, action: str, *, reads_keys: bool) -> tuple[Constraint, ...]:
+def own_constraints(pod: Pod, action: str, *, reads_keys: bool) -> tuple[SpreadConstraint, ...]:
     """The pod's own constraints of one action.
 
     Args:
@@ -81,7 +82,7 @@ def own_constraints(pod: Pod, action: str, *, reads_keys: bool) -> tuple[Constra
         SelectorError: A selector can't be used; the message has its path.
     """
     found = []
-    for index, constraint in enumerate(pod.spec.topology_spread_constraints):
+    for index, constraint in enumerate(timely(pod.spec.topology_spread_constraints)):
         if constraint.when_unsatisfiable != action:
             continue
         try:
@@ -97,7 +98,7 @@ def own_constraints(pod: Pod, action: str, *, reads_keys: bool) -> tuple[Constra
 
 def default_constraints(
     defaults: Sequence[TopologySpreadConstraint], action: str, pod: Pod, objects: ObjectTable
-) -> tuple[Constraint, ...]:
+) -> tuple[SpreadConstraint, ...]:
     """Those of ``defaults`` with this action, over the pods of the pod's services and its controller."""
     chosen = [constraint for constraint in defaults if constraint.when_unsatisfiable == action]
     selector = siblings(pod, objects) if chosen else LabelMatcher()
@@ -133,8 +134,8 @@ def _owner_selector(api_version: str, kind: str, name: str, pod: Pod, objects: O
     return replace(selector, nothing=False)
 
 
-def _constraint(constraint: TopologySpreadConstraint, selector: LabelMatcher) -> Constraint:
-    return Constraint(
+def _constraint(constraint: TopologySpreadConstraint, selector: LabelMatcher) -> SpreadConstraint:
+    return SpreadConstraint(
         max_skew=constraint.max_skew,
         topology_key=constraint.topology_key,
         selector=selector,

@@ -13,9 +13,10 @@ import numpy as np
 
 from mooring.framework import Bools, NodeView, Pod
 from mooring.framework.columns import ABSENT
+from mooring.framework.deadline import timely
 from mooring.framework.node_selector import required_matches
 from mooring.framework.taints import tolerated
-from mooring.plugins.pod_topology_spread.constraints import Constraint
+from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.topology import DomainCount, Topologies, Topology
 
 
@@ -35,14 +36,14 @@ class Cluster:
         self._comparing = comparing
         self._classes = nodes.snapshot.pods.classes
 
-    def with_keys(self, constraints: Sequence[Constraint]) -> Bools:
+    def with_keys(self, constraints: Sequence[SpreadConstraint]) -> Bools:
         """bool[capacity]: the row has a node with the topology keys of all ``constraints``."""
         found = self.nodes_there
-        for constraint in constraints:
+        for constraint in timely(constraints):
             found = found & (self.topologies[constraint.topology_key].ids != ABSENT)
         return found
 
-    def eligible(self, constraint: Constraint, complete: Bools) -> Bools:
+    def eligible(self, constraint: SpreadConstraint, complete: Bools) -> Bools:
         """bool[capacity]: those of the ``complete`` rows that the constraint's policies let count."""
         found = complete
         if constraint.honors_affinity:
@@ -51,7 +52,9 @@ class Cluster:
             found = found & self._bearable
         return found
 
-    def count(self, constraint: Constraint, topology: Topology, counting: Bools | None = None) -> DomainCount:
+    def count(
+        self, constraint: SpreadConstraint, topology: Topology, counting: Bools | None = None
+    ) -> DomainCount:
         """The pods that the constraint is about, on the rows that are ``counting`` (bool[capacity])."""
         namespace = self._pod.metadata.namespace
         pods = constraint.by_row(namespace, self._classes, self.topologies.capacity)
@@ -77,7 +80,7 @@ class Cluster:
                 or tolerated(taint, self._pod.spec.tolerations, comparing=self._comparing)
                 for taint in taints
             )
-            for taints in tuple(table.taint_sets)
+            for taints in timely(tuple(table.taint_sets))
         ]
         return self._by_row(np.array(bearable, np.bool_)[sets])
 

@@ -5,7 +5,7 @@ Mirrors ``plugins/podtopologyspread/filtering.go``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,10 +22,11 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.columns import ABSENT
-from mooring.framework.pod_table import PodKind
-from mooring.plugins.pod_topology_spread.constraints import Constraint
+from mooring.framework.deadline import timely
+from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
+from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
 from mooring.plugins.pod_topology_spread.eligibility import Cluster
-from mooring.plugins.topology import DomainCount, FollowingNotes, Move
+from mooring.plugins.topology import DomainCount, WhatIfCounts
 
 REASON = "node(s) didn't match pod topology spread constraints"
 REASON_NO_LABEL = f"{REASON} (missing required label)"
@@ -45,7 +46,7 @@ class HardConstraint:
         own: 1 when the pod itself matches, else 0.
     """
 
-    rule: Constraint
+    rule: SpreadConstraint
     pods: DomainCount
     domains: Int64s | slice
     own: int
@@ -64,14 +65,14 @@ class HardConstraint:
 
 
 @dataclass(frozen=True, slots=True)
-class FilterNotes(FollowingNotes):
+class HardCounts(ConstraintCounts, WhatIfCounts):
     """The hard constraints of a pod in a namespace, and the row of each node's name."""
 
     constraints: tuple[HardConstraint, ...]
     namespace: str
     index: Mapping[str, int]
 
-    def clone(self) -> FilterNotes:
+    def clone(self) -> HardCounts:
         """Notes of which the counts may change."""
         copies = (replace(constraint, pods=constraint.pods.clone()) for constraint in self.constraints)
         return replace(self, constraints=tuple(copies))
@@ -89,27 +90,21 @@ class FilterNotes(FollowingNotes):
         """What the constraints say of ``nodes``; the first one that refuses a node has the word."""
         first, *others = self.constraints
         codes = first.verdicts(nodes)
-        for constraint in others:
+        for constraint in timely(others):
             codes = np.where(codes == 0, constraint.verdicts(nodes), codes)
         return Verdicts(codes, _STATUSES)
 
-    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
-        key, labels = kind.class_key, kind.template.metadata.labels
-        return [
-            (each.pods.move, 1) for each in self.constraints if each.rule.counts(self.namespace, key, labels)
-        ]
 
-
-def filter_notes(
-    constraints: tuple[Constraint, ...], cluster: Cluster, pod: Pod, index: Mapping[str, int]
-) -> FilterNotes:
+def hard_counts(
+    constraints: tuple[SpreadConstraint, ...], cluster: Cluster, pod: Pod, index: Mapping[str, int]
+) -> HardCounts:
     """The notes of a pod with these hard constraints, at least one."""
     complete = cluster.with_keys(constraints)
-    hard = tuple(_hard(rule, cluster, pod, cluster.eligible(rule, complete)) for rule in constraints)
-    return FilterNotes(hard, pod.metadata.namespace, index)
+    hard = tuple(_hard(rule, cluster, pod, cluster.eligible(rule, complete)) for rule in timely(constraints))
+    return HardCounts(hard, pod.metadata.namespace, index)
 
 
-def _hard(rule: Constraint, cluster: Cluster, pod: Pod, eligible: Bools) -> HardConstraint:
+def _hard(rule: SpreadConstraint, cluster: Cluster, pod: Pod, eligible: Bools) -> HardConstraint:
     topology = cluster.topologies[rule.topology_key]
     there = np.bincount(topology.ids[eligible], minlength=topology.size) > 0
     there[ABSENT] = False

@@ -13,12 +13,12 @@ from mooring.framework import (
     Pod,
     QueueingHint,
 )
-from mooring.plugins.pod_topology_spread.constraints import Constraint
+from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 
 _NOMINATED_COUNT_SINCE = KubeVersion(1, 36)
 """The release since which a pod that has a node in prospect counts like one that has it."""
 
-Constraints = Sequence[Constraint]
+Constraints = Sequence[SpreadConstraint]
 ConstraintsOf = Callable[[Pod], Constraints]
 
 
@@ -69,7 +69,7 @@ def _recounts(constraints: Constraints, pod: Pod, old: Pod | None, new: Pod | No
     return changed is not None and any(_counted(constraint, changed) for constraint in constraints)
 
 
-def _counted(constraint: Constraint, pod: Pod) -> bool:
+def _counted(constraint: SpreadConstraint, pod: Pod) -> bool:
     return constraint.selector.matches(pod.metadata.labels)
 
 

@@ -6,7 +6,6 @@ Mirrors ``plugins/podtopologyspread/scoring.go``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +13,11 @@ import numpy.typing as npt
 
 from mooring.framework import MAX_NODE_SCORE, Bools, Int32s, Int64s, NodeView, Pod
 from mooring.framework.columns import ABSENT
-from mooring.framework.pod_table import PodKind
-from mooring.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint
+from mooring.framework.deadline import timely
+from mooring.plugins.pod_topology_spread.constraints import HOSTNAME, SpreadConstraint
+from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
 from mooring.plugins.pod_topology_spread.eligibility import Cluster
-from mooring.plugins.topology import DomainCount, FollowingNotes, Move, Topology
+from mooring.plugins.topology import DomainCount, Topology
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class SoftConstraint:
         sizes: How many nodes have all topology keys, and in how many domains they are.
     """
 
-    rule: Constraint
+    rule: SpreadConstraint
     pods: DomainCount
     unlabelled: Bools | None
     sizes: tuple[int, int]
@@ -60,7 +60,7 @@ class SoftConstraint:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreCounts(FollowingNotes):
+class SoftCounts(ConstraintCounts):
     """The soft constraints of a pod in a namespace.
 
     Attributes:
@@ -81,15 +81,9 @@ class ScoreCounts(FollowingNotes):
             ignored = nodes.take(self.incomplete)
             counted = nodes.subset(nodes.rows[~ignored])
         penalties = np.zeros(len(nodes), np.float64)
-        for constraint in self.constraints:
+        for constraint in timely(self.constraints):
             penalties += constraint.penalties(nodes, counted)
         return ScoreNotes(_half_up(penalties), ignored)
-
-    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
-        key, labels = kind.class_key, kind.template.metadata.labels
-        return [
-            (each.pods.move, 1) for each in self.constraints if each.rule.counts(self.namespace, key, labels)
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +113,19 @@ class ScoreNotes:
         return share if self.ignored is None else np.where(self.ignored, 0, share)
 
 
-def score_counts(
-    constraints: tuple[Constraint, ...], cluster: Cluster, pod: Pod, *, needs_all_keys: bool
-) -> ScoreCounts:
+def soft_counts(
+    constraints: tuple[SpreadConstraint, ...], cluster: Cluster, pod: Pod, *, needs_all_keys: bool
+) -> SoftCounts:
     """What Score knows of all nodes for a pod with these soft constraints.
 
     With ``needs_all_keys`` nodes without all topology keys are left out.
     """
     complete = cluster.with_keys(constraints if needs_all_keys else ())
-    soft = tuple(_soft(rule, cluster, complete) for rule in constraints)
-    return ScoreCounts(soft, pod.metadata.namespace, _unless_empty(cluster.nodes_there & ~complete))
+    soft = tuple(_soft(rule, cluster, complete) for rule in timely(constraints))
+    return SoftCounts(soft, pod.metadata.namespace, _unless_empty(cluster.nodes_there & ~complete))
 
 
-def _soft(rule: Constraint, cluster: Cluster, complete: Bools) -> SoftConstraint:
+def _soft(rule: SpreadConstraint, cluster: Cluster, complete: Bools) -> SoftConstraint:
     labelled = cluster.topologies[rule.topology_key]
     unlabelled = cluster.nodes_there & (labelled.ids == ABSENT)
     if rule.topology_key == HOSTNAME:

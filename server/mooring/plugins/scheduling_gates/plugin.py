@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from mooring.framework import SUCCESS, HintedEvent, Part, Pod, PreEnqueuePlugin, Status
+from mooring.framework.internal import SignedByShape
+from mooring.framework.upstream import Upstream
 from mooring.plugins.scheduling_gates.hints import EVENTS
 
 
-class SchedulingGates(PreEnqueuePlugin[None]):
+class SchedulingGates(PreEnqueuePlugin[None], SignedByShape):
     """Holds a pod back until ``spec.schedulingGates`` is empty."""
 
     name = "SchedulingGates"
-    signs_requests = False
+    upstream = Upstream()
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return EVENTS
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return bool(pod.spec.scheduling_gates)
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NONE
 
     def pre_enqueue(self, pod: Pod) -> Status:

@@ -20,14 +20,16 @@ from mooring.framework import (
     Part,
     Pod,
     PreScorePlugin,
-    Scope,
     ScorePlugin,
     Status,
     Taint,
     Toleration,
     Verdicts,
 )
+from mooring.framework.deadline import timely
+from mooring.framework.internal import SignedByShape
 from mooring.framework.taints import tolerated, untolerated
+from mooring.framework.upstream import Upstream
 from mooring.plugins.taint_toleration.hints import events
 
 REASON = "node(s) had untolerated taint(s)"
@@ -42,7 +44,7 @@ _PREFER_NO_SCHEDULE = "PreferNoSchedule"
 _PRE_SCORE = "PreScoreTaintToleration"
 
 
-class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None]):
+class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None], SignedByShape):
     """Refuses nodes with a taint that the pod doesn't tolerate, and prefers those with few soft ones.
 
     Nodes with equal taints share one number in the table, so tolerations are matched once per distinct
@@ -50,18 +52,17 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
     """
 
     name = "TaintToleration"
-    scope = Scope.NODE
-    signs_requests = False
+    upstream = Upstream(weight=3)
     normalizer = Normalizer.BY_MAX_REVERSED
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._comparing = handle.gates.enabled(COMPARISON_GATE)
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return pod.spec.tolerations
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
+    def depends_on(self, pod: Pod) -> Part:
         return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
@@ -110,6 +111,6 @@ def _by_taint_set(nodes: NodeView, value: Callable[[tuple[Taint, ...]], int]) ->
     if len(numbers) == 1:
         return np.full(len(sets), value(nodes.table.taint_sets[numbers[0]]), np.int32)
     values = np.zeros(len(nodes.table.taint_sets), np.int32)
-    for number in numbers:
+    for number in timely(numbers):
         values[number] = value(nodes.table.taint_sets[number])
     return values[sets]

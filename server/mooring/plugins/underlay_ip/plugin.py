@@ -31,11 +31,11 @@ from mooring.framework import (
     PreScorePlugin,
     QueueingHint,
     ReservePlugin,
-    Scope,
     ScorePlugin,
     Status,
     Verdicts,
 )
+from mooring.framework.internal import StatelessReserve
 from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.quantity import NANO, parse_quantity
 from mooring.framework.remembering import ByIdentity
@@ -65,6 +65,7 @@ class UnderlayIP(
     PreScorePlugin[UnderlayIPArgs],
     ScorePlugin[UnderlayIPArgs],
     ReservePlugin[UnderlayIPArgs],
+    StatelessReserve,
 ):
     """Lets a pod that uses an underlay IP only onto nodes with a free one; the most free ones win.
 
@@ -74,9 +75,7 @@ class UnderlayIP(
 
     name = "UnderlayIP"
     Args = UnderlayIPArgs
-    scope = Scope.NODE
     normalizer = Normalizer.BY_MAX
-    needs_notes = False
 
     def __init__(self, args: UnderlayIPArgs, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -85,11 +84,11 @@ class UnderlayIP(
             lambda kind: uses_ip(kind.template, args.consumers), MOST_KINDS
         )
 
-    def sign(self, pod: Pod) -> Hashable:
+    def signature(self, pod: Pod) -> Hashable:
         return uses_ip(pod, self.args.consumers)
 
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.NONE if idle else Part.NODES | Part.PODS
+    def depends_on(self, pod: Pod) -> Part:
+        return Part.NODES | Part.PODS if uses_ip(pod, self.args.consumers) else Part.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         pods = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE | ActionType.UPDATE_POD_LABEL)

@@ -14,8 +14,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.framework import Caller, ClusterApi, Handle, NodeView, Pod
-from mooring.framework.cluster_api import ObjectReference as Target
-from mooring.framework.objects import ObjectReference, PersistentVolume, PersistentVolumeClaim
+from mooring.framework.cluster_api import ObjectReference
+from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, VolumeReference
 from mooring.framework.view import one_node
 from mooring.plugins.volume_binding.affinity import reaches, required_of
 from mooring.plugins.volume_binding.matching import Matching
@@ -121,12 +121,14 @@ def write(volumes: PodVolumes, handle: Handle, cluster: ClusterApi) -> None:
             "uid": claim.uid,
             "resourceVersion": claim.resource_version,
         }
-        target = Target("PersistentVolume", "", meta.name, meta.uid, meta.resource_version)
+        target = ObjectReference("PersistentVolume", "", meta.name, meta.uid, meta.resource_version)
         patch = {"metadata": {"annotations": _annotations(binding.kept)}, "spec": {"claimRef": reference}}
         handle.assumptions.assume_object(_written(binding.kept, cluster.patch(target, patch)))
     for provisioning in volumes.provisionings:
         meta = provisioning.claim.metadata
-        target = Target("PersistentVolumeClaim", meta.namespace, meta.name, meta.uid, meta.resource_version)
+        target = ObjectReference(
+            "PersistentVolumeClaim", meta.namespace, meta.name, meta.uid, meta.resource_version
+        )
         selected = provisioning.selected
         patch = {"metadata": {"annotations": {SELECTED_NODE: _annotations(selected)[SELECTED_NODE]}}}
         handle.assumptions.assume_object(_written(selected, cluster.patch(target, patch)))
@@ -167,7 +169,7 @@ def _is_bound(volumes: PodVolumes, pod: Pod, node_name: str, handle: Handle, clu
     if snapshot.pods.get(pod.metadata.uid) is None:
         raise VolumeBindingError("pod does not exist any more")
     for binding in volumes.bindings:
-        volume = cluster.read(Target("PersistentVolume", "", binding.volume.metadata.name))
+        volume = cluster.read(ObjectReference("PersistentVolume", "", binding.volume.metadata.name))
         if not ((volume or {}).get("spec", {}).get("claimRef") or {}).get("uid"):
             raise VolumeBindingError(f'ClaimRef got reset for pv "{binding.volume.metadata.name}"')
         if not reaches(required_of(binding.kept), node).all():
@@ -189,7 +191,7 @@ def _is_bound(volumes: PodVolumes, pod: Pod, node_name: str, handle: Handle, clu
 
 def _read(claim: PersistentVolumeClaim, cluster: ClusterApi) -> dict[str, Any]:
     meta = claim.metadata
-    document = cluster.read(Target("PersistentVolumeClaim", meta.namespace, meta.name))
+    document = cluster.read(ObjectReference("PersistentVolumeClaim", meta.namespace, meta.name))
     if document is None:
         raise VolumeBindingError(f'failed to check binding: PVC "{meta.name}" is gone')
     return document
@@ -202,7 +204,7 @@ def _unreachable(volume: str, node_name: str) -> str:
 def _kept(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
     """The volume, kept for the claim; marked as ours unless the claim's owner had it kept before."""
     meta, before = claim.metadata, volume.spec.claim_ref
-    reference = ObjectReference("PersistentVolumeClaim", meta.namespace, meta.name, meta.uid, "v1")
+    reference = VolumeReference("PersistentVolumeClaim", meta.namespace, meta.name, meta.uid, "v1")
     annotations = dict(_annotations(volume))
     if before is None or (before.namespace, before.name) != (meta.namespace, meta.name):
         annotations[BOUND_BY_CONTROLLER] = "yes"

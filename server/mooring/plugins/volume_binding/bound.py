@@ -5,17 +5,18 @@ Mirrors ``checkBoundClaims`` and ``tryTranslatePVToCSI`` of ``plugins/volumebind
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import numpy as np
 
 from mooring.framework import Bools, NodeView
+from mooring.framework.deadline import timely
 from mooring.framework.objects import CSINode, PersistentVolume, PersistentVolumeClaim
 from mooring.plugins.csi_migration import MIGRATED_PLUGINS, InTreeKind, kind_of, translated_affinity
 from mooring.plugins.volume_binding.affinity import reaches, required_of
 
 
-def check_bound(claims: Iterable[PersistentVolumeClaim], nodes: NodeView) -> tuple[Bools, Bools]:
+def check_bound(claims: Collection[PersistentVolumeClaim], nodes: NodeView) -> tuple[Bools, Bools]:
     """bool[K] twice: the node doesn't reach a volume, or a volume is not there; the first claim decides.
 
     Raises:
@@ -23,7 +24,7 @@ def check_bound(claims: Iterable[PersistentVolumeClaim], nodes: NodeView) -> tup
     """
     conflict = np.zeros(len(nodes), np.bool_)
     undecided = ~conflict
-    for claim in claims:
+    for claim in timely(claims):
         volume = nodes.snapshot.objects.get(PersistentVolume, claim.spec.volume_name)
         if volume is None:
             return conflict, undecided

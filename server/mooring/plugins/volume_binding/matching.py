@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from mooring.framework import Bools, NodeView
+from mooring.framework.deadline import timely
 from mooring.framework.label_selector import compiled
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import NodeSelector, PersistentVolume, PersistentVolumeClaim
@@ -61,7 +62,7 @@ class Matching:
             AttributesClassError: A claim names a class of attributes, and the gate is off.
         """
         ordered = sorted(claims, key=lambda claim: size_of(claim.spec.resources.requests))
-        return [(claim, self._match_one(claim)) for claim in ordered]
+        return [(claim, self._match_one(claim)) for claim in timely(ordered)]
 
     def _match_one(self, claim: PersistentVolumeClaim) -> Bools:
         if claim.spec.volume_attributes_class_name and not self._with_attributes_classes:
@@ -72,13 +73,13 @@ class Matching:
         found = np.zeros(len(self._nodes), np.bool_)
         undecided = ~found
         usable = sorted(_usable(claim, self._nodes.snapshot.objects), key=lambda volume: volume.metadata.name)
-        for volume in usable:
+        for volume in timely(usable):
             if volume.spec.claim_ref is not None:
                 # A volume kept for the claim is the only one that it can get, where it is not taken.
                 decided = undecided & ~self._taken_of(volume)
                 found |= self._take(volume, claim, decided)
                 undecided &= ~decided
-        for volume in _fitting(claim, usable):
+        for volume in timely(_fitting(claim, usable)):
             if not undecided.any():
                 break
             taken = self._take(volume, claim, undecided)
@@ -133,7 +134,7 @@ def _fitting(claim: PersistentVolumeClaim, usable: Sequence[PersistentVolume]) -
     modes = set(claim.spec.access_modes)
     fitting = [
         volume
-        for volume in usable
+        for volume in timely(usable)
         if volume.spec.claim_ref is None
         and volume.status.phase == "Available"
         and (matcher is None or matcher.matches(volume.metadata.labels))

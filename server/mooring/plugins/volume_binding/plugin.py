@@ -5,22 +5,16 @@ Mirrors ``plugins/volumebinding/volume_binding.go`` and ``FindPodVolumes`` of it
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-
 import numpy as np
 
 from mooring.framework import (
     SUCCESS,
     Caller,
     CycleState,
-    FilterPlugin,
-    HintedEvent,
     Int64s,
     NodeView,
-    Part,
     Pod,
     PreBindPlugin,
-    PreFilterPlugin,
     PreScorePlugin,
     ReservePlugin,
     ScorePlugin,
@@ -28,6 +22,7 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.errors import DeadlineExceededError, MooringError
+from mooring.framework.internal import SelectiveReserve
 from mooring.framework.objects import (
     CSIDriver,
     CSINode,
@@ -36,8 +31,9 @@ from mooring.framework.objects import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
-from mooring.plugins.claims import has_storage
+from mooring.plugins.storage import StoragePlugin, has_storage
 from mooring.plugins.volume_binding import binding
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
 from mooring.plugins.volume_binding.bound import check_bound
@@ -70,29 +66,21 @@ _STATUSES = tuple(map(_status, range(1 << len(_REASONS))))
 
 
 class VolumeBinding(
-    PreFilterPlugin[VolumeBindingArgs],
-    FilterPlugin[VolumeBindingArgs],
+    StoragePlugin[VolumeBindingArgs],
     PreScorePlugin[VolumeBindingArgs],
     ScorePlugin[VolumeBindingArgs],
     ReservePlugin[VolumeBindingArgs],
     PreBindPlugin[VolumeBindingArgs],
+    SelectiveReserve,
 ):
     """Refuses nodes that don't reach the pod's volumes, or where those that it waits for can't be had."""
 
     name = "VolumeBinding"
+    upstream = Upstream()
     Args = VolumeBindingArgs
     reads = (CSIDriver, CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass)
-    signs_requests = False
+    events = EVENTS
     allow_parallel = True
-
-    def sign(self, pod: Pod) -> Hashable | None:
-        return None if has_storage(pod) else ()
-
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.NONE
-
-    def events_to_register(self) -> Sequence[HintedEvent]:
-        return EVENTS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         objects = nodes.snapshot.objects
@@ -130,8 +118,8 @@ class VolumeBinding(
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         return np.zeros(len(nodes), np.int64)
 
-    def keeps_nothing(self, pod: Pod) -> bool:
-        return not any(volume.is_storage for volume in pod.spec.volumes)
+    def reserves_for(self, pod: Pod) -> bool:
+        return has_storage(pod)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Keeps the volumes for the pod's claims: those that they get now, whatever Filter found then."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mooring.framework import Pod, Status
+from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolumeClaim, StorageClass, Volume
 from mooring.plugins.claims import (
@@ -40,7 +41,7 @@ class PodClaims:
 def claims_of(pod: Pod, objects: ObjectTable) -> list[PersistentVolumeClaim] | str:
     """The claims of ``pod``, or what is wrong with the first that can't be used."""
     claims: list[PersistentVolumeClaim] = []
-    for volume in pod.spec.volumes:
+    for volume in timely(pod.spec.volumes):
         name = claim_name(pod, volume)
         if name is None:
             continue
@@ -76,7 +77,7 @@ def sort_claims(claims: list[PersistentVolumeClaim], objects: ObjectTable) -> Po
     bound: list[PersistentVolumeClaim] = []
     waiting: list[PersistentVolumeClaim] = []
     late: list[PersistentVolumeClaim] = []
-    for claim in claims:
+    for claim in timely(claims):
         if claim.spec.volume_name and BIND_COMPLETED in claim.metadata.annotations:
             bound.append(claim)
             continue

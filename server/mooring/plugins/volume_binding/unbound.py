@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mooring.framework import Bools, NodeView
+from mooring.framework.deadline import timely
 from mooring.framework.objects import PersistentVolumeClaim
 from mooring.plugins.volume_binding.matching import Matching
 from mooring.plugins.volume_binding.provisioning import can_be_made
@@ -32,7 +33,7 @@ def check_waiting(
     unmatched = np.zeros(len(nodes), np.bool_)
     lacking: list[tuple[PersistentVolumeClaim, Bools]] = []
     free: list[PersistentVolumeClaim] = []
-    for claim in claims:
+    for claim in timely(claims):
         selected = claim.metadata.annotations.get(SELECTED_NODE)
         if selected is None:
             free.append(claim)
@@ -44,7 +45,7 @@ def check_waiting(
         # kube-scheduler asks no further there, so nothing that is wrong with another claim shows.
         return unmatched, without_room
     lacking += [(claim, ~found) for claim, found in Matching(nodes, with_attributes_classes).match(free)]
-    for claim, lacks in lacking:
+    for claim, lacks in timely(lacking):
         asked = lacks & ~unmatched & ~without_room
         if asked.any():
             possible, room = can_be_made(claim, nodes)

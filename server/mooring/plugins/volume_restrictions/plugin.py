@@ -5,7 +5,6 @@ Mirrors ``plugins/volumerestrictions/volume_restrictions.go``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,21 +13,20 @@ from mooring.framework import (
     SUCCESS,
     Bools,
     CycleState,
-    FilterPlugin,
     Handle,
-    HintedEvent,
     Int32s,
     KubeVersion,
     NodeInfo,
     NodeView,
-    Part,
     Pod,
-    PreFilterPlugin,
     Status,
     Verdicts,
 )
+from mooring.framework.deadline import timely
 from mooring.framework.objects import PersistentVolumeClaim
-from mooring.plugins.claims import READ_WRITE_ONCE_POD, has_storage, not_found
+from mooring.framework.upstream import Upstream
+from mooring.plugins.claims import READ_WRITE_ONCE_POD, not_found
+from mooring.plugins.storage import StoragePlugin
 from mooring.plugins.volume_restrictions.disks import collide, is_disk
 from mooring.plugins.volume_restrictions.hints import EVENTS
 
@@ -60,15 +58,16 @@ class _OwnClaims:
     uses: int
 
 
-class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
+class VolumeRestrictions(StoragePlugin[None]):
     """Refuses nodes where a disk is mounted already, and all while a ReadWriteOncePod claim is in use.
 
     GCE disks, iSCSI disks and RBD images may be shared when all mount them read-only, EBS volumes never.
     """
 
     name = "VolumeRestrictions"
+    upstream = Upstream()
     reads = (PersistentVolumeClaim,)
-    signs_requests = False
+    events = EVENTS
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -80,18 +79,9 @@ class VolumeRestrictions(PreFilterPlugin[None], FilterPlugin[None]):
             Status.error("nothing is known of the pod's claims, because PreFilter did not run"),
         )
 
-    def sign(self, pod: Pod) -> Hashable | None:
-        return None if has_storage(pod) else ()
-
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.NONE
-
-    def events_to_register(self) -> Sequence[HintedEvent]:
-        return EVENTS
-
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         names = set()
-        for name in pod.claim_names:
+        for name in timely(pod.claim_names):
             claim = nodes.snapshot.objects.get(PersistentVolumeClaim, name, pod.metadata.namespace)
             if claim is None:
                 return Status.unresolvable(not_found("persistentvolumeclaim", name))
@@ -138,11 +128,11 @@ def _has_disk_of(pod: Pod, nodes: NodeView) -> Bools:
     taken = np.zeros(nodes.table.capacity, np.bool_)
     wanted = [volume for volume in pod.spec.volumes if is_disk(volume)]
     pods = nodes.snapshot.pods
-    for row in tuple(pods.with_storage) if wanted else ():
+    for row in timely(tuple(pods.with_storage) if wanted else ()):
         taken[row] = any(
             collide(one, two)
             for other in pods.with_storage_on(row)
             for two in other.spec.volumes
-            for one in wanted
+            for one in timely(wanted)
         )
     return nodes.take(taken)

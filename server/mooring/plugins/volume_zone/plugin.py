@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-
 import numpy as np
 
 from mooring.framework import (
     SUCCESS,
     Bools,
     CycleState,
-    FilterPlugin,
-    HintedEvent,
     NodeView,
-    Part,
     Pod,
-    PreFilterPlugin,
     Status,
     Verdicts,
 )
+from mooring.framework.deadline import timely
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
+from mooring.framework.upstream import Upstream
 from mooring.plugins.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     class_of_claim,
-    has_storage,
     not_found,
 )
 from mooring.plugins.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE
+from mooring.plugins.storage import StoragePlugin
 from mooring.plugins.volume_zone.domains import ZONE_LABELS, Domain, domains_of
 from mooring.plugins.volume_zone.hints import EVENTS
 
@@ -37,24 +33,16 @@ _PRE_FILTER = "PreFilterVolumeZone"
 _NEW_KEY = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 
 
-class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
+class VolumeZone(StoragePlugin[None]):
     """Refuses nodes outside the zones and regions that the pod's volumes are labelled with.
 
     A node without any such label passes.
     """
 
     name = "VolumeZone"
+    upstream = Upstream()
     reads = (PersistentVolume, PersistentVolumeClaim, StorageClass)
-    signs_requests = False
-
-    def sign(self, pod: Pod) -> Hashable | None:
-        return None if has_storage(pod) else ()
-
-    def depends_on(self, pod: Pod, *, idle: bool) -> Part:
-        return Part.NONE
-
-    def events_to_register(self) -> Sequence[HintedEvent]:
-        return EVENTS
+    events = EVENTS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         domains = _domains(pod, nodes.snapshot.objects)
@@ -72,7 +60,7 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
         if isinstance(domains, Status):
             return Verdicts.reject_where(np.ones(len(nodes), np.bool_), domains)
         outside = np.zeros(len(nodes), np.bool_)
-        for domain in domains:
+        for domain in timely(domains):
             outside |= ~_is_inside(domain, nodes)
         labelled = np.zeros(len(nodes), np.bool_)
         for key in ZONE_LABELS:
@@ -83,7 +71,7 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None]):
 def _domains(pod: Pod, objects: ObjectTable) -> tuple[Domain, ...] | Status:
     """Where the pod's bound volumes are, or why that can't be told."""
     domains: list[Domain] = []
-    for name in pod.claim_names:
+    for name in timely(pod.claim_names):
         claim = objects.get(PersistentVolumeClaim, name, pod.metadata.namespace)
         if claim is None:
             return Status.unresolvable(not_found("persistentvolumeclaim", name))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from mooring.config.types import Extender as ExtenderStanza
+from mooring.config.show import without_secrets
+from mooring.config.types import ExtenderStanza
 from mooring.framework import SUCCESS, Pod, Status
 from mooring.framework.objects.pod import Container
 from mooring.framework.preemption import Candidate
-from mooring.runtime.extender import FilterAnswer, MetaVictims, extender_failure
+from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims, extender_failure
 from mooring.scheduler.extender import wire
 from mooring.scheduler.extender.transport import Transport, TransportError
 from mooring.scheduler.extender.wire import AnswerError
@@ -19,11 +20,11 @@ _OK = 200
 T = TypeVar("T")
 
 
-class Manifests(Protocol):
+class StoredManifests(Protocol):
     """Objects as JSON, as the API server has them, without kind and API version. Safe from any thread."""
 
     def pod(self, pod: Pod) -> bytes:
-        """The pod of that UID, without its managed fields.
+        """Return the pod of that UID, without its managed fields.
 
         Raises:
             NotFoundError: It is gone (POD_NOT_FOUND).
@@ -31,7 +32,7 @@ class Manifests(Protocol):
         ...
 
     def node(self, name: str) -> bytes:
-        """The node.
+        """Return the node.
 
         Raises:
             NotFoundError: It is gone (NODE_NOT_FOUND).
@@ -40,7 +41,7 @@ class Manifests(Protocol):
 
 
 class HttpExtender:
-    """Implements ``mooring.runtime.extender.Extender``.
+    """Implements ``mooring.runtime.profiles.extender.Extender``.
 
     Args:
         stanza: Its stanza in the configuration, with every default.
@@ -48,8 +49,8 @@ class HttpExtender:
         manifests: The objects that it is sent.
     """
 
-    def __init__(self, stanza: ExtenderStanza, transport: Transport, manifests: Manifests) -> None:
-        self.name = stanza.url_prefix
+    def __init__(self, stanza: ExtenderStanza, transport: Transport, manifests: StoredManifests) -> None:
+        self.name = without_secrets(stanza.url_prefix)
         self.weight = stanza.weight
         self.ignorable = stanza.ignorable
         self.filters = bool(stanza.filter_verb)
@@ -62,7 +63,9 @@ class HttpExtender:
         self._manifests = manifests
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether a container or an init container names one of its resources, however little of it."""
+        """Return whether a container or an init container names one of its resources, however little of
+        it.
+        """
         return not self._managed or any(map(self._manages, (*pod.spec.containers, *pod.spec.init_containers)))
 
     def filter(self, pod: Pod, node_names: Sequence[str]) -> FilterAnswer:
@@ -123,18 +126,18 @@ class HttpExtender:
         return wire.preempting_by_uid(document, named)
 
     def _post(self, verb: str, body: bytes, point: str) -> bytes:
-        """The body of its answer.
+        """Return the body of its answer.
 
         Raises:
             PluginFailureError: There was none, or one other than 200, of which only the code is told.
         """
-        url = f"{self.name.rstrip('/')}/{verb}"
+        url = f"{self._stanza.url_prefix.rstrip('/')}/{verb}"
         try:
             answer = self._transport.post(url, body, self._stanza.http_timeout.total_seconds())
         except TransportError as error:
             raise extender_failure(self.name, point, str(error)) from error
         if answer.status != _OK:
-            said = f"failed {verb} with extender at URL {url}, code {answer.status}"
+            said = f"failed {verb} with extender at URL {without_secrets(url)}, code {answer.status}"
             raise extender_failure(self.name, point, said)
         return answer.body
 

@@ -19,7 +19,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mooring import __version__
-from mooring.config.types import Extender, ExtenderTLS
+from mooring.config.show import without_secrets
+from mooring.config.types import ExtenderStanza, ExtenderTLS
 from mooring.framework.args import FieldError
 from mooring.framework.certificates import load_pair
 from mooring.framework.errors import InvalidArgumentError
@@ -43,7 +44,7 @@ class TransportError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ExtenderAnswer:
     """An answer: its HTTP status and its body."""
 
     status: int
@@ -56,7 +57,7 @@ class Transport:
     def __init__(self, manager: Any) -> None:
         self._manager = manager
 
-    def post(self, url: str, body: bytes, seconds: float) -> Answer:
+    def post(self, url: str, body: bytes, seconds: float) -> ExtenderAnswer:
         """POST JSON and read the whole answer within ``seconds``.
 
         Raises:
@@ -78,18 +79,18 @@ class Transport:
                 preload_content=False,
             )
             try:
-                return Answer(response.status, _read(response, end))
+                return ExtenderAnswer(response.status, _read(response, end))
             except BaseException:
                 response.close()
                 raise
             finally:
                 response.release_conn()
         except (HTTPError, OSError) as error:
-            raise TransportError(f'Post "{url}": {error}') from error
+            raise TransportError(f'Post "{without_secrets(url)}": {error}') from error
 
 
 def _read(response: Any, end: float) -> bytes:
-    """The whole body, which may come in pieces, each of them in time.
+    """Return the whole body, which may come in pieces, each of them in time.
 
     Raises:
         TimeoutError: It isn't there at ``end``, by ``time.monotonic``.
@@ -105,8 +106,8 @@ def _read(response: Any, end: float) -> bytes:
     return b"".join(chunks)
 
 
-def build_transport(extender: Extender, path: str) -> Transport:
-    """The way to ``extender``, whose stanza is at ``path`` of the configuration.
+def build_transport(extender: ExtenderStanza, path: str) -> Transport:
+    """Return the way to ``extender``, whose stanza is at ``path`` of the configuration.
 
     Args:
         extender: Its stanza.
@@ -124,7 +125,9 @@ def build_transport(extender: Extender, path: str) -> Transport:
         options["server_hostname"] = extender.tls_config.server_name
     if extender.url_prefix.startswith("https:") and context.verify_mode is ssl.CERT_NONE:
         log.warning(
-            "%s: the certificate of %s is not verified; give a CA in tlsConfig", path, extender.url_prefix
+            "%s: the certificate of %s is not verified; give a CA in tlsConfig",
+            path,
+            without_secrets(extender.url_prefix),
         )
         # Once is enough; urllib3 would say it at each call.
         disable_warnings(InsecureRequestWarning)
@@ -132,8 +135,8 @@ def build_transport(extender: Extender, path: str) -> Transport:
     return Transport(ProxyManager(proxy, **options) if proxy else PoolManager(**options))
 
 
-def _context(extender: Extender, path: str) -> ssl.SSLContext:
-    """What is verified, and what this side proves itself with.
+def _context(extender: ExtenderStanza, path: str) -> ssl.SSLContext:
+    """Return what is verified, and what this side proves itself with.
 
     Raises:
         InvalidArgumentError: A certificate can't be used, or the settings contradict each other.
@@ -180,7 +183,8 @@ def _inline(data: str) -> bytes:
 
 
 def _proxy(url: str, environment: Mapping[str, str]) -> str | None:
-    """The proxy that the environment names for ``url``, by Go's rules: none for this host or by NO_PROXY.
+    """Return the proxy that the environment names for ``url``, by Go's rules: none for this host or by
+    NO_PROXY.
 
     Mirrors ``NewProxierWithNoProxyCIDR`` in ``k8s.io/apimachinery/pkg/util/net/http.go``.
     """
@@ -194,7 +198,7 @@ def _proxy(url: str, environment: Mapping[str, str]) -> str | None:
 
 
 def _bypassed(host: str, rules: str) -> bool:
-    """Whether NO_PROXY names the host: as it is, by the end of its name, or by its network."""
+    """Return whether NO_PROXY names the host: as it is, by the end of its name, or by its network."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

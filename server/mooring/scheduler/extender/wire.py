@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, field
 
 from mooring.framework import Pod
-from mooring.runtime.extender import FilterAnswer, MetaVictims
+from mooring.runtime.profiles.extender import FilterAnswer, MetaVictims
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -59,23 +59,23 @@ _encode = msgspec.json.Encoder().encode
 
 
 def asking_by_name(pod: bytes, node_names: Sequence[str]) -> bytes:
-    """The body of filter and prioritize for an extender that knows the nodes; ``pod`` is JSON."""
+    """Return the body of filter and prioritize for an extender that knows the nodes; ``pod`` is JSON."""
     return _encode(_ExtenderArgs(Raw(pod), None, list(node_names)))
 
 
 def asking_by_node(pod: bytes, nodes: Sequence[bytes]) -> bytes:
-    """The same with the nodes themselves, in JSON."""
+    """Return the same with the nodes themselves, in JSON."""
     return _encode(_ExtenderArgs(Raw(pod), _NodeList([Raw(node) for node in nodes]), None))
 
 
 def binding(pod: Pod, node_name: str) -> bytes:
-    """The body of bind."""
+    """Return the body of bind."""
     meta = pod.metadata
     return _encode(_BindingArgs(meta.name, meta.namespace, meta.uid, node_name))
 
 
 def preempting_by_uid(pod: bytes, victims: Mapping[str, MetaVictims]) -> bytes:
-    """The body of preempt for an extender that knows the pods."""
+    """Return the body of preempt for an extender that knows the pods."""
     named = {
         node: _Victims([_MetaPod(uid) for uid in found.uids], found.violations)
         for node, found in victims.items()
@@ -84,13 +84,15 @@ def preempting_by_uid(pod: bytes, victims: Mapping[str, MetaVictims]) -> bytes:
 
 
 def preempting_by_pod(pod: bytes, victims: Mapping[str, tuple[Sequence[bytes], int]]) -> bytes:
-    """The same with the victims themselves, in JSON, and how many of them a disruption budget protects."""
+    """Return the same with the victims themselves, in JSON, and how many of them a disruption budget
+    protects.
+    """
     whole = {node: _Victims([Raw(one) for one in pods], count) for node, (pods, count) in victims.items()}
     return _encode(_PreemptionArgs(Raw(pod), whole, None))
 
 
 def read_filter(body: bytes, *, by_name: bool) -> tuple[FilterAnswer, str]:
-    """The answer to filter, and the error in it, "" without one.
+    """Return the answer to filter, and the error in it, "" without one.
 
     Args:
         body: JSON.
@@ -111,7 +113,7 @@ def read_filter(body: bytes, *, by_name: bool) -> tuple[FilterAnswer, str]:
 
 
 def read_scores(body: bytes) -> list[tuple[str, int]]:
-    """The answer to prioritize: node and score.
+    """Return the answer to prioritize: node and score.
 
     Raises:
         AnswerError: It is of another type.
@@ -121,7 +123,7 @@ def read_scores(body: bytes) -> list[tuple[str, int]]:
 
 
 def read_binding(body: bytes) -> str:
-    """The error in the answer to bind; "" without one.
+    """Return the error in the answer to bind; "" without one.
 
     Raises:
         AnswerError: It is of another type.
@@ -130,7 +132,7 @@ def read_binding(body: bytes) -> str:
 
 
 def read_victims(body: bytes) -> dict[str, MetaVictims]:
-    """The answer to preempt.
+    """Return the answer to preempt.
 
     Raises:
         AnswerError: It is of another type.
@@ -159,7 +161,7 @@ def _document(body: bytes) -> Any:
 
 
 def _members(value: Any, path: str) -> dict[str, Any]:
-    """The fields of a struct, by their names in lower case; the last one of a name counts."""
+    """Return the fields of a struct, by their names in lower case; the last one of a name counts."""
     return {name.lower(): member for name, member in _map(value, path).items()}
 
 

@@ -11,7 +11,7 @@ from mooring.scheduler.queue.heap import Less, PodHeap
 from mooring.scheduler.queue.queued_pod import QueuedPod
 
 LONGEST_SHIFT = 62
-"""So often a backoff doubles at most, whatever its limit."""
+"""How often a backoff doubles at most, whatever its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class BackoffQueue:
 
     The end is cut to the whole second, so that pods whose backoffs end in the same second are tried in
     the order of ``less``; the backoff lasts through that second. Pods that failed without having been
-    refused are ordered by time alone, and are never taken early.
+    refused, and those that have to pause, are ordered by time alone, and are never taken early.
     """
 
     def __init__(self, clock: Clock, times: BackoffTimes, less: Less) -> None:
@@ -48,26 +48,28 @@ class BackoffQueue:
         return uid in self._refused or uid in self._failed
 
     def lasts(self, item: QueuedPod) -> bool:
-        """Whether the pod's backoff isn't over yet."""
+        """Return whether the pod's backoff isn't over yet."""
         return self.ends(item) >= math.floor(self._clock.now())
 
     def ends(self, item: QueuedPod) -> float:
-        """When the pod's backoff ends, in seconds since the epoch; -inf when it has none."""
+        """Return when the pod's backoff ends, in seconds since the epoch; -inf when it has none."""
         if item.backoff_ends is None:
             count = item.error_count or item.unschedulable_count
-            if not count or not self._times.longest:
+            pause = item.rejected_by.pause
+            if not pause and (not count or not self._times.longest):
                 return -math.inf
-            doubled = self._times.initial * 2 ** min(count - 1, LONGEST_SHIFT)
-            item.backoff_ends = math.floor(item.queued_at + min(doubled, self._times.longest))
+            doubled = self._times.initial * 2 ** min(max(count - 1, 0), LONGEST_SHIFT)
+            item.backoff_ends = math.floor(item.queued_at + max(pause, min(doubled, self._times.longest)))
         return item.backoff_ends
 
     def put(self, item: QueuedPod) -> None:
         """Add the pod, or find its new place."""
         self.remove(item.uid)
-        (self._refused if item.rejectors else self._failed).put(item)
+        early = item.rejectors and not item.rejected_by.pause
+        (self._refused if early else self._failed).put(item)
 
     def get(self, uid: str) -> QueuedPod | None:
-        """The pod with this UID."""
+        """Return the pod with this UID."""
         return self._refused.get(uid) or self._failed.get(uid)
 
     def remove(self, uid: str) -> QueuedPod | None:
@@ -75,7 +77,7 @@ class BackoffQueue:
         return self._refused.remove(uid) or self._failed.remove(uid)
 
     def pop_early(self) -> QueuedPod | None:
-        """The refused pod whose backoff ends first, though it lasts; None when there is none."""
+        """Return the refused pod whose backoff ends first, though it lasts; None when there is none."""
         return self._refused.pop()
 
     def pop_completed(self) -> list[QueuedPod]:

@@ -31,7 +31,7 @@ class PodHeap:
         return uid in self._at
 
     def __iter__(self) -> Iterator[QueuedPod]:
-        """The pods in no particular order."""
+        """Return the pods in no particular order."""
         return iter(self._items)
 
     def put(self, item: QueuedPod) -> None:
@@ -43,7 +43,7 @@ class PodHeap:
         self._settle(item, at)
 
     def get(self, uid: str) -> QueuedPod | None:
-        """The pod with this UID."""
+        """Return the pod with this UID."""
         at = self._at.get(uid)
         return None if at is None else self._items[at]
 
@@ -58,7 +58,7 @@ class PodHeap:
         return item
 
     def first(self) -> QueuedPod | None:
-        """The pod on top, which stays there."""
+        """Return the pod on top, which stays there."""
         return self._items[0] if self._items else None
 
     def pop(self) -> QueuedPod | None:

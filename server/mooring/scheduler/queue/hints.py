@@ -21,10 +21,10 @@ from mooring.framework import (
     Pod,
     QueueingHint,
 )
-from mooring.runtime.cluster_events import concerns
-from mooring.runtime.extender import EXTENDER
-from mooring.runtime.profile import Enabled, Profile
-from mooring.runtime.tracebacks import TRACEBACKS
+from mooring.runtime.profiles.extender import EXTENDER
+from mooring.runtime.profiles.profile import Enabled, Profile
+from mooring.runtime.profiles.tracebacks import TRACEBACKS
+from mooring.scheduler.queue.cluster_events import concerns
 from mooring.scheduler.queue.pre_enqueue import Gate
 from mooring.scheduler.queue.queued_pod import QueuedPod
 
@@ -74,11 +74,11 @@ class QueueingRules:
         return found
 
     def gate_listens(self, plugin: str, happened: ClusterEvent) -> bool:
-        """Whether a pod that ``plugin`` gates may be let go by the event."""
+        """Return whether a pod that ``plugin`` gates may be let go by the event."""
         return plugin in self.interested(happened)
 
     def strategy(self, item: QueuedPod, happened: ClusterEvent, old: Any, new: Any) -> Strategy:
-        """What the event means for a pod that was refused."""
+        """Return what the event means for a pod that was refused."""
         if not item.rejectors:
             return Strategy.AFTER_BACKOFF
         if happened == WILDCARD:
@@ -108,7 +108,7 @@ def _helps(plugin: str, registered: Iterable[HintedEvent], pod: Pod, old: Any, n
 
 
 def rules_of(profile: Profile, gates: Sequence[Gate]) -> QueueingRules:
-    """The rules of ``profile``: the events of its plugins that can refuse a pod."""
+    """Return the rules of ``profile``: the events of its plugins that can refuse a pod."""
     plugins: dict[str, Plugin[Any]] = {}
     points: tuple[tuple[Enabled[Any], ...], ...] = (
         profile.pre_enqueue,

@@ -38,7 +38,7 @@ class InFlight:
         return uid in self._starts
 
     def __len__(self) -> int:
-        """How many pods are in flight."""
+        """Return how many pods are in flight."""
         return len(self._starts)
 
     @property
@@ -46,24 +46,24 @@ class InFlight:
         """How many events are kept."""
         return len(self._happenings)
 
-    def begin(self, uid: str) -> bool:
-        """The pod is being tried from now on; False when it is already."""
+    def begin_attempt(self, uid: str) -> bool:
+        """Return the pod is being tried from now on; False when it is already."""
         if uid in self._starts:
             return False
         self._starts[uid] = self._forgotten + len(self._happenings)
         return True
 
-    def note(self, event: ClusterEvent, old: Any, new: Any) -> None:
+    def note_event(self, event: ClusterEvent, old: Any, new: Any) -> None:
         """Remember an event while any pod is in flight."""
         if self._starts:
             self._happenings.append(Happening(event, old, new))
 
-    def since(self, uid: str) -> Iterator[Happening]:
-        """What happened since the pod was taken."""
+    def events_since(self, uid: str) -> Iterator[Happening]:
+        """Return what happened since the pod was taken."""
         return islice(self._happenings, self._starts[uid] - self._forgotten, None)
 
-    def end(self, uid: str) -> None:
-        """The pod isn't in flight any more; events that nobody needs now are forgotten."""
+    def end_attempt(self, uid: str) -> None:
+        """End the pod's attempt; drop the events that no other attempt needs."""
         if self._starts.pop(uid, None) is None:
             return
         # Starts only grow, and a dict keeps the order of insertion: the first is the smallest.

@@ -53,8 +53,8 @@ class Places:
         yield from self.backoff
         yield from self.unschedulable
 
-    def counts(self) -> dict[str, int]:
-        """How many pods are active, in backoff, unschedulable and gated."""
+    def count_pods(self) -> dict[str, int]:
+        """Return how many pods are active, in backoff, unschedulable and gated."""
         gated = sum(bool(item.gated_by) for item in self.unschedulable)
         return {
             "active": len(self.active),
@@ -63,7 +63,7 @@ class Places:
             "gated": gated,
         }
 
-    def remove(self, uid: str) -> None:
+    def remove_pod(self, uid: str) -> None:
         """Take the pod out, wherever it is."""
         self.active.remove(uid)
         self.backoff.remove(uid)
@@ -79,15 +79,15 @@ class Places:
                 return True
         return False
 
-    def place(self, item: QueuedPod, strategy: Strategy, label: str) -> bool:
+    def place_pod(self, item: QueuedPod, strategy: Strategy, label: str) -> bool:
         """Put the pod where it belongs; True unless that is among the unschedulable and gated ones."""
         if strategy is Strategy.SKIP:
             return self._park(item, label)
         if strategy is Strategy.AFTER_BACKOFF and self.backoff.lasts(item):
             return self._back_off(item, label)
-        return self.activate(item, label)
+        return self.activate_pod(item, label)
 
-    def activate(self, item: QueuedPod, label: str, *, gates_asked: bool = False) -> bool:
+    def activate_pod(self, item: QueuedPod, label: str, *, gates_asked: bool = False) -> bool:
         """Let the pod be tried, unless a gate holds it back; True when none does."""
         if not gates_asked and self._gated(item):
             return self._park(item, label)

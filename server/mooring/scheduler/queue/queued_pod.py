@@ -12,15 +12,18 @@ from mooring.framework import Pod
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Who refused a pod; nobody when the attempt ended in an error.
+    """The plugins that rejected a pod; none when the attempt ended in an error.
 
     Attributes:
         plugins: Those that said Unschedulable or UnschedulableAndUnresolvable.
         pending: Those that said Pending: an event that helps one of these skips the backoff.
+        pause: Seconds for which it backs off at least, without being taken early, since the attempt kept
+            others waiting for long; 0 for none.
     """
 
     plugins: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
+    pause: float = 0.0
 
 
 @dataclass(slots=True, eq=False)

@@ -13,9 +13,8 @@ from typing import Any
 
 from mooring.framework import Clock, ClusterEvent, ObjectChange, Pod
 from mooring.framework.releases import NEWEST, Gates
-from mooring.runtime.cluster_events import events_of
-from mooring.scheduler.queue import labels
 from mooring.scheduler.queue.backoff import BackoffTimes
+from mooring.scheduler.queue.cluster_events import events_of, label_of
 from mooring.scheduler.queue.heap import Less
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
@@ -30,7 +29,17 @@ UNSCHEDULABLE_FLUSH_SECONDS = 30.0
 
 
 def _unheard(queue: str, event: str) -> None:
-    """Counts nothing."""
+    """Count nothing."""
+
+
+# Why a pod came to a place of the queue, as metrics and logs spell it: the labels in ``framework/events.go``.
+ADDED = "UnschedulablePodAdd"
+UPDATED = "UnschedulablePodUpdate"
+ATTEMPT_FAILED = "ScheduleAttemptFailure"
+BACKOFF_COMPLETE = "BackoffComplete"
+POPPED_FROM_BACKOFF = "PopFromBackoffQ"
+FORCED = "ForceActivate"
+TIMED_OUT = "UnschedulableTimeout"
 
 
 class SchedulingQueue:
@@ -48,7 +57,7 @@ class SchedulingQueue:
         gates: Which features of which release are on.
         wake: Called, under the queue's lock, when there is a pod to try.
         incoming: Counts the pods that come to a place.
-        longest_wait: After so many seconds a refused pod that no event helped is tried again.
+        longest_wait: Seconds after which a rejected pod that no event helped is tried again.
     """
 
     def __init__(
@@ -75,33 +84,33 @@ class SchedulingQueue:
         self._next_backoff_flush = math.floor(now) + BACKOFF_FLUSH_SECONDS
         self._next_unschedulable_flush = now
 
-    def add(self, pod: Pod) -> None:
-        """A new pod."""
+    def add_pod(self, pod: Pod) -> None:
+        """Add a new pod."""
         with self._lock:
-            self._places.activate(QueuedPod(pod, self._clock.now()), labels.ADDED)
+            self._places.activate_pod(QueuedPod(pod, self._clock.now()), ADDED)
 
-    def update(self, old: Pod, new: Pod) -> None:
-        """The pod changed; it may become schedulable by that."""
+    def update_pod(self, old: Pod, new: Pod) -> None:
+        """Take in a change of the pod, which may become schedulable by that."""
         change = ObjectChange("Pod", old, new)
         with self._lock:
             if new.metadata.uid in self._in_flight:
                 for event in events_of(change, self._gates):
-                    self._in_flight.note(event, old, new)
+                    self._in_flight.note_event(event, old, new)
             elif not self._places.update_ready(new):
                 item = self._places.unschedulable.get(new.metadata.uid)
                 if item is None:
-                    self._places.activate(QueuedPod(new, self._clock.now()), labels.UPDATED)
+                    self._places.activate_pod(QueuedPod(new, self._clock.now()), UPDATED)
                 else:
                     item.pod = new
                     self._reconsider(item, change)
 
-    def delete(self, uid: str) -> None:
-        """The pod is gone, or got its node."""
+    def delete_pod(self, uid: str) -> None:
+        """Delete a pod that is gone, or got its node."""
         with self._lock:
-            self._places.remove(uid)
+            self._places.remove_pod(uid)
 
-    def pop(self) -> QueuedPod | None:
-        """The next pod to try, in flight from now on; None when there is none.
+    def pop_pod(self) -> QueuedPod | None:
+        """Return the next pod to try, in flight from now on; None when there is none.
 
         When no pod is active, one is taken whose backoff has not ended yet.
         """
@@ -112,13 +121,13 @@ class SchedulingQueue:
                     item = self._places.backoff.pop_early()
                     if item is None:
                         return None
-                    self._incoming("active", labels.POPPED_FROM_BACKOFF)
+                    self._incoming("active", POPPED_FROM_BACKOFF)
                 item.attempts += 1
-                if self._in_flight.begin(item.uid):
+                if self._in_flight.begin_attempt(item.uid):
                     return item
 
     def give_back(self, item: QueuedPod, rejection: Rejection) -> None:
-        """A popped pod got no node: it waits for an event, or backs off after an error.
+        """Take back a popped pod that got no node: it waits for an event, or backs off after an error.
 
         Events since it was taken count as if they came now. Does nothing when the pod is queued again.
         """
@@ -134,22 +143,22 @@ class SchedulingQueue:
                 item.queued_at = self._clock.now()
                 item.backoff_ends = None
                 item.flushed = False
-                self._places.place(item, self._strategy_since(item), labels.ATTEMPT_FAILED)
-            self._in_flight.end(uid)
+                self._places.place_pod(item, self._strategy_since(item), ATTEMPT_FAILED)
+            self._in_flight.end_attempt(uid)
 
-    def done(self, uid: str) -> None:
-        """A popped pod doesn't come back."""
+    def end_attempt(self, uid: str) -> None:
+        """End the attempt of a popped pod that does not come back."""
         with self._lock:
-            self._in_flight.end(uid)
+            self._in_flight.end_attempt(uid)
 
-    def move(
+    def move_pods(
         self,
         event: ClusterEvent,
         old: Any,
         new: Any,
         only: Callable[[Pod], bool] | None = None,
     ) -> None:
-        """An event happened: the pods that it may help are tried again.
+        """Move the pods that an event may help, so that they are tried again.
 
         Args:
             event: What happened.
@@ -163,7 +172,7 @@ class SchedulingQueue:
                 waiting = self._places.unschedulable.refused_by(interested)
                 self._move([item for item in waiting if only is None or only(item.pod)], event, old, new)
 
-    def force(self, pods: Iterable[Pod]) -> None:
+    def activate_pods(self, pods: Iterable[Pod]) -> None:
         """Try these pods again at once, whatever they wait for."""
         with self._lock:
             for pod in pods:
@@ -171,11 +180,11 @@ class SchedulingQueue:
                 backing_off = self._places.backoff.remove(uid)
                 item = backing_off or self._places.unschedulable.get(uid)
                 if item is not None:
-                    self._places.activate(item, labels.FORCED, gates_asked=backing_off is not None)
+                    self._places.activate_pod(item, FORCED, gates_asked=backing_off is not None)
                 elif uid in self._in_flight:
-                    self._in_flight.note(WILDCARD, None, pod)
+                    self._in_flight.note_event(WILDCARD, None, pod)
 
-    def flush(self) -> float:
+    def move_due_pods(self) -> float:
         """Move the pods whose time has come; to be called again after the returned seconds."""
         with self._lock:
             now = self._clock.now()
@@ -191,7 +200,7 @@ class SchedulingQueue:
         """Make the pods active whose backoff is over."""
         with self._lock:
             for item in self._places.backoff.pop_completed():
-                self._places.activate(item, labels.BACKOFF_COMPLETE, gates_asked=True)
+                self._places.activate_pod(item, BACKOFF_COMPLETE, gates_asked=True)
 
     def flush_unschedulable(self) -> None:
         """Try the pods again that have waited for too long."""
@@ -204,18 +213,18 @@ class SchedulingQueue:
             if late:
                 self._move(late, WILDCARD, None, None)
 
-    def counts(self) -> dict[str, int]:
-        """How many pods are active, in backoff, unschedulable and gated."""
+    def count_pods(self) -> dict[str, int]:
+        """Return how many pods are active, in backoff, unschedulable and gated."""
         with self._lock:
-            return self._places.counts()
+            return self._places.count_pods()
 
     def in_flight(self) -> tuple[int, int]:
-        """How many pods are in flight, and how many events are remembered for them."""
+        """Return how many pods are in flight, and how many events are remembered for them."""
         with self._lock:
             return len(self._in_flight), self._in_flight.remembered
 
-    def rejected(self) -> Counter[tuple[str, str]]:
-        """How many waiting pods each (plugin, profile) refused."""
+    def count_rejections(self) -> Counter[tuple[str, str]]:
+        """Return how many waiting pods each (plugin, profile) refused."""
         with self._lock:
             return Counter(
                 (name, item.pod.spec.scheduler_name) for item in self._places for name in item.rejectors
@@ -225,12 +234,12 @@ class SchedulingQueue:
         return self._rules[item.pod.spec.scheduler_name]
 
     def _strategy_since(self, item: QueuedPod) -> Strategy:
-        """What the events since the pod was taken mean for it."""
+        """Return what the events since the pod was taken mean for it."""
         if not item.rejectors or item.uid not in self._in_flight:
             return Strategy.AFTER_BACKOFF
         rules = self._rules_of(item)
         answer = Strategy.SKIP
-        for happening in self._in_flight.since(item.uid):
+        for happening in self._in_flight.events_since(item.uid):
             found = rules.strategy(item, happening.event, happening.old, happening.new)
             answer = max(answer, found)
             if answer is Strategy.AT_ONCE or (answer and not item.rejected_by.pending):
@@ -240,16 +249,16 @@ class SchedulingQueue:
     def _reconsider(self, item: QueuedPod, change: ObjectChange) -> None:
         for event in events_of(change, self._gates):
             strategy = self._rules_of(item).strategy(item, event, change.old, change.new)
-            if self._places.place(item, strategy, labels.label_of(event)):
+            if self._places.place_pod(item, strategy, label_of(event)):
                 return
 
     def _move(self, items: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> None:
-        label = labels.TIMED_OUT if event == WILDCARD else labels.label_of(event)
+        label = TIMED_OUT if event == WILDCARD else label_of(event)
         for item in items:
             rules = self._rules_of(item)
             if item.gated_by and not rules.gate_listens(item.gated_by, event):
                 continue
             strategy = rules.strategy(item, event, old, new)
             if strategy is not Strategy.SKIP:
-                self._places.place(item, strategy, label)
-        self._in_flight.note(event, old, new)
+                self._places.place_pod(item, strategy, label)
+        self._in_flight.note_event(event, old, new)

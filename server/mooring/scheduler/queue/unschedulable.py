@@ -35,7 +35,7 @@ class UnschedulablePods:
         self._groups.setdefault(rejectors, {})[item.uid] = item
 
     def get(self, uid: str) -> QueuedPod | None:
-        """The pod with this UID."""
+        """Return the pod with this UID."""
         rejectors = self._rejectors.get(uid)
         return None if rejectors is None else self._groups[rejectors][uid]
 
@@ -50,7 +50,7 @@ class UnschedulablePods:
             del self._groups[rejectors]
 
     def refused_by(self, plugins: Iterable[str]) -> list[QueuedPod]:
-        """The pods that one of ``plugins`` refused."""
+        """Return the pods that one of ``plugins`` refused."""
         asked = frozenset(plugins)
         return [
             item for rejectors, group in self._groups.items() if rejectors & asked for item in group.values()

@@ -8,7 +8,7 @@ from mooring.cluster.state import State
 from mooring.config import load
 from mooring.framework import BindOutcome, CycleState, Handle, NodeView, Pod, PreFilterPlugin
 from mooring.plugins.node_filter.plugin import NodeFilter as InTreeNodeFilter
-from mooring.runtime.registry import RegistryError, new_in_tree_registry
+from mooring.runtime.profiles.registry import RegistryError, new_in_tree_registry
 from mooring.testing.builders import make_node, make_pod
 
 from mooring_example import Example, NodeFilter

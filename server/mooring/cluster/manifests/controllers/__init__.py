@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 
 from mooring.cluster.manifests.controllers.daemon_set import daemon_set_pods
 from mooring.cluster.manifests.controllers.job import job_pods
-from mooring.cluster.manifests.controllers.known import Known
+from mooring.cluster.manifests.controllers.known import KnownManifests
 from mooring.cluster.manifests.controllers.replicas import deployment_objects, replica_pods
 from mooring.cluster.manifests.controllers.stateful_set import stateful_set_objects
-from mooring.cluster.manifests.controllers.workload import Workload, as_stored
+from mooring.cluster.manifests.controllers.workload import WorkloadManifest, as_stored
 from mooring.cluster.manifests.documents import Document
 
-__all__ = ["MAKERS", "Known", "as_stored", "made_by"]
+__all__ = ["MAKERS", "KnownManifests", "as_stored", "made_by"]
 
-MAKERS: Mapping[str, Callable[[Workload, Known], Iterator[Document]]] = {
+MAKERS: Mapping[str, Callable[[WorkloadManifest, KnownManifests], Iterator[Document]]] = {
     "DaemonSet": daemon_set_pods,
     "Deployment": deployment_objects,
     "Job": job_pods,
@@ -33,10 +33,10 @@ Old API groups count as well: only the kind matters, its template has stood at t
 """
 
 
-def made_by(document: Document, known: Known) -> Iterator[Document]:
-    """The objects that the controller of this workload makes, in the order in which it makes them.
+def made_by(document: Document, known: KnownManifests) -> Iterator[Document]:
+    """Yield the objects that the controller of this workload makes, in the order in which it makes them.
 
     Raises:
         InvalidArgumentError: The template is missing, or a number is unusable.
     """
-    yield from MAKERS[str(document.manifest["kind"])](Workload(document), known)
+    yield from MAKERS[str(document.manifest["kind"])](WorkloadManifest(document), known)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mooring.cluster.decoding import from_manifest
-from mooring.cluster.manifests.controllers.known import Known
-from mooring.cluster.manifests.controllers.workload import Workload
+from mooring.cluster.manifests.controllers.known import KnownManifests
+from mooring.cluster.manifests.controllers.workload import WorkloadManifest
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping, mappings, sequence
 from mooring.framework.args import FieldError
@@ -21,7 +21,7 @@ _GENERATION = "deprecated.daemonset.template.generation"
 
 
 def _tolerations(on_host: bool) -> list[Manifest]:
-    """What the controller adds to its pods (pkg/controller/daemon/util/daemonset_util.go)."""
+    """Return what the controller adds to its pods (pkg/controller/daemon/util/daemonset_util.go)."""
     pressures = ("disk-pressure", "memory-pressure", "pid-pressure")
     borne = {"not-ready": "NoExecute", "unreachable": "NoExecute"}
     borne |= dict.fromkeys((*pressures, "unschedulable"), "NoSchedule")
@@ -33,8 +33,8 @@ def _tolerations(on_host: bool) -> list[Manifest]:
     ]
 
 
-def daemon_set_pods(owner: Workload, known: Known) -> Iterator[Document]:
-    """A pod for each eligible node that has none yet."""
+def daemon_set_pods(owner: WorkloadManifest, known: KnownManifests) -> Iterator[Document]:
+    """Yield a pod for each eligible node that has none yet."""
     spec = mapping(owner.template, "spec")
     added = _tolerations(spec.get("hostNetwork") is True)
     kept = [one for one in sequence(spec, "tolerations") if _without_value(one) not in added]
@@ -51,7 +51,7 @@ def daemon_set_pods(owner: Workload, known: Known) -> Iterator[Document]:
             yield owner.pod(owner.pod_name(name), labels, **{**spec, "affinity": _pinned(spec, name)})
 
 
-def _decoded(owner: Workload, spec: Manifest) -> Pod:
+def _decoded(owner: WorkloadManifest, spec: Manifest) -> Pod:
     try:
         pattern = from_manifest(owner.pod(owner.name, **spec).manifest)
     except InvalidArgumentError as error:
@@ -64,14 +64,16 @@ def _decoded(owner: Workload, spec: Manifest) -> Pod:
 
 
 def _without_value(toleration: object) -> object:
-    """The toleration as the controller compares it with its own: it replaces one that says the same."""
+    """Return the toleration as the controller compares it with its own: it replaces one that says the
+    same.
+    """
     if not isinstance(toleration, dict):
         return toleration
     return {key: value for key, value in toleration.items() if key in ("key", "operator", "effect")}
 
 
 def _runs_on(pod: Pod, node: Node) -> bool:
-    """Whether node name, selector, required affinity and taints allow the pod there."""
+    """Return whether node name, selector, required affinity and taints allow the pod there."""
     if pod.spec.node_name not in ("", node.metadata.name):
         return False
     try:
@@ -82,7 +84,7 @@ def _runs_on(pod: Pod, node: Node) -> bool:
 
 
 def _pinned(spec: Manifest, node: str) -> Manifest:
-    """The affinity to one node by its name, in place of the required one."""
+    """Return the affinity to one node by its name, in place of the required one."""
     affinity = mapping(spec, "affinity")
     pinned = {"matchFields": [{"key": NAME_FIELD, "operator": "In", "values": [node]}]}
     required = {**mapping(affinity, "nodeAffinity"), _REQUIRED: {"nodeSelectorTerms": [pinned]}}
@@ -90,7 +92,7 @@ def _pinned(spec: Manifest, node: str) -> Manifest:
 
 
 def _node_of(pod: Document) -> str:
-    """The node that a pod of a DaemonSet runs on, or is meant for."""
+    """Return the node that a pod of a DaemonSet runs on, or is meant for."""
     spec = mapping(pod.manifest, "spec")
     required = mapping(mapping(mapping(spec, "affinity"), "nodeAffinity"), _REQUIRED)
     for term in mappings(required, "nodeSelectorTerms"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count, islice
 
-from mooring.cluster.manifests.controllers.known import Known, has_succeeded
-from mooring.cluster.manifests.controllers.workload import Workload
+from mooring.cluster.manifests.controllers.known import KnownManifests, has_succeeded
+from mooring.cluster.manifests.controllers.workload import WorkloadManifest
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import mapping, mappings
 
@@ -14,8 +14,8 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 """The label and annotation with a pod's number among those of an indexed Job."""
 
 
-def job_pods(owner: Workload, known: Known) -> Iterator[Document]:
-    """The pods that a Job starts now: a suspended or finished one starts none."""
+def job_pods(owner: WorkloadManifest, known: KnownManifests) -> Iterator[Document]:
+    """Yield the pods that a Job starts now: a suspended or finished one starts none."""
     if owner.spec.get("suspend") is True or _is_finished(owner):
         return
     active = known.active_pods(owner)
@@ -30,8 +30,8 @@ def job_pods(owner: Workload, known: Known) -> Iterator[Document]:
             yield owner.pod(name, _labels(owner))
 
 
-def _wanted(owner: Workload, succeeded: int) -> int:
-    """How many pods may run at once; without ``completions`` the first that succeeds ends the Job."""
+def _wanted(owner: WorkloadManifest, succeeded: int) -> int:
+    """Return how many pods may run at once; without ``completions`` the first that succeeds ends the Job."""
     parallelism = owner.count("parallelism", default=1)
     completions = owner.count("completions", default=parallelism)
     succeeded = max(owner.counted("succeeded"), succeeded)
@@ -40,20 +40,20 @@ def _wanted(owner: Workload, succeeded: int) -> int:
     return min(parallelism, completions - succeeded)
 
 
-def _is_finished(owner: Workload) -> bool:
+def _is_finished(owner: WorkloadManifest) -> bool:
     return any(
         condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True"
         for condition in mappings(owner.status, "conditions")
     )
 
 
-def _indexed_pod(owner: Workload, index: int) -> Document:
+def _indexed_pod(owner: WorkloadManifest, index: int) -> Document:
     numbered = {INDEX: str(index)}
     return owner.pod(owner.pod_name(index), {**_labels(owner), **numbered}, numbered)
 
 
-def _labels(owner: Workload) -> dict[str, str]:
-    """What the API server adds to the template, unless the selector is the user's own."""
+def _labels(owner: WorkloadManifest) -> dict[str, str]:
+    """Return what the API server adds to the template, unless the selector is the user's own."""
     if owner.spec.get("manualSelector") is True:
         return {}
     own = {"controller-uid": owner.uid, "job-name": owner.name}
@@ -65,7 +65,7 @@ def _index(pod: Document) -> int:
     return int(text) if text.isdecimal() else -1
 
 
-def _completed_indexes(owner: Workload) -> set[int]:
+def _completed_indexes(owner: WorkloadManifest) -> set[int]:
     """``status.completedIndexes``, as in ``1,3-5``."""
     done: set[int] = set()
     for part in str(owner.status.get("completedIndexes") or "").split(","):

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, islice
 
-from mooring.cluster.manifests.controllers.workload import Workload
+from mooring.cluster.manifests.controllers.workload import WorkloadManifest
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping, mappings, name_of, namespace_of
 from mooring.framework.objects import Node
@@ -15,7 +15,7 @@ _Key = tuple[str, str, str]
 """Namespace, kind and name."""
 
 
-class Known:
+class KnownManifests:
     """The objects that some manifests hold already.
 
     Args:
@@ -41,11 +41,13 @@ class Known:
             self._stems[namespace, kind, name.rpartition("-")[0]].append(name)
 
     def has(self, kind: str, namespace: str, name: str) -> bool:
-        """Whether there is such an object."""
+        """Return whether there is such an object."""
         return (namespace, kind, name) in self._objects
 
-    def owned(self, owner: Workload, kind: str) -> list[Document]:
-        """The objects of ``kind`` that refer to ``owner``, and not to a namesake that was there before it."""
+    def owned(self, owner: WorkloadManifest, kind: str) -> list[Document]:
+        """Return the objects of ``kind`` that refer to ``owner``, and not to a namesake that was there before
+        it.
+        """
         own = owner.metadata.get("uid")
         return [
             document
@@ -53,12 +55,14 @@ class Known:
             if document.manifest.get("kind") == kind and (not own or reference.get("uid") in (None, "", own))
         ]
 
-    def active_pods(self, owner: Workload) -> list[Document]:
-        """The pods of ``owner`` that its controller counts."""
+    def active_pods(self, owner: WorkloadManifest) -> list[Document]:
+        """Return the pods of ``owner`` that its controller counts."""
         return [pod for pod in self.owned(owner, "Pod") if is_active(pod)]
 
-    def free_pod_names(self, owner: Workload, wanted: int) -> Iterator[str]:
-        """The first ``wanted`` names of pods of ``owner`` that no pod has; none when that is negative."""
+    def free_pod_names(self, owner: WorkloadManifest, wanted: int) -> Iterator[str]:
+        """Return the first ``wanted`` names of pods of ``owner`` that no pod has; none when that is
+        negative.
+        """
         names = map(owner.pod_name, count())
         free = (name for name in names if not self.has("Pod", owner.namespace, name))
         return islice(free, max(wanted, 0))
@@ -66,7 +70,7 @@ class Known:
     def unknown_owners(
         self, namespace: str, kind: str, stem: str
     ) -> Iterator[tuple[Manifest, list[Document]]]:
-        """The owners of ``kind`` that are not there themselves and are named ``stem-...``.
+        """Yield the owners of ``kind`` that are not there themselves and are named ``stem-...``.
 
         Yields:
             A reference to each, and what refers to it.
@@ -78,18 +82,18 @@ class Known:
 
 
 def owner_references(document: Document) -> list[Manifest]:
-    """What the object says of its owners."""
+    """Return what the object says of its owners."""
     return mappings(mapping(document.manifest, "metadata"), "ownerReferences")
 
 
 def is_active(pod: Document) -> bool:
-    """Whether the pod has not ended and is not going."""
+    """Return whether the pod has not ended and is not going."""
     ended = _phase(pod) in ("Succeeded", "Failed")
     return not ended and mapping(pod.manifest, "metadata").get("deletionTimestamp") is None
 
 
 def has_succeeded(pod: Document) -> bool:
-    """Whether all containers of the pod ended well."""
+    """Return whether all containers of the pod ended well."""
     return _phase(pod) == "Succeeded"
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mooring.cluster.manifests.controllers.known import Known, is_active, owner_references
-from mooring.cluster.manifests.controllers.workload import Workload
+from mooring.cluster.manifests.controllers.known import KnownManifests, is_active, owner_references
+from mooring.cluster.manifests.controllers.workload import WorkloadManifest
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping
 
@@ -15,17 +15,19 @@ HASH = "pod-template-hash"
 _REVISION = "deployment.kubernetes.io/revision"
 
 
-def deployment_objects(deployment: Workload, known: Known) -> Iterator[Document]:
-    """The ReplicaSet of a Deployment, and the pods that are missing.
+def deployment_objects(deployment: WorkloadManifest, known: KnownManifests) -> Iterator[Document]:
+    """Yield the ReplicaSet of a Deployment, and the pods that are missing.
 
     Where the manifests have ReplicaSets of the Deployment, or pods of such, the newest one makes up the
     difference between the replicas that are wanted and those of the others.
     """
     wanted = deployment.count("replicas", default=1)
-    sets = [Workload(document) for document in known.owned(deployment, "ReplicaSet")]
-    unlisted = [Workload(_replica_set(deployment, *found)) for found in _unlisted_sets(deployment, known)]
+    sets = [WorkloadManifest(document) for document in known.owned(deployment, "ReplicaSet")]
+    unlisted = [
+        WorkloadManifest(_replica_set(deployment, *found)) for found in _unlisted_sets(deployment, known)
+    ]
     if not sets and not unlisted:
-        unlisted = [Workload(_replica_set(deployment, deployment.template_hash))]
+        unlisted = [WorkloadManifest(_replica_set(deployment, deployment.template_hash))]
     yield from (replica_set.document for replica_set in unlisted)
     newest = max((*unlisted, *sets), key=_revision)
     for replica_set in (*sets, *unlisted):
@@ -35,8 +37,8 @@ def deployment_objects(deployment: Workload, known: Known) -> Iterator[Document]
     yield from _pods(newest, known, wanted)
 
 
-def replica_pods(owner: Workload, known: Known) -> Iterator[Document]:
-    """The missing pods of a ReplicaSet or ReplicationController.
+def replica_pods(owner: WorkloadManifest, known: KnownManifests) -> Iterator[Document]:
+    """Yield the missing pods of a ReplicaSet or ReplicationController.
 
     One that is there for its selector alone, without a template, has none; for one that belongs to a
     Deployment, the Deployment is asked.
@@ -50,12 +52,12 @@ def replica_pods(owner: Workload, known: Known) -> Iterator[Document]:
     yield from _pods(owner, known, owner.count("replicas", default=1))
 
 
-def _pods(owner: Workload, known: Known, wanted: int) -> Iterator[Document]:
+def _pods(owner: WorkloadManifest, known: KnownManifests, wanted: int) -> Iterator[Document]:
     for name in known.free_pod_names(owner, wanted - len(known.active_pods(owner))):
         yield owner.pod(name)
 
 
-def _unlisted_sets(deployment: Workload, known: Known) -> Iterator[tuple[str, str, int]]:
+def _unlisted_sets(deployment: WorkloadManifest, known: KnownManifests) -> Iterator[tuple[str, str, int]]:
     """ReplicaSets of which there are only the pods: the hash, the UID, and how many pods."""
     selected = mapping(deployment.selector, "matchLabels").items()
     owners = known.unknown_owners(deployment.namespace, "ReplicaSet", deployment.name)
@@ -66,8 +68,8 @@ def _unlisted_sets(deployment: Workload, known: Known) -> Iterator[tuple[str, st
             yield own, str(reference.get("uid") or ""), sum(map(is_active, objects))
 
 
-def _replica_set(deployment: Workload, own: str, uid: str = "", replicas: int = 0) -> Document:
-    """The ReplicaSet that a Deployment makes; ``own`` is its hash."""
+def _replica_set(deployment: WorkloadManifest, own: str, uid: str = "", replicas: int = 0) -> Document:
+    """Return the ReplicaSet that a Deployment makes; ``own`` is its hash."""
     template, labels = deployment.template, {**deployment.template_labels, HASH: own}
     selector = deployment.selector
     metadata: Manifest = {
@@ -93,6 +95,6 @@ def _replica_set(deployment: Workload, own: str, uid: str = "", replicas: int = 
     )
 
 
-def _revision(replica_set: Workload) -> int:
+def _revision(replica_set: WorkloadManifest) -> int:
     text = str(mapping(replica_set.metadata, "annotations").get(_REVISION) or "")
     return int(text) if text.isdecimal() else 0

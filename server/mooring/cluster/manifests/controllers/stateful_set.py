@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mooring.cluster.manifests.controllers.known import Known
-from mooring.cluster.manifests.controllers.workload import Workload
+from mooring.cluster.manifests.controllers.known import KnownManifests
+from mooring.cluster.manifests.controllers.workload import WorkloadManifest
 from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping, mappings, name_of, sequence
 
 
-def stateful_set_objects(owner: Workload, known: Known) -> Iterator[Document]:
-    """The missing pods of a StatefulSet, each after its missing claims.
+def stateful_set_objects(owner: WorkloadManifest, known: KnownManifests) -> Iterator[Document]:
+    """Yield the missing pods of a StatefulSet, each after its missing claims.
 
     One that is there for its selector alone, without a template, has none.
     """
@@ -29,7 +29,7 @@ def stateful_set_objects(owner: Workload, known: Known) -> Iterator[Document]:
             yield _pod(owner, name, ordinal, templates)
 
 
-def _pod(owner: Workload, name: str, ordinal: int, templates: Sequence[Manifest]) -> Document:
+def _pod(owner: WorkloadManifest, name: str, ordinal: int, templates: Sequence[Manifest]) -> Document:
     labels = {
         "statefulset.kubernetes.io/pod-name": name,
         "apps.kubernetes.io/pod-index": str(ordinal),
@@ -51,11 +51,11 @@ def _pod(owner: Workload, name: str, ordinal: int, templates: Sequence[Manifest]
     return owner.pod(name, labels, volumes=[*claimed, *own])
 
 
-def _claim_name(owner: Workload, template: Manifest, ordinal: int) -> str:
+def _claim_name(owner: WorkloadManifest, template: Manifest, ordinal: int) -> str:
     return f"{name_of(template)}-{owner.name}-{ordinal}"
 
 
-def _claim(owner: Workload, template: Manifest, ordinal: int) -> Document:
+def _claim(owner: WorkloadManifest, template: Manifest, ordinal: int) -> Document:
     metadata = mapping(template, "metadata")
     labels = {**mapping(metadata, "labels"), **mapping(owner.selector, "matchLabels")}
     return owner.made(

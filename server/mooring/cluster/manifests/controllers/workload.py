@@ -14,7 +14,7 @@ from mooring.cluster.manifests.fields import Manifest, mapping, name_of, namespa
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 
-_MOST_PODS = 1_000_000
+_MAX_PODS = 1_000_000
 
 _API_VERSIONS = {"Job": "batch/v1", "ReplicationController": "v1"}
 """What the owner references of pods say, unless it is ``apps/v1``; it is the same for old API groups."""
@@ -26,7 +26,7 @@ _LETTERS = str.maketrans("0123456789", "456789bcdf")
 """How ``rand.SafeEncodeString`` of k8s.io/apimachinery writes digits: so that no word can be spelled."""
 
 
-class Workload:
+class WorkloadManifest:
     """One workload.
 
     Attributes:
@@ -100,27 +100,27 @@ class Workload:
         }
 
     def counted(self, name: str) -> int:
-        """A number of its status."""
+        """Return a number of its status."""
         value = self.status.get(name)
         return value if isinstance(value, int) else 0
 
     def count(self, *path: str, default: int) -> int:
-        """A number of its spec.
+        """Return a number of its spec.
 
         Raises:
-            InvalidArgumentError: It is no number, negative or too large.
+            InvalidArgumentError: Not a number, negative or too large.
         """
         value: Any = self.spec
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
         if value is None:
             return default
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST_PODS:
-            raise self._refused(".".join(path), f"{value!r} is no number from 0 to {_MOST_PODS}")
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_PODS:
+            raise self._refused(".".join(path), f"{value!r} is not a number from 0 to {_MAX_PODS}")
         return value
 
     def pod_name(self, suffix: object) -> str:
-        """A name for one of its pods, the same each time.
+        """Return a name for one of its pods, the same each time.
 
         What has no owner itself gets something that keeps its pods apart from those of a namesake.
         """
@@ -140,7 +140,9 @@ class Workload:
         annotations: Mapping[str, str] | None = None,
         **spec: Any,
     ) -> Document:
-        """A pod from its template, with these labels and annotations and fields of its spec besides."""
+        """Return a pod from its template, with these labels and annotations and fields of its spec
+        besides.
+        """
         metadata = mapping(self.template, "metadata")
         return self.made(
             {

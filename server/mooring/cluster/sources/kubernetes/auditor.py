@@ -91,7 +91,7 @@ class Auditor:
         return None
 
     def _next(self) -> Reflector | None:
-        """The next kind of those that are followed; None while there is none."""
+        """Return the next kind of those that are followed; None while there is none."""
         followed = [reflector for reflector in self._reflectors if reflector.lister.path]
         self._turn += 1
         return followed[self._turn % len(followed)] if followed else None
@@ -101,7 +101,7 @@ class Auditor:
             return None
         lists = reflector.lists
         told = reflector.known.position
-        page = reflector.lister.page("", 1, self._timers.probe_timeout)
+        page = reflector.lister.read_page("", 1, self._timers.probe_timeout)
         version = int(page.metadata.resource_version)
         if version < told:
             log.warning("the API server is at version %d, behind %d, which was told before", version, told)
@@ -118,7 +118,7 @@ class Auditor:
 
     def _compare(self, reflector: Reflector) -> None:
         lists, position, listed = reflector.lists, 0, {}
-        for page in reflector.lister.pages(self._stopping.is_set):
+        for page in reflector.lister.read_pages(self._stopping.is_set):
             self.answered_at = time.monotonic()
             position = int(page.metadata.resource_version)
             for data in page.items or ():
@@ -126,13 +126,15 @@ class Auditor:
                 listed[identity.key] = identity.version
         if self._stopping.wait(self._timers.probe) or reflector.lists != lists:
             return
-        difference = reflector.known.differs(listed, position)
+        difference = reflector.known.first_difference(listed, position)
         if difference:
             reflector.relist(difference)
 
 
 def _is_wrong(count: _Count) -> bool:
-    """Whether what is known differs, with nothing to excuse it: no list since, and a watch that tells."""
+    """Return whether what is known differs, with nothing to excuse it: no list since, and a watch that
+    tells.
+    """
     reflector = count.reflector
     return (
         reflector.lists == count.lists

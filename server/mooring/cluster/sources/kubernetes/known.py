@@ -10,7 +10,7 @@ _REMEMBERED = 100_000
 """Arrivals and departures; a count is asked for a moment ago, not longer."""
 
 
-class Known:
+class KnownObjects:
     """The objects by key, each with the version it is known at. Safe from any thread.
 
     Attributes:
@@ -23,35 +23,35 @@ class Known:
         self._moves: deque[tuple[int, int, str]] = deque(maxlen=_REMEMBERED)
         self.position = 0
 
-    def load(self, versions: dict[str, int], position: int) -> None:
-        """Begins anew from a full list; ``versions`` is nobody else's from now on."""
+    def load_list(self, versions: dict[str, int], position: int) -> None:
+        """Begin anew from a full list; ``versions`` belongs to this object from now on."""
         with self._lock:
             self._versions = versions
             self._moves.clear()
             self.position = position
 
-    def put(self, key: str, version: int) -> None:
-        """The object is there at this version, which becomes the position."""
+    def put_object(self, key: str, version: int) -> None:
+        """Store the object's version, which becomes the position."""
         with self._lock:
             if key not in self._versions:
                 self._moves.append((version, 1, key))
             self._versions[key] = version
             self.position = version
 
-    def remove(self, key: str, version: int) -> None:
-        """The object is gone since this version, which becomes the position."""
+    def remove_object(self, key: str, version: int) -> None:
+        """Drop an object that is gone since this version, which becomes the position."""
         with self._lock:
             if self._versions.pop(key, None) is not None:
                 self._moves.append((version, -1, key))
             self.position = version
 
-    def advance(self, version: int) -> None:
+    def advance_position(self, version: int) -> None:
         """Nothing happened up to this version."""
         with self._lock:
             self.position = max(self.position, version)
 
     def count_at(self, version: int) -> int:
-        """How many objects there were at ``version``, as far as was told."""
+        """Return how many objects there were at ``version``, as far as was told."""
         with self._lock:
             count = len(self._versions)
             for moved_at, change, _ in reversed(self._moves):
@@ -60,10 +60,10 @@ class Known:
                 count -= change
             return count
 
-    def differs(self, listed: Mapping[str, int], version: int) -> str:
-        """The first difference from what the server listed at ``version``; "" = none.
+    def first_difference(self, listed: Mapping[str, int], version: int) -> str:
+        """Return the first difference from what the server listed at ``version``; "" = none.
 
-        What came, changed or went after ``version`` is no difference.
+        What came, changed or went after ``version`` does not count.
         """
         with self._lock:
             left = {key for moved_at, change, key in self._moves if moved_at > version and change < 0}

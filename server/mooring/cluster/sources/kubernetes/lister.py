@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Listing:
+class ListSummary:
     """What a whole list says beside its objects.
 
     Attributes:
@@ -65,8 +65,8 @@ class Lister:
         self._originals = originals
         self._unreadable: set[str] = set()
 
-    def find(self) -> None:
-        """Finds out where the server has the kind.
+    def find_path(self) -> None:
+        """Find out where the server has the kind.
 
         Raises:
             NotFoundError: It has no such kind.
@@ -80,12 +80,12 @@ class Lister:
             )
         self.path = self._resource.collection(version=version)
 
-    def page(self, token: str, limit: int, timeout: float) -> Page:
-        """A page of a fresh list, or the one that ``token`` continues.
+    def read_page(self, token: str, limit: int, timeout: float) -> Page:
+        """Return a page of a fresh list, or the one that ``token`` continues.
 
         Raises:
             GoneError: The list is forgotten.
-            MooringError: As ``failure`` says, or UnavailableError: what came is no list.
+            MooringError: As ``failure`` says, or UnavailableError: what came is not a list.
         """
         query = {"limit": str(limit), **({"continue": token} if token else {})}
         response = self._api.request("GET", self.path, query=query, timeout=timeout)
@@ -96,24 +96,24 @@ class Lister:
         except UNREADABLE as error:
             raise nonsense(error) from error
 
-    def pages(self, stopped: Callable[[], bool]) -> Iterator[Page]:
-        """A fresh list; ends early when ``stopped``. Raises as ``page``."""
+    def read_pages(self, stopped: Callable[[], bool]) -> Iterator[Page]:
+        """Yield a fresh list; ends early when ``stopped``. Raises as ``read_page``."""
         token = ""
         while not stopped():
-            page = self.page(token, self._timers.page_size, self._timers.list_timeout)
+            page = self.read_page(token, self._timers.page_size, self._timers.list_timeout)
             yield page
             token = page.metadata.continue_
             if not token:
                 return
 
-    def objects(self, listing: Listing, stopped: Callable[[], bool]) -> Iterator[ClusterObject]:
-        """The objects of a fresh list that could be read, page after page; ``listing`` gets the rest.
+    def read_objects(self, listing: ListSummary, stopped: Callable[[], bool]) -> Iterator[ClusterObject]:
+        """Yield the objects of a fresh list that could be read, page after page; ``listing`` gets the rest.
 
-        Ends early when ``stopped``. Raises as ``page``.
+        Ends early when ``stopped``. Raises as ``read_page``.
         """
-        for page in self.pages(stopped):
+        for page in self.read_pages(stopped):
             for data in page.items or ():
-                item = self.read(bytes(data))
+                item = self.decode_object(bytes(data))
                 if item is None:
                     identity = decode_identity(data).metadata
                 else:
@@ -123,8 +123,8 @@ class Lister:
                 listing.versions[identity.key] = identity.version
             listing.position = int(page.metadata.resource_version)
 
-    def read(self, data: bytes) -> ClusterObject | None:
-        """The object; None when it can't be used: it counts as absent, and the log says so once."""
+    def decode_object(self, data: bytes) -> ClusterObject | None:
+        """Return the object; None when it can't be used: it counts as absent, and the log says so once."""
         try:
             item: ClusterObject = decode_kind(data, KINDS[self._resource.kind])
         except InvalidArgumentError as error:
@@ -133,12 +133,12 @@ class Lister:
                 self._unreadable.add(key)
                 log.warning("%s %s can't be read and does not count: %s", self._resource.kind, key, error)
             return None
-        self._originals.put(item, data)
+        self._originals.put_object(item, data)
         return item
 
 
 def refusal(response: Response, resource: Resource) -> Exception:
-    """What a list or a watch that was refused raises."""
+    """Return what a list or a watch that was refused raises."""
     if response.status == 410:
         return GoneError(response.message)
     return failure(response, f"list {resource.plural}")

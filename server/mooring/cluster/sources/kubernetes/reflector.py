@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from mooring.cluster.api import ApiServer, Resource, Stream
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
-from mooring.cluster.sources.kubernetes.known import Known
-from mooring.cluster.sources.kubernetes.lister import Lister, Listing, refusal
+from mooring.cluster.sources.kubernetes.known import KnownObjects
+from mooring.cluster.sources.kubernetes.lister import Lister, ListSummary, refusal
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.kubernetes.wire import (
     UNREADABLE,
@@ -74,7 +74,7 @@ class Reflector:
     ) -> None:
         self.resource = resource
         self.lister = Lister(api, resource, timers, originals)
-        self.known = Known()
+        self.known = KnownObjects()
         self.synced = False
         self.unavailable = ""
         self.error = ""
@@ -124,7 +124,7 @@ class Reflector:
             self._stopping.wait(pause)
 
     def _attempt(self) -> float:
-        """Lists if needed and watches, until something ends that; returns the pause to make then."""
+        """List if needed and watch, until something ends that; return the pause to make then."""
         try:
             if self._list_needed:
                 self._list()
@@ -160,7 +160,9 @@ class Reflector:
         self.error = error
 
     def _miss(self, error: MooringError) -> None:
-        """The server doesn't have the kind, so there are no such objects; or it doesn't show it any more."""
+        """Handle a kind that the server doesn't have, so that there are no such objects, or no longer
+        shows.
+        """
         self.lister.path = ""
         self._list_needed = "the kind was not available"
         if isinstance(error, NotFoundError):
@@ -175,27 +177,27 @@ class Reflector:
         why, self._list_needed = self._list_needed, ""
         try:
             if not self.lister.path:
-                self.lister.find()
-            listing = Listing()
+                self.lister.find_path()
+            listing = ListSummary()
             self._state.replace(self._source, self._listed(listing), kind=self.resource.kind)
         except BaseException:
             self._list_needed = self._list_needed or why
             raise
-        self._originals.retain(listing.versions)
-        self.known.load(listing.versions, listing.position)
+        self._originals.retain_objects(listing.versions)
+        self.known.load_list(listing.versions, listing.position)
         self.lists += 1
         self.last_event_at = time.monotonic()
         self.synced = True
         self.unavailable = ""
         self._note("")
 
-    def _listed(self, listing: Listing) -> Iterator[ClusterObject]:
-        """The objects of a list, which the state takes once it has all of them.
+    def _listed(self, listing: ListSummary) -> Iterator[ClusterObject]:
+        """Yield the objects of a list, which the state takes once it has all of them.
 
         Raises:
             UnavailableError: The list is cut short, or behind what was told before.
         """
-        yield from self.lister.objects(listing, self._stopping.is_set)
+        yield from self.lister.read_objects(listing, self._stopping.is_set)
         if self._stopping.is_set():
             raise UnavailableError("the source is stopping", reason="API_SERVER_UNAVAILABLE")
         self._check(listing.position)
@@ -241,7 +243,7 @@ class Reflector:
             )
 
     def _read(self, stream: Stream) -> None:
-        """Takes what the stream tells, until it ends or somebody wants something else."""
+        """Take what the stream tells, until it ends or a stop or new list is asked for."""
         try:
             if not self._interrupted():
                 for line in stream:
@@ -264,7 +266,7 @@ class Reflector:
         identity = decode_identity(event.object).metadata
         version = identity.version
         if event.type == "BOOKMARK":
-            self.known.advance(version)
+            self.known.advance_position(version)
         elif version > self.known.position:
             self._apply(event.type, bytes(event.object), identity)
         self.last_event_at = time.monotonic()
@@ -273,7 +275,7 @@ class Reflector:
         self._note("")
 
     def _apply(self, type_: str, data: bytes, identity: Identity) -> None:
-        item = None if type_ == "DELETED" else self.lister.read(data)
+        item = None if type_ == "DELETED" else self.lister.decode_object(data)
         gone = Remove(self.resource.kind, identity.namespace, identity.name)
         changes: list[Change] = [gone] if item is None else [Put(item)]
         if isinstance(item, Pod) and item.finished:
@@ -283,7 +285,7 @@ class Reflector:
                 changes.insert(0, gone)
         self._state.apply(self._source, changes)
         if type_ == "DELETED":
-            self._originals.drop(identity.key)
-            self.known.remove(identity.key, identity.version)
+            self._originals.drop_object(identity.key)
+            self.known.remove_object(identity.key, identity.version)
         else:
-            self.known.put(identity.key, identity.version)
+            self.known.put_object(identity.key, identity.version)

@@ -17,7 +17,7 @@ from mooring.cluster.state import State
 NAME = "kubernetes"
 
 STOP_SECONDS = 2.0
-"""How long ``stop`` waits for requests that hang; their threads keep nobody from ending."""
+"""How long ``stop`` waits for requests that hang; their threads do not keep the process alive."""
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class KubernetesSource:
         api: The API server.
         readers: The kinds to follow beside nodes and pods, each with the plugins that read it.
         timers: How long everything takes.
-        originals: Gets the objects as the server sends them; None = nobody wants them.
+        originals: Gets the objects as the server sends them; None = they are not needed.
     """
 
     def __init__(

@@ -37,11 +37,13 @@ class Timers:
     compare: float = 900.0
 
     def watch_seconds(self) -> int:
-        """How long the server is asked to let one watch live; at least 1."""
+        """Return how long the server is asked to let one watch live; at least 1."""
         return max(round(random.uniform(self.watch_shortest, self.watch_longest)), 1)  # noqa: S311 - no secret
 
     def backoff(self, failures: int, longest: float | None = None) -> float:
-        """The pause after so many failures in a row, 1 or more: between half and all of what was doubled."""
+        """Return the pause after so many failures in a row, 1 or more: between half and all of what was
+        doubled.
+        """
         most = self.backoff_longest if longest is None else longest
         whole = min(self.backoff_first * 2.0 ** min(failures - 1, 30), most)
         return whole * random.uniform(0.5, 1.0)  # noqa: S311 - as above

@@ -61,7 +61,7 @@ class Event(msgspec.Struct):
     object: msgspec.Raw
 
 
-class _Status(msgspec.Struct):
+class _ErrorStatus(msgspec.Struct):
     code: int = 0
     message: str = ""
 
@@ -69,14 +69,14 @@ class _Status(msgspec.Struct):
 decode_page = msgspec.json.Decoder(Page).decode
 decode_event = msgspec.json.Decoder(Event).decode
 decode_identity = msgspec.json.Decoder(Envelope).decode
-_decode_status = msgspec.json.Decoder(_Status).decode
+_decode_status = msgspec.json.Decoder(_ErrorStatus).decode
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
 """What decoding raises on bytes that no API server would send."""
 
 
 def raise_error(event: Event) -> None:
-    """Raises what an ERROR event says.
+    """Raise what an ERROR event says.
 
     Raises:
         GoneError: 410.
@@ -91,7 +91,7 @@ def raise_error(event: Event) -> None:
 
 
 def nonsense(error: Exception) -> UnavailableError:
-    """The error for an answer that can't be read."""
+    """Return the error for an answer that can't be read."""
     return UnavailableError(
         f"the API server sent what can't be read: {error}", reason="API_SERVER_UNAVAILABLE"
     )

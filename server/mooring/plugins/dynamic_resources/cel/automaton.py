@@ -20,7 +20,7 @@ WORD = frozenset(string.ascii_letters + string.digits + "_")
 _MAX_STEPS = 2000
 _REMEMBERED = 256
 """For how many sets of steps an expression remembers what they reach."""
-_LOOK_EVERY = 1000
+_LOOK_EVERY = 16
 """After how many characters the clock is looked at."""
 
 Test = Callable[[str], bool]
@@ -130,6 +130,11 @@ class Automaton:
         self._steps = steps
         self._goal = 1 << len(steps) - 1
         self._looks = any(step.place for step in steps)
+        # A character is tested once for all steps that test the same: where parts repeat, for few.
+        self._testing: dict[Test, int] = {}
+        for i, step in enumerate(steps):
+            if step.test is not None:
+                self._testing[step.test] = self._testing.get(step.test, 0) | 1 << i
         # Each thread may work out the same; all come to the same.
         self._takers = lru_cache(_REMEMBERED)(self._takers_of)
         self._reached = lru_cache(_REMEMBERED)(self._reached_from)
@@ -156,7 +161,11 @@ class Automaton:
 
     def _takers_of(self, character: str) -> int:
         """The steps that take ``character``."""
-        return sum(1 << i for i, step in enumerate(self._steps) if step.test and step.test(character))
+        takers = 0
+        for test, steps in self._testing.items():
+            if test(character):
+                takers |= steps
+        return takers
 
     def _reached_from(self, starts: int, around: Around) -> int:
         """The steps that are reached from ``starts`` without a character."""

@@ -40,7 +40,7 @@ def _loop(
     """Target, scopes, and the ``count`` parts behind the name, which may use it."""
     target = check(arguments[0], names)
     kind = element_kind(target.kind)
-    name = arguments[1] if len(arguments) == count + 2 else None
+    name = arguments[1] if len(arguments) == count + 2 > 2 else None
     if kind is None or not isinstance(name, Name):
         raise UnsupportedExpressionError(f"a macro over {target.kind}, or without a name and {count} parts")
     slot = object()

@@ -26,6 +26,8 @@ from mooring.plugins.dynamic_resources.cel.automaton import (
 from mooring.plugins.dynamic_resources.cel.syntax import UnsupportedExpressionError
 
 _MAX_REPEATS = 1000
+"""For a count, and for the product of counts that are in each other, as in Go."""
+
 _MAX_DEPTH = 50
 _PERL = {"d": frozenset(string.digits), "w": WORD, "s": frozenset("\t\n\f\r ")}
 _POSIX = {
@@ -50,16 +52,19 @@ class Pattern(Automaton):
 
     def __init__(self, text: str) -> None:
         """Raises UnsupportedExpressionError if ``text`` is no pattern, or one that is not supported."""
-        super().__init__(_Reader(text).steps())
+        super().__init__(_PatternReader(text).steps())
 
 
-class _Reader:
+class _PatternReader:
     """Reads a pattern from left to right; every method leaves off behind what it read."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = self._depth = 0
+        # How often what was read last is repeated at most by the counts in it, its own included.
+        self._repeats = 1
         self._folds = self._any_newline = False
+        self._tests: dict[str, Test] = {}
 
     def steps(self) -> Sequence[Step]:
         """The steps; the first is where to begin, the last means success."""
@@ -92,18 +97,22 @@ class _Reader:
         return self._text[self._at - 1]
 
     def _alternatives(self) -> Emit:
-        found = [self._branch()]
+        found, repeats = [self._branch()], self._repeats
         while self._take("|"):
             found.append(self._branch())
+            repeats = max(repeats, self._repeats)
+        self._repeats = repeats
         return either(found)
 
     def _branch(self) -> Emit:
-        parts = []
+        parts, repeats = [], 1
         while self._peek() not in ("", "|", ")"):
             part = self._piece()
             if self._is_count():
                 part = repeat(part, *self._count())
+            repeats = max(repeats, self._repeats)
             parts.append(part)
+        self._repeats = repeats
         return sequence(parts)
 
     def _is_count(self) -> bool:
@@ -121,6 +130,11 @@ class _Reader:
             if max(least, most or 0) > _MAX_REPEATS or (most is not None and most < least):
                 raise _unsupported(form[0])
             self._at = form.end()
+            self._repeats *= max(least if most is None else most, 1)
+            if self._repeats > _MAX_REPEATS:
+                raise _unsupported(form[0])
+            if most == 0:
+                self._repeats = 1
         self._take("?")
         if self._is_count():
             raise _unsupported("a repeated repetition")
@@ -129,7 +143,7 @@ class _Reader:
     def _piece(self) -> Emit:
         if self._is_count():
             raise _unsupported(self._peek())
-        sign = self._next()
+        began, sign = self._at, self._next()
         if sign == "(":
             if self._take("?") and not self._take(":"):
                 raise _unsupported("(?")
@@ -141,15 +155,19 @@ class _Reader:
                 raise _unsupported("a group without an end")
             self._depth -= 1
             return inner
+        self._repeats = 1
         if sign in "^$":
             return look(sign)
         if sign == "\\" and self._peek() in _PLACES:
             return look(_PLACES[self._next()])
+        test = self._test(sign)
+        return one(self._tests.setdefault(self._text[began : self._at], test))
+
+    def _test(self, sign: str) -> Test:
+        """The test that ``sign`` begins, which was just read."""
         if sign == ".":
-            return one((lambda _: True) if self._any_newline else (lambda character: character != "\n"))
-        if sign == "[":
-            return one(self._class())
-        return one(self._meant(sign))
+            return (lambda _: True) if self._any_newline else (lambda character: character != "\n")
+        return self._class() if sign == "[" else self._meant(sign)
 
     def _meant(self, sign: str) -> Test:
         """What ``sign`` stands for, which was just read: itself, or with a backslash what follows."""

@@ -38,8 +38,19 @@ _MACROS = {"all", "exists", "exists_one", "filter", "map"}
 _MAX_LOOPS = 2
 
 
+_LONGEST_TEXT = 300
+"""Characters of what an error quotes."""
+
+
 class UnsupportedExpressionError(ValueError):
-    """The expression is no CEL, or uses a part of CEL that is not supported; the message names it."""
+    """The expression is no CEL, or uses a part of CEL that is not supported; the message names it.
+
+    Args:
+        what: The part, cut where it is long: an expression may have 10 kB.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what if len(what) <= _LONGEST_TEXT else f"{what[:_LONGEST_TEXT]} ...")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The composition root: makes servers, schedulers and offline engines from their parts."""

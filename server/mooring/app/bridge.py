@@ -1,0 +1,166 @@
+"""Where the service's needs meet the cluster's parts: objects, pushed events, sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from mooring.cluster.decoding import (
+    decode_json,
+    decode_node,
+    decode_node_protobuf,
+    decode_pod,
+    decode_pod_protobuf,
+    decode_protobuf,
+)
+from mooring.cluster.kinds import ClusterObject, Put, Remove
+from mooring.cluster.sources import PushSource, SnapshotBegin, SnapshotEnd, SourceStatus
+from mooring.cluster.sources.push import PushEvent
+from mooring.framework import Node, Pod
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError
+from mooring.service.backend import PushResult
+from mooring.telemetry.source_metrics import KindState, SourceState
+from mooring.v1 import cluster_service_pb2 as cluster_pb
+from mooring.v1 import objects_pb2
+
+_SOURCE_NAME = re.compile(r"[a-z0-9-]{1,63}")
+_LONGEST_SESSION = 128
+_SMALL_POD, _KEPT_PODS = 1 << 14, 1 << 8
+"""Bytes up to which a decoded pod is kept for the next call, and how many are."""
+
+
+class Decoder:
+    """Implements ``mooring.service.backend.ObjectDecoder``."""
+
+    def pod(self, encoding: str, data: bytes, path: str) -> Pod:
+        decode = _decoded_again if len(data) <= _SMALL_POD else _decoded
+        try:
+            return decode(encoding, data)
+        except InvalidArgumentError as error:
+            raise _at(f"{path}.{encoding}", error) from error
+
+    def node(self, encoding: str, data: bytes, path: str) -> Node:
+        decode = decode_node if encoding == "json" else decode_node_protobuf
+        try:
+            return decode(data)
+        except InvalidArgumentError as error:
+            raise _at(f"{path}.{encoding}", error) from error
+
+
+def _decoded(encoding: str, data: bytes) -> Pod:
+    return decode_pod(data) if encoding == "json" else decode_pod_protobuf(data)
+
+
+_decoded_again = lru_cache(_KEPT_PODS)(_decoded)
+"""Callers send the same bytes many times: a template in each batch, a pod to Filter and then to Score."""
+
+
+class PushBridge:
+    """Implements ``mooring.service.backend.PushReceiver`` over a push source."""
+
+    def __init__(self, source: PushSource) -> None:
+        self._source = source
+
+    def push_objects(self, request: cluster_pb.PushObjectsRequest, client: str) -> PushResult:
+        _check(_source_fault(request.source), _session_fault(request.session))
+        skipped: dict[str, None] = {}
+        events = [_event(event, f"events[{at}]", skipped) for at, event in enumerate(request.events)]
+        pushed = self._source.push_objects(
+            request.source, request.session, request.first_sequence, events, client
+        )
+        warnings = (f"objects of these kinds are ignored: {', '.join(skipped)}",) if skipped else ()
+        return PushResult(pushed.next_sequence, pushed.applied_count, warnings)
+
+    def remove_source(self, request: cluster_pb.RemoveSourceRequest, client: str) -> None:
+        _check(_source_fault(request.source))
+        self._source.remove_source(request.source, client)
+
+
+def source_state(status: SourceStatus) -> SourceState:
+    """A source as the service tells of it."""
+    return SourceState(
+        status.name,
+        status.synced,
+        status.node_count,
+        status.pod_count,
+        status.session,
+        status.next_sequence,
+        status.error,
+        status.staleness,
+        tuple(KindState(kind.kind, kind.last_event_age, kind.lists) for kind in status.kinds),
+    )
+
+
+def _source_fault(source: str) -> FieldError | None:
+    if _SOURCE_NAME.fullmatch(source):
+        return None
+    return FieldError("source", f"{source[:80]!r}: 1 to 63 of a-z, 0-9 and - are allowed")
+
+
+def _session_fault(session: str) -> FieldError | None:
+    if 1 <= len(session) <= _LONGEST_SESSION:
+        return None
+    return FieldError("session", f"must have 1 to {_LONGEST_SESSION} characters")
+
+
+def _check(*faults: FieldError | None) -> None:
+    found = [fault for fault in faults if fault is not None]
+    if found:
+        raise InvalidArgumentError(found)
+
+
+def _event(event: cluster_pb.PushEvent, path: str, skipped: dict[str, None]) -> PushEvent:
+    kind = event.WhichOneof("event")
+    if kind == "snapshot_begin":
+        return SnapshotBegin()
+    if kind == "snapshot_end":
+        return SnapshotEnd()
+    if kind == "remove":
+        return _removal(event.remove, f"{path}.remove")
+    if kind == "put":
+        return _puts(event.put, f"{path}.put", skipped)
+    raise InvalidArgumentError.at(path, "has no event; set one")
+
+
+def _removal(remove: cluster_pb.RemoveObject, path: str) -> Remove:
+    missing = [name for name in ("kind", "name") if not getattr(remove, name)]
+    if missing:
+        raise InvalidArgumentError(FieldError(f"{path}.{name}", "is missing") for name in missing)
+    return Remove(remove.kind, remove.namespace, remove.name, remove.uid)
+
+
+def _puts(put: cluster_pb.PutObjects, path: str, skipped: dict[str, None]) -> Sequence[Put]:
+    if not put.objects:
+        raise InvalidArgumentError.at(f"{path}.objects", "is empty; send one or more")
+    puts = []
+    for at, message in enumerate(put.objects):
+        item = _object(message, put, f"{path}.objects[{at}]")
+        if item is None:
+            skipped[f"{put.api_version} {put.kind}".strip() or "other than the stored ones"] = None
+        else:
+            puts.append(Put(item))
+    return puts
+
+
+def _object(
+    message: objects_pb2.KubernetesObject, put: cluster_pb.PutObjects, path: str
+) -> ClusterObject | None:
+    encoding = message.WhichOneof("encoding")
+    if encoding is None:
+        raise InvalidArgumentError.at(path, "has no object; set json or protobuf")
+    try:
+        if encoding == "json":
+            return decode_json(message.json, put.kind, put.api_version)
+        return decode_protobuf(message.protobuf, put.kind, put.api_version)
+    except InvalidArgumentError as error:
+        raise _at(f"{path}.{encoding}", error) from error
+
+
+def _at(path: str, error: InvalidArgumentError) -> InvalidArgumentError:
+    """``error``, with ``path`` before its paths."""
+    return InvalidArgumentError(
+        FieldError(f"{path}.{violation.path}".rstrip("."), violation.message)
+        for violation in error.violations
+    )

@@ -1,0 +1,60 @@
+"""Which of several replicas commits: the election of ``mooring serve`` and of ``mooring scheduler``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from mooring import config
+from mooring.app.options import ElectionOptions
+from mooring.cluster.api import ApiServer
+from mooring.cluster.leases import Lease
+from mooring.config.types import LeaderElectionConfiguration
+from mooring.runtime.commit.clock import SystemClock
+from mooring.scheduler.leadership import LeaderElection, LeaseTimes, new_identity
+
+
+def with_election(
+    configuration: config.Configuration, options: ElectionOptions, default_lease: str
+) -> config.Configuration:
+    """The configuration with the election that the options ask for in the place of the file's.
+
+    ``default_lease`` is the lease's name where neither of them has one.
+    """
+    given = configuration.document.leader_election
+    election = replace(
+        given,
+        leader_elect=given.leader_elect if options.leader_elect is None else options.leader_elect,
+        lease_duration=_time(options.lease_duration, given.lease_duration),
+        renew_deadline=_time(options.renew_deadline, given.renew_deadline),
+        retry_period=_time(options.retry_period, given.retry_period),
+        resource_name=options.resource_name or configuration.lease_name or default_lease,
+        resource_namespace=options.resource_namespace or given.resource_namespace,
+    )
+    return replace(configuration, document=replace(configuration.document, leader_election=election))
+
+
+def _time(seconds: float | None, given: timedelta) -> timedelta:
+    return given if seconds is None else timedelta(seconds=seconds)
+
+
+def election_of(
+    asked: LeaderElectionConfiguration, server: ApiServer, lost: Callable[[], None]
+) -> LeaderElection:
+    """Takes part in the election for the lease, at the pace, that is ``asked`` for.
+
+    ``lost`` is called when this process led and leads no more.
+    """
+    times = lease_times(asked)
+    lease = Lease(server, asked.resource_namespace, asked.resource_name, times.renew_deadline / 2)
+    return LeaderElection(lease, new_identity(), times, SystemClock(), lost)
+
+
+def lease_times(election: LeaderElectionConfiguration) -> LeaseTimes:
+    """The election's pace in seconds."""
+    return LeaseTimes(
+        election.lease_duration.total_seconds(),
+        election.renew_deadline.total_seconds(),
+        election.retry_period.total_seconds(),
+    )

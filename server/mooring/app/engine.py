@@ -1,0 +1,141 @@
+"""From options to what decides: registry, configuration, state and engine. The only place where they meet."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mooring import config
+from mooring.app.options import EngineOptions
+from mooring.cluster.binding import LocalBinder
+from mooring.cluster.state import State
+from mooring.framework import Binder, ClusterApi
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.resources import ResourceRules
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.cache.self_check import DEFAULT_EVERY
+from mooring.runtime.cycle.plugin_calls import Observer
+from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.extender import Extender
+from mooring.runtime.profiles.registry import Registry, installed_registry
+
+log = logging.getLogger(__name__)
+
+
+def registry_of(options: EngineOptions) -> Registry:
+    """In-tree plugins, installed packages, ``--plugin`` and the embedding program's own.
+
+    Raises:
+        RegistryError: Two have the same name, or one can't be loaded.
+    """
+    registry = installed_registry()
+    for reference in options.plugins:
+        registry.register_reference(reference)
+    for change in options.embedded:
+        change(registry)
+    return registry
+
+
+def read_text(file: str) -> str:
+    """What stands in a file.
+
+    Raises:
+        InvalidArgumentError: It can't be read, or is no text.
+    """
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidArgumentError.at(file, f"can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidArgumentError.at(file, "is no text in UTF-8") from None
+
+
+def configuration_of(
+    options: EngineOptions, registry: Registry, *, scheduling: bool = False
+) -> config.Configuration:
+    """The options' file, or the defaults; warnings go to the log.
+
+    ``mooring scheduler`` acts on fields that nothing else acts on (``scheduling``).
+
+    Raises:
+        ConfigError: It has faults; all of them are named.
+    """
+    catalog, version, gates = registry.catalog(), options.kube_version, options.feature_gates
+    if options.config:
+        loaded = config.load(
+            read_text(options.config),
+            catalog,
+            kube_version=version,
+            feature_gates=gates,
+            scheduling=scheduling,
+        )
+    else:
+        loaded = config.default(catalog, kube_version=version, feature_gates=gates)
+    for warning in loaded.warnings:
+        log.warning("%s: %s", options.config or "configuration", warning)
+    return loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What decides.
+
+    Attributes:
+        registry: The plugins that there are.
+        configuration: The configuration in force.
+        state: The cluster, empty at first.
+        engine: Decides over the state by the configuration's profiles.
+    """
+
+    registry: Registry
+    configuration: config.Configuration
+    state: State
+    engine: Engine
+
+
+def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and offline commands differ in
+    options: EngineOptions,
+    registry: Registry,
+    configuration: config.Configuration,
+    binder: Callable[[State], Binder] = LocalBinder,
+    *,
+    first_epoch: int = 0,
+    cluster: ClusterApi | None = None,
+    observer: Observer | None = None,
+    extenders: Sequence[Extender] = (),
+    exclusive: bool = False,
+) -> Core:
+    """An engine over a new state that follows the release and the gates of ``options``.
+
+    Args:
+        options: What it follows, and how often it checks itself.
+        registry: The plugins that there are.
+        configuration: The configuration in force.
+        binder: Makes what binds, given the state; by default pods are bound in the state alone.
+        first_epoch: Where the state's node epochs begin.
+        cluster: What the plugins find in their handle; None = there is no API server.
+        observer: Takes measurements.
+        extenders: Take part in every decision, in this order.
+        exclusive: As in ``Engine``.
+
+    Raises:
+        RegistryError: A plugin can't be loaded or made.
+    """
+    state = State(first_epoch=first_epoch, rules=ResourceRules.of(options.gates))
+    every = options.self_check_every
+    engine = build_engine(
+        configuration,
+        registry,
+        state,
+        binder(state),
+        kube_version=options.kube_version,
+        feature_gates=options.feature_gates,
+        observer=observer,
+        cluster=cluster,
+        extenders=extenders,
+        exclusive=exclusive,
+        self_check_every=DEFAULT_EVERY if every is None else every,
+    )
+    return Core(registry, configuration, state, engine)

@@ -1,0 +1,126 @@
+"""The certificate and the rules by which ``mooring scheduler`` speaks HTTPS, by kube-scheduler's flags."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from mooring.app.options import HttpsOptions
+from mooring.framework.errors import InvalidArgumentError
+from mooring.service.self_signed import self_signed_context, self_signed_pair
+
+TLS_VERSIONS: Final = {
+    "VersionTLS10": ssl.TLSVersion.TLSv1,
+    "VersionTLS11": ssl.TLSVersion.TLSv1_1,
+    "VersionTLS12": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS13": ssl.TLSVersion.TLSv1_3,
+}
+"""By their names in Go."""
+
+CIPHER_SUITES: Final = {
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "ECDHE-ECDSA-AES128-SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256": "ECDHE-ECDSA-AES128-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA": "ECDHE-ECDSA-AES256-SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305": "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA": "ECDHE-ECDSA-RC4-SHA",
+    "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA": "ECDHE-RSA-DES-CBC3-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "ECDHE-RSA-AES128-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256": "ECDHE-RSA-AES128-SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA": "ECDHE-RSA-AES256-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305": "ECDHE-RSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_RSA_WITH_RC4_128_SHA": "ECDHE-RSA-RC4-SHA",
+    "TLS_RSA_WITH_3DES_EDE_CBC_SHA": "DES-CBC3-SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA256": "AES128-SHA256",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256": "AES128-GCM-SHA256",
+    "TLS_RSA_WITH_AES_256_CBC_SHA": "AES256-SHA",
+    "TLS_RSA_WITH_AES_256_GCM_SHA384": "AES256-GCM-SHA384",
+    "TLS_RSA_WITH_RC4_128_SHA": "RC4-SHA",
+    "TLS_AES_128_GCM_SHA256": "",
+    "TLS_AES_256_GCM_SHA384": "",
+    "TLS_CHACHA20_POLY1305_SHA256": "",
+}
+"""OpenSSL's names by Go's; "" = a suite of TLS 1.3, whose suites are not configurable, as in Go."""
+
+PAIR_NAME: Final = "kube-scheduler"
+"""``--cert-dir`` has the certificate in a file of this name with .crt at its end, and its key with .key."""
+
+
+def server_context(options: HttpsOptions, authorities: str = "") -> ssl.SSLContext:
+    """What the endpoint proves itself with, and what it accepts of clients.
+
+    Args:
+        options: The certificate, and what limits versions and suites.
+        authorities: Certificates in PEM. A client may show one of theirs, and need not.
+
+    Raises:
+        InvalidArgumentError: A file can't be used, or no suite of ``--tls-cipher-suites`` can.
+    """
+    context = _with_certificate(options)
+    if options.min_version:
+        context.minimum_version = TLS_VERSIONS[options.min_version]
+    if options.suites:
+        _limit_suites(context, options.suites)
+    if authorities:
+        try:
+            context.load_verify_locations(cadata=authorities)
+        except ssl.SSLError as error:
+            raise InvalidArgumentError.at("--client-ca-file", f"can't be used: {error}") from None
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+def _with_certificate(options: HttpsOptions) -> ssl.SSLContext:
+    if options.certificate or options.key:
+        return _from_files("--tls-cert-file", options.certificate, options.key)
+    if options.directory:
+        certificate, key = (Path(options.directory) / f"{PAIR_NAME}.{end}" for end in ("crt", "key"))
+        if not (certificate.exists() and key.exists()):
+            _keep_new_pair(certificate, key)
+        return _from_files("--cert-dir", str(certificate), str(key))
+    return self_signed_context()
+
+
+def _from_files(flag: str, certificate: str, key: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key or None)
+    except OSError as error:
+        raise InvalidArgumentError.at(flag, f"can't be used: {error}") from None
+    return context
+
+
+def _keep_new_pair(certificate: Path, key: Path) -> None:
+    made = self_signed_pair()
+    try:
+        certificate.parent.mkdir(parents=True, exist_ok=True)
+        key.touch(mode=0o600)
+        key.write_bytes(made.key)
+        certificate.write_bytes(made.certificate)
+    except OSError as error:
+        raise InvalidArgumentError.at("--cert-dir", f"can't be written to: {error}") from None
+
+
+def _limit_suites(context: ssl.SSLContext, names: Sequence[str]) -> None:
+    if unknown := [name for name in names if name not in CIPHER_SUITES]:
+        raise InvalidArgumentError.at(
+            "--tls-cipher-suites", f"{', '.join(unknown)}: must be of {', '.join(CIPHER_SUITES)}"
+        )
+    suites = [CIPHER_SUITES[name] for name in names if CIPHER_SUITES[name]]
+    if not suites:
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        return
+    try:
+        context.set_ciphers(":".join(suites))
+    except ssl.SSLError:
+        raise InvalidArgumentError.at(
+            "--tls-cipher-suites", f"this machine's OpenSSL has none of {', '.join(names)}"
+        ) from None

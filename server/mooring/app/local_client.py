@@ -1,0 +1,115 @@
+"""The adapter's client for a server in the same process: the servicers are called directly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+from mooring.service.errors import failure_of
+from mooring.service.offer import Servicers
+from mooring.v1 import cluster_service_pb2 as cluster_pb
+from mooring.v1 import plugin_service_pb2 as plugin_pb
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring_extender.failures import CallError
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+Method: TypeAlias = Callable[[Request, Any], Response]
+
+THREADS = 32
+"""Calls that may wait for a slot at once."""
+
+
+class LocalContext:
+    """As much of a gRPC context as the servicers use."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def time_remaining(self) -> float:
+        """How long the caller waits."""
+        return self._seconds
+
+    def peer_identities(self) -> None:
+        """The caller has no certificate."""
+
+    def peer(self) -> str:
+        """All calls of the extender are one client's."""
+        return "extender"
+
+    def auth_context(self) -> dict[str, list[bytes]]:
+        """The caller is this process."""
+        return {}
+
+    def set_trailing_metadata(self, metadata: tuple[tuple[str, str], ...]) -> None:
+        """The extender's answers have no metadata."""
+
+    def add_callback(self, callback: Callable[[], None]) -> bool:
+        """The caller never goes away before its time."""
+        return True
+
+
+class LocalClient:
+    """Implements ``mooring_extender.client.Client`` without a network."""
+
+    def __init__(self, servicers: Servicers) -> None:
+        self._scheduling = servicers.scheduling
+        self._plugins = servicers.plugins
+        self._cluster = servicers.cluster
+        self._threads = ThreadPoolExecutor(THREADS, "extender-call")
+
+    async def filter(self, request: pb.FilterRequest, seconds: float) -> pb.FilterResponse:
+        return await self._begin(self._scheduling.begin_filter, request, seconds)
+
+    async def score(self, request: pb.ScoreRequest, seconds: float) -> pb.ScoreResponse:
+        return await self._begin(self._scheduling.begin_score, request, seconds)
+
+    async def bind(self, request: pb.BindRequest, seconds: float) -> pb.BindResponse:
+        return await self._call(self._scheduling.Bind, request, seconds)
+
+    async def preempt(self, request: pb.PreemptRequest, seconds: float) -> pb.PreemptResponse:
+        return await self._call(self._scheduling.Preempt, request, seconds)
+
+    async def profiles(self, seconds: float) -> plugin_pb.ListProfilesResponse:
+        return await self._call(self._plugins.ListProfiles, plugin_pb.ListProfilesRequest(), seconds)
+
+    async def cluster_info(self, seconds: float) -> cluster_pb.GetClusterInfoResponse:
+        return await self._call(self._cluster.GetClusterInfo, cluster_pb.GetClusterInfoRequest(), seconds)
+
+    async def list_nodes(
+        self, request: cluster_pb.ListNodesRequest, seconds: float
+    ) -> cluster_pb.ListNodesResponse:
+        return await self._call(self._cluster.ListNodes, request, seconds)
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False)
+
+    async def _begin(
+        self,
+        method: Method[Request, Response | Callable[[], Response]],
+        request: Request,
+        seconds: float,
+    ) -> Response:
+        """What ``method`` answers in this thread, the event loop's, or else finishes in another one."""
+        try:
+            begun = method(request, LocalContext(seconds))
+            return await self._in_thread(begun) if callable(begun) else begun
+        except Exception as error:
+            raise _call_error(error) from error
+
+    async def _call(self, method: Method[Request, Response], request: Request, seconds: float) -> Response:
+        try:
+            return await self._in_thread(partial(method, request, LocalContext(seconds)))
+        except Exception as error:
+            raise _call_error(error) from error
+
+    async def _in_thread(self, work: Callable[[], Response]) -> Response:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _call_error(error: Exception) -> CallError:
+    failure = failure_of(error)
+    return CallError(failure.code, failure.text)

@@ -1,0 +1,192 @@
+"""Decisions over manifests, without a server: why would a pod go where, and where do the pending ones go?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cmp_to_key, partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from mooring.app.engine import build_core, configuration_of, registry_of
+from mooring.app.options import EngineOptions
+from mooring.cluster.manifests import Manifests, load_manifests
+from mooring.framework import Code, Pod
+from mooring.framework.errors import MooringError, NotFoundError, PluginFailureError
+from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import CycleOptions
+from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.simulation import Result, Simulation
+
+log = logging.getLogger(__name__)
+
+LISTED_PODS = 20
+"""How many pods are named where the wanted one is unknown."""
+
+Shown = Callable[[Iterable[Pod], int], Iterable[Pod]]
+"""Gives the same pods, of which there will be so many, and may show how far they are."""
+
+
+def engine_over(options: EngineOptions, paths: Iterable[str | Path]) -> tuple[Engine, Manifests]:
+    """The engine that the options ask for, over the objects of manifests.
+
+    Raises:
+        ConfigError, RegistryError: The configuration or a plugin can't be used.
+        InvalidArgumentError: A manifest can't be used; every fault is named.
+    """
+    registry = registry_of(options)
+    configuration = configuration_of(options, registry)
+    manifests = load_manifests(paths)
+    if manifests.skipped:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(manifests.skipped.items()))
+        log.warning("objects of these kinds are ignored: %s", kinds)
+    core = build_core(options, registry, configuration)
+    core.state.replace("manifests", manifests.objects)
+    return core.engine, manifests
+
+
+def explain_pod(
+    options: EngineOptions,
+    paths: Iterable[str | Path],
+    name: str,
+    *,
+    profile: str = "",
+    seed: int = 0,
+    cycle: CycleOptions | None = None,
+) -> Explanation:
+    """Why the pod called ``name`` in the manifests would go where.
+
+    Args:
+        options: What decides.
+        paths: The manifests' files and directories.
+        name: NAMESPACE/NAME, or a name in the default namespace.
+        profile: The profile; "" = the one that the pod names.
+        seed: Decides between nodes of equal totals.
+        cycle: How much is evaluated.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError: As ``engine_over``.
+        NotFoundError: There is no such pod, or no such profile.
+    """
+    engine, manifests = engine_over(options, paths)
+    pod = _pod(name, manifests.pods)
+    found = engine.profile(profile, pod)
+    state = engine.state.fork()
+    if pod.spec.node_name:
+        # The question is where it could be: neither its node nor its own use of it counts.
+        state.discard(pod.metadata.uid)
+        pod = replace(pod, spec=replace(pod.spec, node_name=""))
+    return explained(engine, pod, found, seed=seed, state=state, cycle=cycle)
+
+
+def explained(
+    engine: Engine,
+    pod: Pod,
+    profile: Profile,
+    *,
+    seed: int,
+    state: ClusterState | None = None,
+    cycle: CycleOptions | None = None,
+    warnings: tuple[str, ...] = (),
+) -> Explanation:
+    """The whole cycle for one pod; a plugin that failed is told in the explanation's status."""
+    try:
+        choice = engine.decide(
+            pod, profile, ALL_NODES, seed=seed, state=state, options=cycle or CycleOptions()
+        )
+    except PluginFailureError as failure:
+        of = pod.metadata
+        return Explanation.of_failure(of.namespace, of.name, profile.name, seed, failure)
+    return Explanation.of(choice, seed, warnings)
+
+
+def _pod(wanted: str, pods: list[Pod]) -> Pod:
+    key = wanted if "/" in wanted else f"default/{wanted}"
+    for pod in pods:
+        if pod.key == key:
+            return pod
+    pending = [pod.key for pod in pods if not pod.spec.node_name and not pod.finished]
+    more = len(pending) - LISTED_PODS
+    known = ", ".join(pending[:LISTED_PODS]) + (f" and {more} more" if more > 0 else "")
+    raise NotFoundError(
+        f"no pod {key} in the manifests; pending there: {known or 'none'}", reason="POD_NOT_FOUND", pod=key
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one pod.
+
+    Attributes:
+        pod: NAMESPACE/NAME.
+        code: OK where it has a node, ERROR where a plugin failed, which says nothing about whether it fits.
+        node: Its node.
+        total: The node's total score, where more than one node was feasible.
+        message: Why it has none.
+    """
+
+    pod: str
+    code: Code
+    node: str | None = None
+    total: int | None = None
+    message: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a plugin failed."""
+        return self.code is Code.ERROR
+
+
+def place_pending(
+    options: EngineOptions, paths: Iterable[str | Path], shown: Shown, *, profile: str = "", seed: int = 0
+) -> list[Outcome]:
+    """Place the pending pods of manifests, in the order of their queue.
+
+    Args:
+        options: What decides.
+        paths: The manifests' files and directories.
+        shown: Shows the progress.
+        profile: The profile of every pod; "" = the one that each names.
+        seed: Decides between nodes of equal totals.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError: As ``engine_over``.
+        NotFoundError: There is no such profile.
+    """
+    engine, manifests = engine_over(options, paths)
+    if profile:
+        engine.profile(profile)
+    queue = _queued(engine, [pod for pod in manifests.pods if not pod.spec.node_name and not pod.finished])
+    simulation = Simulation(engine, partial(engine.profile, profile), seed=seed)
+    for _ in shown(simulation.place(queue), len(queue)):
+        pass
+    return [_outcome(pod, simulation.result(pod)) for pod in queue]
+
+
+def _queued(engine: Engine, pods: list[Pod]) -> list[Pod]:
+    """``pods`` in the order in which the QueueSort plugin takes them; it is the same in every profile."""
+    sorter = next(iter(engine.profiles.values())).queue_sort[0].plugin
+    position = {id(pod): float(at) for at, pod in enumerate(pods)}
+
+    def compare(first: Pod, second: Pod) -> int:
+        if sorter.less(first, position[id(first)], second, position[id(second)]):
+            return -1
+        return int(sorter.less(second, position[id(second)], first, position[id(first)]))
+
+    return sorted(pods, key=cmp_to_key(compare))
+
+
+def _outcome(pod: Pod, result: Result) -> Outcome:
+    if isinstance(result, PluginFailureError):
+        return Outcome(pod.key, Code.ERROR, message=str(result))
+    if isinstance(result, MooringError):
+        return Outcome(pod.key, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message=str(result))
+    choice, status = result.choice, result.status
+    if not status.ok:
+        return Outcome(pod.key, status.code, message=choice.message or status.message)
+    return Outcome(pod.key, status.code, choice.node_name, choice.total if choice.feasible > 1 else None)

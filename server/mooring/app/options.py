@@ -1,0 +1,223 @@
+"""What a server, a scheduler and an offline engine are made from: options that are parsed already.
+
+The command line turns its arguments into these. Importing this module brings none of the parts that the
+options are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
+from mooring.serving.certificates import TlsFiles
+
+if TYPE_CHECKING:
+    from mooring.app.embedding import Option
+    from mooring.service.server import Options
+
+SOURCES: Final = "sample, files:PATH,..., push and kubernetes[:KUBECONFIG]"
+"""What ``ServerOptions.source`` can name."""
+
+PROBES: Final = ("/healthz", "/readyz", "/livez")
+"""The paths that everybody may read by default: kubelets show no credentials."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What every engine is made from.
+
+    Attributes:
+        config: The KubeSchedulerConfiguration's file; "" = the default profile.
+        plugins: Plugin classes to register, as MODULE:CLASS.
+        embedded: What the embedding program adds to the registry.
+        kube_version: The Kubernetes release whose behaviour is followed.
+        feature_gates: Gates that differ from the release's defaults.
+        self_check_every: One cached answer in this many is compared with a full evaluation, 0 = none;
+            None = the engine's own default.
+    """
+
+    config: str = ""
+    plugins: Sequence[str] = ()
+    embedded: Sequence[Option] = ()
+    kube_version: str = DEFAULT_KUBE_VERSION
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    self_check_every: int | None = None
+
+    @property
+    def gates(self) -> Gates:
+        """Which features of which release are on."""
+        return Gates(KubeVersion.parse(self.kube_version), self.feature_gates)
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionOptions:
+    """What takes the place of the configuration's leaderElection; None = as it says. Times are in seconds."""
+
+    leader_elect: bool | None = None
+    lease_duration: float | None = None
+    renew_deadline: float | None = None
+    retry_period: float | None = None
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExtenderOptions:
+    """The extender adapter inside a server.
+
+    Attributes:
+        listen: HOST:PORT.
+        profile: The profile of calls whose path names none; "" = the configuration's first.
+        path_prefix: A path under which the verbs are served too.
+        http_timeout: The extender stanza's httpTimeout in seconds.
+        certificate: The files of its certificate, key and clients' authority; None = plain HTTP.
+        allow_clients: Names in client certificates that may call bind.
+        insecure_listen: Allow plain HTTP on an address that others can reach.
+    """
+
+    listen: str
+    profile: str = ""
+    path_prefix: str = ""
+    http_timeout: float = 2.0
+    certificate: TlsFiles | None = None
+    allow_clients: frozenset[str] = frozenset()
+    insecure_listen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """A gRPC server over a cluster. Times are in seconds.
+
+    Attributes:
+        engine: What decides.
+        service: The listeners and their limits.
+        source: Where the cluster comes from, one of SOURCES; "" = the cluster of the pod that this runs in.
+        kubeconfig: The API server to bind through; "" = that of the source.
+        in_cluster: Bind through the API server of the cluster that this process runs in.
+        max_staleness: Nothing is committed on a state that is older.
+        election: Whether commits need a lease.
+        plugin_slots: Threads that run plugins.
+        max_abandoned_workers: Stuck plugin threads before the process wants to be restarted.
+        extender: The extender adapter in the same process; None = none.
+    """
+
+    engine: EngineOptions
+    service: Options
+    source: str = ""
+    kubeconfig: str = ""
+    in_cluster: bool = False
+    max_staleness: float = 8.0
+    election: ElectionOptions = field(default_factory=ElectionOptions)
+    plugin_slots: int = 4
+    max_abandoned_workers: int = 32
+    extender: ExtenderOptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionOptions:
+    """The API server of ``mooring scheduler``.
+
+    Attributes:
+        source: ``kubernetes``, or ``kubernetes:KUBECONFIG``, which wins over the configuration's file.
+        kubeconfig: The file when neither names one; "" = the cluster that this process runs in.
+        master: The server's address in place of the one in there.
+        qps: Requests a second without a configuration file; None = its default.
+        burst: Requests at once, likewise.
+    """
+
+    source: str = "kubernetes"
+    kubeconfig: str = ""
+    master: str = ""
+    qps: float | None = None
+    burst: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpsOptions:
+    """With what ``mooring scheduler`` speaks HTTPS, as kube-scheduler's flags say it; "" = not said.
+
+    Attributes:
+        certificate: The certificate's file, PEM; without one it is made.
+        key: Its private key's file, PEM.
+        directory: Keeps the certificate that is made.
+        suites: The only suites up to TLS 1.2, by Go's names; none = OpenSSL's own.
+        min_version: The oldest version of TLS, by its name in Go.
+    """
+
+    certificate: str = ""
+    key: str = ""
+    directory: str = ""
+    suites: Sequence[str] = ()
+    min_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SecureServingOptions:
+    """The HTTPS endpoint of ``mooring scheduler``, and who may read what there. Times are in seconds.
+
+    Attributes:
+        address: Where it listens.
+        port: Its port.
+        share_port: Let other processes listen on the same port.
+        https: Its certificate and the versions and suites of TLS.
+        client_ca_file: Whose client certificates say who somebody is; "" = looked up in the cluster.
+        skip_lookup: Don't look that up.
+        tolerate_lookup_failure: Go on when the look-up fails.
+        authentication_kubeconfig: Where TokenReviews are made; "" = at the scheduler's API server.
+        authorization_kubeconfig: Where SubjectAccessReviews are made, likewise.
+        token_seconds: How long a TokenReview counts.
+        allowed_seconds: How long a yes of a SubjectAccessReview counts.
+        denied_seconds: How long a no counts.
+        always_allowed: Paths that everybody may read; ``*`` at the end stands for whatever follows.
+        disabled_metrics: Metrics that are not shown.
+        metric_labels: The only values of labels that are shown, each as METRIC,LABEL=VALUES.
+        metric_labels_file: The same from a file, under allowListMapping.
+        flags: What /flagz shows, by name without the dashes.
+    """
+
+    address: str
+    port: int
+    https: HttpsOptions
+    share_port: bool = False
+    client_ca_file: str = ""
+    skip_lookup: bool = False
+    tolerate_lookup_failure: bool = True
+    authentication_kubeconfig: str = ""
+    authorization_kubeconfig: str = ""
+    token_seconds: float = 10.0
+    allowed_seconds: float = 10.0
+    denied_seconds: float = 10.0
+    always_allowed: Sequence[str] = PROBES
+    disabled_metrics: Sequence[str] = ()
+    metric_labels: Sequence[str] = ()
+    metric_labels_file: str = ""
+    flags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerOptions:
+    """The second scheduler. Times are in seconds.
+
+    Attributes:
+        engine: What decides.
+        connection: The API server.
+        election: What the flags say of the lease.
+        replace_default: Allow kube-scheduler's own lease.
+        max_staleness: Nothing is committed on a state that is older.
+        longest_wait: A rejected pod that no event helped is tried again after this.
+        attempt_seconds: The processor time of one attempt; 0 = without limit.
+        stop_grace: How long open bindings may take at the end.
+        serving: Probes, metrics and pages; None = none of them.
+    """
+
+    engine: EngineOptions
+    connection: ConnectionOptions
+    election: ElectionOptions
+    replace_default: bool
+    max_staleness: float
+    longest_wait: float
+    attempt_seconds: float
+    stop_grace: float
+    serving: SecureServingOptions | None = None

@@ -1,0 +1,270 @@
+"""The second scheduler of ``mooring scheduler``: its parts put together, its start and its end."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from mooring import config
+from mooring.app.bridge import source_state
+from mooring.app.connection import ApiServerConnection, with_pace
+from mooring.app.election import election_of, lease_times, with_election
+from mooring.app.engine import build_core, configuration_of, registry_of
+from mooring.app.extenders import extenders_of
+from mooring.app.freshness import FreshLeadership, Freshness
+from mooring.app.options import SchedulerOptions
+from mooring.app.secure_serving import endpoint
+from mooring.app.signals import wait_for_signal
+from mooring.app.sources import readers_of
+from mooring.app.start_log import log_configuration
+from mooring.cluster.binding import KubernetesBinder
+from mooring.cluster.cluster_api import KubernetesApi
+from mooring.cluster.sources import KubernetesSource
+from mooring.config.defaults import KUBE_SCHEDULER_LEASE
+from mooring.config.show import dump, plain
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.handle import Unchallenged
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.clock import SystemClock
+from mooring.runtime.commit.committer import Committer
+from mooring.runtime.profiles.registry import Registry
+from mooring.scheduler.assembly import Dependencies, build_scheduler
+from mooring.scheduler.leadership import LeaderElection
+from mooring.scheduler.queue import BackoffTimes
+from mooring.scheduler.scheduler import Scheduler
+from mooring.service.page_listener import PageListener
+from mooring.service.probes import Probes
+from mooring.telemetry.decision_metrics import (
+    MetricsObserver,
+    measure_cache,
+    measure_reservations,
+    measure_state,
+)
+from mooring.telemetry.metrics import Metrics
+from mooring.telemetry.scheduler_metrics import SchedulerMetrics
+from mooring.telemetry.source_metrics import SourceCollector
+
+log = logging.getLogger("mooring.start")
+
+LEASE = "mooring"
+"""The lease unless a flag or the configuration names one."""
+
+LOOK_SECONDS = 0.05
+"""Between two looks whether something that takes its time has happened."""
+
+
+def run_scheduler(options: SchedulerOptions, stop: threading.Event, on_ready: Callable[[str], None]) -> bool:
+    """Schedule the pods of a live cluster until ``stop`` is set, which a lost lease and a failure do, too.
+
+    Args:
+        options: What schedules what.
+        stop: Ends it.
+        on_ready: Told the address of probes and metrics, "" for none, once the state is complete.
+
+    Returns:
+        Whether it ended because it was asked to; False when the lease was lost, or the scheduler failed.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError, ListenError: Something can't be had.
+    """
+    metrics, failed = Metrics(), threading.Event()
+
+    def give_up() -> None:
+        failed.set()
+        stop.set()
+
+    parts = _assemble(options, metrics, give_up)
+    with ExitStack() as running:
+        pages = _pages(options, parts, metrics)
+        if pages is not None:
+            pages.start()
+            running.callback(pages.stop)
+            log.info("Serving securely on %s", pages.address)
+        parts.source.start()
+        running.callback(parts.source.stop)
+        log_configuration(parts.configuration, configured=bool(options.engine.config), scheduling=True)
+        if not _came_true(lambda: parts.source.synced, stop):
+            return True
+        if parts.election is not None:
+            parts.election.start()
+            running.callback(parts.election.stop)
+        on_ready(pages.address if pages else "")
+        scheduling = threading.Thread(target=_schedule, args=(parts.scheduler, give_up), name="scheduler")
+        scheduling.start()
+        wait_for_signal(stop)
+        parts.scheduler.stop()
+        scheduling.join()
+        parts.scheduler.finish_bindings()
+        _settle(parts.cycle, options.stop_grace)
+    return not failed.is_set()
+
+
+def write_configuration(options: SchedulerOptions, file: str) -> None:
+    """Write the configuration in force, with every default, to ``file``.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError: There is none.
+    """
+    document = _configuration(options, registry_of(options.engine)).document
+    Path(file).write_text(dump(plain(document)), encoding="utf-8")
+    log.info("Wrote the configuration to %s", file)
+
+
+def _configuration(options: SchedulerOptions, registry: Registry) -> config.Configuration:
+    """The configuration that is in force once the flags are counted in.
+
+    Raises:
+        InvalidArgumentError: It can't be used here.
+    """
+    configuration = configuration_of(options.engine, registry, scheduling=True)
+    if not options.engine.config:
+        configuration = with_pace(configuration, options.connection)
+    configuration = with_election(configuration, options.election, LEASE)
+    election = configuration.document.leader_election
+    name = election.resource_name
+    if election.leader_elect and name == KUBE_SCHEDULER_LEASE and not options.replace_default:
+        raise InvalidArgumentError.at(
+            "leaderElection.resourceName",
+            f"{KUBE_SCHEDULER_LEASE!r} is kube-scheduler's own lease: one of the two would never schedule; "
+            "name another one, or replace kube-scheduler with --replace-default",
+        )
+    if not election.lease_duration > election.renew_deadline > election.retry_period:
+        raise InvalidArgumentError.at(
+            "leaderElection", "leaseDuration must be above renewDeadline, and that above retryPeriod"
+        )
+    return configuration
+
+
+@dataclass(frozen=True, slots=True)
+class _SchedulerParts:
+    """The scheduler and what it stands on."""
+
+    configuration: config.Configuration
+    connection: ApiServerConnection
+    source: KubernetesSource
+    freshness: Freshness
+    cycle: BindingCycle
+    scheduler: Scheduler
+    election: LeaderElection | None
+
+
+def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[], None]) -> _SchedulerParts:
+    registry = registry_of(options.engine)
+    configuration = _configuration(options, registry)
+    connection = ApiServerConnection.of(options.connection, configuration)
+    server = connection.server()
+    election = _election(configuration, connection, give_up)
+    cluster = KubernetesApi(server, election)
+    names = [profile.scheduler_name for profile in configuration.profiles]
+    extenders, originals = extenders_of(configuration.document.extenders, names)
+    core = build_core(
+        options.engine,
+        registry,
+        configuration,
+        lambda _: KubernetesBinder(server, election),
+        cluster=cluster,
+        observer=MetricsObserver(metrics),
+        extenders=extenders,
+        exclusive=True,
+    )
+    readers = readers_of(core.engine.profiles.values())
+    source = KubernetesSource(core.state, server, readers, originals=originals)
+    freshness = Freshness(source, options.max_staleness)
+    leadership = FreshLeadership(election or Unchallenged(), freshness)
+    cycle = BindingCycle(core.engine, leadership=leadership, api=cluster)
+    observer = SchedulerMetrics(metrics)
+    dependencies = Dependencies(
+        engine=core.engine,
+        committer=Committer(cycle),
+        cluster=cluster,
+        # With requests per second of its own, as kube-scheduler's Events have.
+        events=KubernetesApi(connection.server()),
+        leadership=leadership,
+        gates=options.engine.gates,
+        observer=observer,
+        clock=SystemClock(),
+    )
+    scheduler = _scheduler(dependencies, options, configuration)
+    observer.measure_queue(scheduler.queue)
+    return _SchedulerParts(configuration, connection, source, freshness, cycle, scheduler, election)
+
+
+def _scheduler(
+    dependencies: Dependencies, options: SchedulerOptions, configuration: config.Configuration
+) -> Scheduler:
+    return build_scheduler(
+        dependencies,
+        backoff_times(configuration),
+        longest_wait=options.longest_wait,
+        attempt_seconds=options.attempt_seconds,
+        binders=configuration.document.parallelism or 1,
+    )
+
+
+def backoff_times(configuration: config.Configuration) -> BackoffTimes:
+    """How long pods back off."""
+    document = configuration.document
+    return BackoffTimes(
+        float(document.pod_initial_backoff_seconds or 0), float(document.pod_max_backoff_seconds or 0)
+    )
+
+
+def _election(
+    configuration: config.Configuration, connection: ApiServerConnection, lost: Callable[[], None]
+) -> LeaderElection | None:
+    """The election that the configuration asks for, on a connection of its own; None without one."""
+    asked = configuration.document.leader_election
+    if not asked.leader_elect:
+        return None
+    # Requests of the scheduler must never keep a renewal waiting.
+    server = connection.server(qps=0.0, timeout_seconds=lease_times(asked).renew_deadline / 2)
+    return election_of(asked, server, lost)
+
+
+def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) -> PageListener | None:
+    """Probes, metrics and pages, listening; None when none are wanted.
+
+    Raises:
+        ListenError: The address is taken.
+        InvalidArgumentError: The certificate can't be used.
+    """
+    if options.serving is None:
+        return None
+    measure_state(metrics, parts.cycle.engine.state)
+    measure_cache(metrics, parts.cycle.engine.cache_counts)
+    measure_reservations(metrics, parts.cycle.reservations)
+    metrics.registry.register(SourceCollector(lambda: [*map(source_state, parts.source.describe())]))
+    probes = Probes(fault=parts.scheduler.fault, ready=parts.freshness.not_ready)
+    document = plain(parts.configuration.document, hide=True)
+    return endpoint(options.serving, parts.connection, probes, metrics, document, options.engine.kube_version)
+
+
+def _came_true(condition: Callable[[], bool], stop: threading.Event) -> bool:
+    """Whether the condition held before it was time to stop."""
+    while not stop.is_set():
+        if condition():
+            return True
+        stop.wait(LOOK_SECONDS)
+    return False
+
+
+def _schedule(scheduler: Scheduler, give_up: Callable[[], None]) -> None:
+    """Schedule until it is stopped; when that fails, the process ends and is started again."""
+    try:
+        scheduler.schedule_until_stopped()
+    except BaseException:
+        log.exception("the scheduler failed")
+        give_up()
+
+
+def _settle(cycle: BindingCycle, seconds: float) -> None:
+    """Find out what became of open bindings, for up to ``seconds``."""
+    end = time.monotonic() + seconds
+    while len(cycle.reservations) and time.monotonic() < end:
+        time.sleep(LOOK_SECONDS)
+    cycle.stop()

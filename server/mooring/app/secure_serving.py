@@ -1,0 +1,173 @@
+"""The HTTPS endpoint of ``mooring scheduler``: its pages, and who may read them.
+
+Mirrors ``newEndpointsHandler`` and ``buildHandlerChain`` of ``cmd/kube-scheduler/app/server.go``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+import yaml
+from prometheus_client import CollectorRegistry
+
+from mooring import __version__
+from mooring.app.connection import ApiServerConnection
+from mooring.app.engine import read_text
+from mooring.app.https import server_context
+from mooring.app.options import SecureServingOptions
+from mooring.cluster.api import ApiServer, ClientOptions
+from mooring.cluster.reviews import ANONYMOUS, REVIEW_SECONDS, Lifetimes, Reviews, User, client_authorities
+from mooring.framework.errors import InvalidArgumentError, MooringError
+from mooring.service.page_listener import PageListener
+from mooring.service.pages import Page, PageAnswer, PageRequest, configz, flagz, refusal, statusz
+from mooring.service.probes import Probes
+from mooring.telemetry.metrics import Metrics
+from mooring.telemetry.shown_metrics import ShownMetrics, allowed_values, entries_of, metric_name
+
+log = logging.getLogger(__name__)
+
+COMPONENT: Final = "mooring-scheduler"
+
+REVIEWS_PER_SECOND: Final = 20.0
+"""Reviews that the API server is asked for at most, whatever strangers send."""
+
+
+def endpoint(
+    options: SecureServingOptions,
+    connection: ApiServerConnection,
+    probes: Probes,
+    metrics: Metrics,
+    document: Mapping[str, Any],
+    kube_version: str,
+) -> PageListener:
+    """The endpoint, listening.
+
+    Args:
+        options: Where it listens, with what, and who may read what.
+        connection: The scheduler's API server, which is asked who may read what unless others are named.
+        probes: What /healthz, /livez and /readyz say.
+        metrics: The metrics.
+        document: The configuration in force.
+        kube_version: The release that /statusz names.
+
+    Raises:
+        ListenError: The address is taken.
+        InvalidArgumentError: A file can't be used, or a metric's label is named wrongly.
+    """
+    pace = ClientOptions(
+        timeout_seconds=REVIEW_SECONDS, qps=REVIEWS_PER_SECOND, burst=int(REVIEWS_PER_SECOND)
+    )
+    tokens = _server(options.authentication_kubeconfig, connection, pace)
+    access = _server(options.authorization_kubeconfig, connection, pace)
+    lifetimes = Lifetimes(options.token_seconds, options.allowed_seconds, options.denied_seconds)
+    host = f"[{options.address}]" if ":" in options.address else options.address
+    return PageListener(
+        f"{host}:{options.port}",
+        probes,
+        _shown(options, metrics.registry),
+        server_context(options.https, _authorities(options, tokens)),
+        broken=metrics.broken_connections.inc,
+        pages=_pages(options, document, kube_version),
+        gatekeeper=Delegated(Reviews(tokens, access, lifetimes), options.always_allowed),
+        share_port=options.share_port,
+    )
+
+
+def _server(kubeconfig: str, connection: ApiServerConnection, pace: ClientOptions) -> ApiServer:
+    if kubeconfig:
+        return ApiServer.from_kubeconfig(kubeconfig, pace)
+    return connection.server(timeout_seconds=pace.timeout_seconds, qps=pace.qps, burst=pace.burst)
+
+
+def _authorities(options: SecureServingOptions, server: ApiServer) -> str:
+    """Whose client certificates are taken, PEM; looked up in the cluster unless a file is given."""
+    if options.client_ca_file:
+        return read_text(options.client_ca_file)
+    if options.skip_lookup:
+        return ""
+    try:
+        return client_authorities(server)
+    except MooringError as error:
+        if not options.tolerate_lookup_failure:
+            raise InvalidArgumentError.at("--authentication-tolerate-lookup-failure", str(error)) from None
+        log.warning("client certificates are not taken, only tokens: %s", error)
+        return ""
+
+
+def _pages(options: SecureServingOptions, document: Mapping[str, Any], kube_version: str) -> dict[str, Page]:
+    paths = ("/configz", "/flagz", "/healthz", "/livez", "/metrics", "/readyz")
+    return {
+        "/configz": configz(document),
+        "/flagz": flagz(COMPONENT, options.flags),
+        "/statusz": statusz(COMPONENT, __version__, kube_version, paths),
+    }
+
+
+def _shown(options: SecureServingOptions, registry: CollectorRegistry) -> ShownMetrics:
+    """The metrics that ``--disabled-metrics`` and ``--allow-metric-labels`` leave."""
+    entries: dict[str, str] = {}
+    try:
+        if file := options.metric_labels_file:
+            entries |= yaml.safe_load(read_text(file))["allowListMapping"]
+        for flag in options.metric_labels:
+            entries |= entries_of(flag)
+        allowed = allowed_values(entries)
+    except (ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
+        raise InvalidArgumentError.at("--allow-metric-labels", f"can't be used: {error}") from None
+    return ShownMetrics(registry, map(metric_name, options.disabled_metrics), allowed)
+
+
+class Delegated:
+    """Admits the requests that the API server authorizes; a ``Gatekeeper``. If it can't be asked, none is.
+
+    Args:
+        reviews: Asks the API server.
+        always_allowed: Paths that everybody may read; ``*`` at the end stands for whatever follows.
+    """
+
+    def __init__(self, reviews: Reviews, always_allowed: Sequence[str]) -> None:
+        self._reviews = reviews
+        names = [f"/{path.lstrip('/')}" for path in always_allowed]
+        self._paths = frozenset(names)
+        self._prefixes = tuple(name.removesuffix("*") for name in names if name.endswith("*"))
+        self._last_fault = ""
+
+    def __call__(self, asked: PageRequest) -> PageAnswer | None:
+        if asked.path in self._paths or asked.path.startswith(self._prefixes):
+            return None
+        try:
+            user = self._user(asked)
+            allowed = user is not None and self._reviews.may_access(user, asked.verb, asked.path)
+        except MooringError as error:
+            return self._unknown(error)
+        if user is None:
+            return refusal(HTTPStatus.UNAUTHORIZED, "Unauthorized")
+        if allowed:
+            return None
+        message = f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"'
+        return refusal(HTTPStatus.FORBIDDEN, message)
+
+    def _user(self, asked: PageRequest) -> User | None:
+        """Who asks, by certificate or else by token; None for a token that isn't valid."""
+        subject = [pair for part in asked.certificate.get("subject", ()) for pair in part]
+        if name := next((value for key, value in subject if key == "commonName"), ""):
+            groups = tuple(value for key, value in subject if key == "organizationName")
+            return User(name, (*groups, "system:authenticated"))
+        scheme, _, token = asked.authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            return ANONYMOUS
+        return self._reviews.user_of(token.strip())
+
+    def _unknown(self, error: MooringError) -> PageAnswer:
+        fault = str(error)
+        if fault != self._last_fault:
+            self._last_fault = fault
+            log.warning(
+                "who may read /metrics can't be found out: %s; mooring needs the rights of the ClusterRole "
+                "system:auth-delegator",
+                fault,
+            )
+        return refusal(HTTPStatus.SERVICE_UNAVAILABLE, "the API server does not say who may read this")

@@ -1,0 +1,247 @@
+"""The gRPC server of ``mooring serve``: its parts put together, its start and its end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from mooring import __version__, config
+from mooring.app.bridge import Decoder, PushBridge, source_state
+from mooring.app.election import election_of, with_election
+from mooring.app.engine import Core, build_core, configuration_of, registry_of
+from mooring.app.freshness import Freshness
+from mooring.app.options import ServerOptions
+from mooring.app.plugin_entries import plugin_entries
+from mooring.app.signals import wait_for_signal
+from mooring.app.sources import api_server_of, source_of
+from mooring.app.start_log import log_configuration
+from mooring.cluster.api import ApiServer
+from mooring.cluster.binding import KubernetesBinder, LocalBinder
+from mooring.cluster.cluster_api import KubernetesApi
+from mooring.cluster.sources import KubernetesSource, PushSource, Source
+from mooring.config.show import plain
+from mooring.framework import Pod
+from mooring.framework.errors import InvalidArgumentError
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.committer import Committer
+from mooring.scheduler.leadership import LeaderElection
+from mooring.service.backend import Backend, Limits
+from mooring.service.offer import Servicers
+from mooring.service.server import build
+from mooring.service.slots import Slots
+from mooring.telemetry.decision_metrics import MetricsObserver
+from mooring.telemetry.metrics import Metrics
+from mooring.telemetry.source_metrics import SourceCollector, SourceState
+
+if TYPE_CHECKING:
+    from mooring_extender.server import ExtenderServer
+
+log = logging.getLogger("mooring.start")
+
+LEASE = "mooring-serve"
+"""The lease unless the configuration names one."""
+
+COMMIT_SLOTS = 32
+"""Commits worked on at once; most of the time they wait for the API server."""
+
+MOST_OPEN_COMMITS = 256
+"""Commits whose callers have gone, while the API server is silent, before further ones are refused."""
+
+
+def serve(
+    options: ServerOptions, stop: threading.Event, on_ready: Callable[[Mapping[str, str]], None]
+) -> bool:
+    """Serve until ``stop`` is set, which a lost lease does, too.
+
+    Args:
+        options: What to serve, and where.
+        stop: Ends it.
+        on_ready: Told the addresses by listener (grpc, extender, health, metrics) once all are answered on.
+
+    Returns:
+        Whether it ended because it was asked to; False when the lease was lost.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError, ListenError: Something can't be had.
+    """
+    metrics, deposed = Metrics(), threading.Event()
+
+    def give_up() -> None:
+        deposed.set()
+        stop.set()
+
+    slots = Slots(options.plugin_slots, options.max_abandoned_workers, metrics.abandoned_workers)
+    commit_slots = Slots(COMMIT_SLOTS, MOST_OPEN_COMMITS)
+    decisions = _decisions(options, MetricsObserver(metrics), give_up)
+    servicers = Servicers.of(decisions.backend(slots, commit_slots, metrics))
+    # All ports are taken before anything starts, so a taken one ends the command at once.
+    extender = _extender(options, servicers)
+    server = build(
+        servicers.services(),
+        options.service,
+        metrics=metrics,
+        slots=slots,
+        ready=decisions.freshness.not_ready,
+    )
+    with ExitStack() as running:
+        running.callback(commit_slots.stop)
+        decisions.start(running)
+        server.start()
+        running.callback(server.drain)
+        if extender:
+            extender.start()
+            running.callback(extender.stop)
+        running.callback(server.withdraw)
+        if extender:
+            running.callback(extender.withdraw)
+        log.info("%s", decisions.describe())
+        log_configuration(
+            decisions.core.configuration, configured=bool(options.engine.config), scheduling=False
+        )
+        listeners = {"grpc": server.address} | ({"extender": extender.url} if extender else {})
+        on_ready(listeners | {"health": server.health_address, "metrics": server.metrics_address})
+        wait_for_signal(stop)
+    return not deposed.is_set()
+
+
+def _extender(options: ServerOptions, servicers: Servicers) -> ExtenderServer | None:
+    if options.extender is None:
+        return None
+    from mooring.app.extender import extender_server
+
+    return extender_server(options.extender, servicers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decisions:
+    """What answers stand on: the engine over its source, and what commits."""
+
+    options: ServerOptions
+    core: Core
+    source: Source
+    freshness: Freshness
+    cycle: BindingCycle
+    election: LeaderElection | None
+    api: KubernetesApi | None
+
+    def backend(self, slots: Slots, commit_slots: Slots, metrics: Metrics) -> Backend:
+        """What the servicers answer from."""
+        metrics.registry.register(SourceCollector(self.sources))
+        core, options = self.core, self.options
+        return Backend(
+            engine=core.engine,
+            committer=Committer(self.cycle),
+            slots=slots,
+            commit_slots=commit_slots,
+            decoder=Decoder(),
+            configuration_hash=core.configuration.hash,
+            kube_version=options.engine.kube_version,
+            server_version=__version__,
+            start_time=datetime.now(UTC),
+            sources=self.sources,
+            synced=lambda: self.source.synced,
+            stale=self.freshness.stale,
+            plugins=tuple(plugin_entries(core.registry)),
+            profile_documents=profile_documents(core.configuration),
+            pushes=PushBridge(self.source) if isinstance(self.source, PushSource) else None,
+            api_server_connected=self.api is not None,
+            read_pod=self._read_pod(),
+            feature_gates=dict(options.engine.feature_gates),
+            limits=Limits(max_concurrent_calls=options.service.max_concurrent_calls),
+            metrics=metrics,
+        )
+
+    def _read_pod(self) -> Callable[[str, str], Pod | None] | None:
+        """How to ask for a pod that the state doesn't know; what a live source doesn't know is gone."""
+        live = isinstance(self.source, KubernetesSource)
+        return None if live or self.api is None else self.api.read_pod
+
+    def sources(self) -> list[SourceState]:
+        """The sources as they are now."""
+        return [source_state(status) for status in self.source.describe()]
+
+    def start(self, running: ExitStack) -> None:
+        """Load and follow the source until ``running`` ends."""
+        self.source.start()
+        running.callback(self.source.stop)
+        if self.election is not None:
+            self.election.start()
+            running.callback(self.election.stop)
+        running.callback(self.cycle.stop)
+
+    def describe(self) -> str:
+        """Source, counts, epoch and configuration, for the start-up log."""
+        tables = self.core.state.snapshot
+        sources = ", ".join(status.name for status in self.source.describe()) or "push"
+        return (
+            f"source={sources} synced={self.source.synced} nodes={len(tables.nodes)} pods={len(tables.pods)} "
+            f"node_epoch={tables.nodes.epoch} configuration={self.core.configuration.hash} "
+            f"kube_version={self.options.engine.kube_version} profiles={','.join(self.core.engine.profiles)}"
+        )
+
+
+def _decisions(options: ServerOptions, observer: MetricsObserver, lost: Callable[[], None]) -> _Decisions:
+    registry = registry_of(options.engine)
+    configuration = with_election(configuration_of(options.engine, registry), options.election, LEASE)
+    server = api_server_of(options.source, options.kubeconfig, in_cluster=options.in_cluster)
+    election = _election(configuration, server, lost)
+    api = KubernetesApi(server, election) if server else None
+    core = build_core(
+        options.engine,
+        registry,
+        configuration,
+        lambda state: KubernetesBinder(server, election) if server else LocalBinder(state),
+        first_epoch=_first_epoch(),
+        cluster=api,
+        observer=observer,
+    )
+    source = source_of(options.source, core.state, server, core.engine.profiles.values())
+    return _Decisions(
+        options,
+        core,
+        source,
+        Freshness(source, options.max_staleness),
+        BindingCycle(core.engine, api=api, leadership=election),
+        election,
+        api,
+    )
+
+
+def _election(
+    configuration: config.Configuration, server: ApiServer | None, lost: Callable[[], None]
+) -> LeaderElection | None:
+    """The election that is asked for; None without one.
+
+    Raises:
+        InvalidArgumentError: There is no API server to hold it at.
+    """
+    asked = configuration.document.leader_election
+    if not asked.leader_elect:
+        return None
+    if server is None:
+        raise InvalidArgumentError.at(
+            "--leader-elect", "needs an API server: give --kubeconfig or --in-cluster"
+        )
+    return election_of(asked, server, lost)
+
+
+def profile_documents(configuration: config.Configuration) -> dict[str, str]:
+    """By profile, its configuration with every default, as JSON; secrets are hidden."""
+    profiles = plain(configuration.document, hide=True)["profiles"]
+    return {profile["schedulerName"]: json.dumps(profile) for profile in profiles}
+
+
+def _first_epoch() -> int:
+    """Where node epochs begin: those of another start or replica must never validate indices of this one.
+
+    A time would not do: replicas start together, and every node of a start takes an epoch. Four million of
+    them lie between two beginnings, and all stay below 2**62.
+    """
+    return secrets.randbits(40) << 22

@@ -1,0 +1,74 @@
+"""Where the cluster comes from, and the API server behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mooring.app.options import SOURCES
+from mooring.cluster.api import ApiServer
+from mooring.cluster.api.configuration import in_pod
+from mooring.cluster.sources import FilesSource, KubernetesSource, PushSource, SampleSource, Source
+from mooring.cluster.state import State
+from mooring.framework.errors import InvalidArgumentError
+from mooring.runtime.profiles.profile import Profile
+
+
+def source_of_the_pod() -> str:
+    """The source when none is named: the cluster of the pod that this process runs in.
+
+    Raises:
+        InvalidArgumentError: It runs in none.
+    """
+    if in_pod():
+        return "kubernetes"
+    raise InvalidArgumentError.at(
+        "--source",
+        "say where the cluster comes from: kubernetes:KUBECONFIG (a live cluster), files:PATH,... "
+        "(manifests), push (over gRPC), or sample (six made-up nodes to try it out with)",
+    )
+
+
+def api_server_of(source: str, kubeconfig: str, *, in_cluster: bool) -> ApiServer | None:
+    """The API server that ``--source``, ``--kubeconfig`` or ``--in-cluster`` name; None without one.
+
+    A source ``kubernetes`` that names no file takes that of ``--kubeconfig``, else the pod's own cluster.
+
+    Raises:
+        InvalidArgumentError: They contradict each other, or it can't be used.
+    """
+    kind, _, file = source.partition(":")
+    live = kind == "kubernetes"
+    if kubeconfig and (in_cluster or (live and file)):
+        other = "--in-cluster" if in_cluster else f"--source {source}"
+        raise InvalidArgumentError.at("--kubeconfig", f"is given together with {other}; choose one")
+    if named := kubeconfig or (file if live else ""):
+        return ApiServer.from_kubeconfig(named)
+    return ApiServer.in_cluster() if in_cluster or live else None
+
+
+def source_of(text: str, state: State, api: ApiServer | None, profiles: Iterable[Profile]) -> Source:
+    """The source that ``--source`` names; a live one delivers what the plugins of ``profiles`` read.
+
+    Raises:
+        InvalidArgumentError: There is no such source.
+    """
+    kind, _, rest = text.partition(":")
+    if text == "sample":
+        return SampleSource(state)
+    if text == "push":
+        return PushSource(state)
+    if kind == "files" and rest:
+        return FilesSource(state, rest.split(","))
+    if kind == "kubernetes" and api is not None:
+        return KubernetesSource(state, api, readers_of(profiles))
+    raise InvalidArgumentError.at("--source", f"{text!r} is none of {SOURCES}")
+
+
+def readers_of(profiles: Iterable[Profile]) -> dict[str, list[str]]:
+    """The kinds that plugins of ``profiles`` read, by name, each with the names of these plugins."""
+    readers: dict[str, dict[str, None]] = {}
+    for profile in profiles:
+        for name, plugin in profile.plugins.items():
+            for kind in plugin.reads:
+                readers.setdefault(kind.__name__, {})[name] = None
+    return {kind: list(names) for kind, names in readers.items()}

@@ -1,0 +1,111 @@
+"""Reuse of a plugin's answers, which a plugin may offer beside its extension points.
+
+Pods of one workload differ in their names alone, and most of the cluster stays as it is between two of them:
+the engine calls a plugin again only where its answer may have changed. Corresponds to ``SignPlugin`` in
+``k8s.io/kube-scheduler/framework`` (KEP-5598), which has the signature alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from enum import Flag, auto
+
+import msgspec
+
+from mooring.framework.cycle_state import CycleState
+from mooring.framework.objects import Pod
+from mooring.framework.pod_table import PodChange
+
+
+class Part(Flag):
+    """Parts of the cluster, of which a plugin's answer about a pod and a node may depend on some."""
+
+    NODES = auto()
+    """The node objects: labels, taints, images and so on, and which nodes there are."""
+
+    RESOURCES = auto()
+    """Allocatable and requested: what nodes offer, and how much of it their pods request."""
+
+    PODS = auto()
+    """Which pods are where."""
+
+    AFFINITIES = auto()
+    """The placed pods with terms about other pods, and where they are."""
+
+    OBJECTS = auto()
+    """Everything that is neither node nor pod."""
+
+    FEASIBLE = auto()
+    """For scores: which nodes are feasible."""
+
+    OUTSIDE = auto()
+    """What is no part of the cluster and changes by itself, such as measurements."""
+
+    OTHER_NODES = auto()
+    """Any of these, of other nodes than the one that the answer is about."""
+
+    NONE = 0
+    ALL = NODES | RESOURCES | PODS | AFFINITIES | OBJECTS | FEASIBLE | OUTSIDE | OTHER_NODES
+
+    @property
+    def of_one_node(self) -> bool:
+        """Whether the answer about a node depends on the pod and on that node alone."""
+        return Part.OTHER_NODES not in self
+
+
+class CacheablePlugin(ABC):
+    """A plugin whose answers, from PreEnqueue to Score, the engine may cache.
+
+    A class inherits from it beside its extension points, ``class Rack(ScorePlugin[Args], CacheablePlugin)``.
+    A plugin without it is called for every pod, and so are all others of its profile, because decisions are
+    answered from the cache only where every plugin that evaluates pods allows that.
+
+    The engine believes what is declared here. It compares one cached answer in some number with a full cycle,
+    and names the plugin whose declaration was wrong; still, where in doubt return None, or ``Part.ALL``.
+
+    What the points wrote to the CycleState is shared by pods of one signature. So a plugin that also has
+    Reserve or a later point is not cached for pods of which ``depends_on`` names RESOURCES, PODS, FEASIBLE or
+    OUTSIDE: these change with every decision, and the later points would read what an earlier one left.
+    """
+
+    @abstractmethod
+    def signature(self, pod: Pod) -> Hashable | None:
+        """What of ``pod`` the answers depend on: for pods with equal signatures they are equal.
+
+        Called once for each pod that the engine has not seen the like of, before the cycle. Don't read the
+        cluster here, and return something small: it is compared and kept.
+        ``pod`` comes without name, UID and times, as answers that depend on them can't be reused.
+
+        Returns:
+            Any hashable value, see ``hashable``; None = don't cache answers about this pod.
+        """
+
+    @abstractmethod
+    def depends_on(self, pod: Pod) -> Part:
+        """Which parts of the cluster the answers for ``pod`` depend on.
+
+        The same for pods with equal signatures, and called with any one of them. It covers all points of the
+        plugin, their Skip included. Name what is read, not what happens to matter today: what is not named
+        may change without the plugin being called again. Naming too much costs time alone.
+        """
+
+    def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
+        """Bring what ``pre_filter`` and ``pre_score`` wrote to ``state`` up to date with ``changes``.
+
+        Called between two decisions about pods of one signature, where ``depends_on`` says that each decision
+        changes the answers. ``pre_filter`` and ``pre_score`` are called afterwards all the same, and find
+        there what they wrote. Nothing else that the plugin depends on has changed.
+
+        Returns:
+            True when ``state`` is current; False, as by default, to get an empty one and write it anew.
+        """
+        return False
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def hashable(*parts: object) -> bytes:
+    """``parts`` of a pod, of which some can't be hashed, as one value for ``CacheablePlugin.signature``."""
+    return _encode(parts)

@@ -1,0 +1,81 @@
+"""What only the engine and the plugins in the tree say to each other; it may change with any release.
+
+Each class is a further promise of a plugin, with which the engine saves a call or more. No answer depends on
+whether it is made: a plugin that leaves all of them out is only called more often.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from msgspec.structs import replace
+
+from mooring.framework.cacheable import CacheablePlugin, Part
+from mooring.framework.columns import Int64s
+from mooring.framework.interface import Plugin
+from mooring.framework.objects import Pod
+from mooring.framework.objects.pod import ResourceRequirements
+from mooring.framework.view import NodeView
+
+REJECTED = -(1 << 40)
+"""In place of the score of a node that is rejected: no other scores make up for it."""
+
+
+class SignedByShape(CacheablePlugin):
+    """Its signature looks at nothing that the pod requests, so that pods of one shape are signed once."""
+
+
+class StatelessReserve(CacheablePlugin):
+    """Its points from Reserve on read nothing that earlier ones wrote, so that the latter may be cached."""
+
+
+class SkipCacheable(CacheablePlugin):
+    """Its Skip depends on less than its answers do."""
+
+    @abstractmethod
+    def skip_depends_on(self, pod: Pod) -> Part:
+        """What could end that PreFilter or PreScore skips ``pod``."""
+
+
+class NodeRater(ABC):
+    """Says in one step what its points from PreFilter to Score say of resources.
+
+    The plugin has these points as well, and they say the same. It is for misses, where the steps between the
+    points take longer than the work.
+    """
+
+    @abstractmethod
+    def rate_nodes(self, pod: Pod, nodes: NodeView) -> Int64s:
+        """int64[K], a new array: the score of each of ``nodes``, 0..100, or ``REJECTED``.
+
+        Called only for pods for which ``depends_on`` says ``Part.RESOURCES``.
+        """
+
+
+class SelectiveReserve(ABC):
+    """Reserves something for some pods alone; the others of a batch are decided in one step."""
+
+    @abstractmethod
+    def reserves_for(self, pod: Pod) -> bool:
+        """Whether ``reserve`` may have anything to do for ``pod``, on any node."""
+
+
+def parts_of(plugin: Plugin[Any], pod: Pod, *, skipped: bool = False) -> Part:
+    """What the answers of ``plugin`` for ``pod`` depend on; with ``skipped``, what its Skip does."""
+    if skipped and isinstance(plugin, SkipCacheable):
+        return plugin.skip_depends_on(pod)
+    return plugin.depends_on(pod) if isinstance(plugin, CacheablePlugin) else Part.ALL
+
+
+_NOTHING = ResourceRequirements()
+
+
+def without_requests(pod: Pod) -> Pod:
+    """``pod`` as if it asked for no resources and had no limits, for ``SignedByShape``."""
+    spec = pod.spec
+    containers = tuple([replace(container, resources=_NOTHING) for container in spec.containers])
+    first = tuple([replace(container, resources=_NOTHING) for container in spec.init_containers])
+    return replace(
+        pod, spec=replace(spec, containers=containers, init_containers=first, overhead={}, resources=None)
+    )

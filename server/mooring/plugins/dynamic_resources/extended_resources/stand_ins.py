@@ -1,0 +1,41 @@
+"""Devices that count as if they were a resource of the node, for the plugins that count resources."""
+
+from __future__ import annotations
+
+from mooring.framework import Handle, KubeVersion, NodeView
+from mooring.framework.deadline import timely
+from mooring.framework.object_table import ObjectTable
+from mooring.framework.resources import is_scalar_resource
+from mooring.plugins.dynamic_resources.extended_resources.classes import GATE, classes_by_resource
+from mooring.plugins.dynamic_resources.extended_resources.totals import NodesWithDevices, device_totals
+from mooring.plugins.dynamic_resources.rules import Rules
+from mooring.plugins.resource_uses import Requests
+
+_DELEGATION_SINCE = KubeVersion(1, 35)
+"""Before, plugins that count resources do not act on the gate."""
+
+
+class DevicesInstead:
+    """Which resources devices may stand for, under a release and its gates. May be shared between threads.
+
+    Mirrors ``shouldDelegateResourceToDRA`` in ``plugins/noderesources/fit.go``.
+    """
+
+    def __init__(self, handle: Handle) -> None:
+        self._enabled = handle.kube_version >= _DELEGATION_SINCE and handle.gates.enabled(GATE)
+        self._rules = Rules.of(handle.gates)
+
+    def of(self, requests: Requests, objects: ObjectTable) -> frozenset[str]:
+        """Those of ``requests``."""
+        names = {name for name, amount in timely(requests) if amount and is_scalar_resource(name)}
+        return frozenset(names & classes_by_resource(objects).keys() if names and self._enabled else ())
+
+    def among(self, requests: Requests, nodes: NodeView) -> NodeView:
+        """``nodes`` as scores see them: such devices count where a node has none of the resource itself."""
+        objects = nodes.snapshot.objects
+        names = [name for name in self.of(requests, objects) if not nodes.allocatable(name).all()]
+        if not names:
+            return nodes
+        classes = classes_by_resource(objects)
+        totals = {name: device_totals(classes[name], nodes, self._rules) for name in names}
+        return NodesWithDevices(nodes.snapshot, nodes.rows, totals)

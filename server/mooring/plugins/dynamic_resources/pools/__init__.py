@@ -1,0 +1,1 @@
+"""What there is: the devices that drivers announce, where they can be reached, and what is taken of them."""

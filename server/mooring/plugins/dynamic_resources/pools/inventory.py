@@ -1,0 +1,143 @@
+"""The devices that drivers announce, indexed once per change of the ResourceSlices.
+
+Mirrors ``NewAllocator`` of ``k8s.io/dynamic-resource-allocation/structured``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from mooring.framework.objects.devices import Device, ResourceSlice, ResourceSliceSpec
+from mooring.framework.quantity import parse_quantity
+from mooring.plugins.dynamic_resources.cel.device import DeviceScope, device_scope
+from mooring.plugins.dynamic_resources.rules import WHOLE_POOLS_SINCE, Rules
+
+
+class PoolID(NamedTuple):
+    """Which pool; pools order by it."""
+
+    driver: str
+    pool: str
+
+
+class DeviceID(NamedTuple):
+    """Which device."""
+
+    driver: str
+    pool: str
+    device: str
+
+
+CounterID = tuple[str, str]
+"""A counter set and one of its counters."""
+
+
+@dataclass(frozen=True)
+class CandidateDevice:
+    """A device that a claim may get.
+
+    Attributes:
+        id: Which one.
+        device: What it is.
+        slice: The slice that announces it.
+        shared: Several claims can have it at once.
+    """
+
+    id: DeviceID
+    device: Device
+    slice: ResourceSlice
+    shared: bool
+
+    @cached_property
+    def scope(self) -> DeviceScope:
+        """The device as selectors see it.
+
+        Raises:
+            EvaluationError: An attribute has no usable value.
+        """
+        return device_scope(self.id.driver, self.device)
+
+    @cached_property
+    def counters(self) -> dict[CounterID, int]:
+        """What the device takes of its pool's counters, in billionths."""
+        return {
+            (taken.counter_set, name): parse_quantity(counter.value)
+            for taken in self.device.consumes_counters
+            for name, counter in taken.counters.items()
+        }
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A ResourceSlice with its devices made ready."""
+
+    object: ResourceSlice
+    candidates: tuple[CandidateDevice, ...]
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.object.metadata.name
+
+    @property
+    def generation(self) -> int:
+        """The generation of the pool that it is part of."""
+        return self.object.spec.pool.generation
+
+    @property
+    def pool_size(self) -> int:
+        """How many slices that generation has."""
+        return self.object.spec.pool.resource_slice_count
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """All slices.
+
+    Attributes:
+        of_node: Those that only one node reaches, by its name.
+        others: Those that several nodes may reach, and those that hold counters.
+        of_pool: All, by pool.
+    """
+
+    of_node: dict[str, list[Slice]] = field(default_factory=dict)
+    others: list[Slice] = field(default_factory=list)
+    of_pool: dict[PoolID, list[Slice]] = field(default_factory=dict)
+
+
+def take_stock(slices: Iterable[ResourceSlice], rules: Rules) -> Inventory:
+    """The inventory of ``slices`` that ``rules`` know, in the order of their names."""
+    inventory = Inventory()
+    for announced in sorted(slices, key=lambda one: one.metadata.name):
+        spec = announced.spec
+        pool = PoolID(spec.driver, spec.pool.name)
+        candidates = tuple(
+            CandidateDevice(
+                id=DeviceID(*pool, device.name),
+                device=device,
+                slice=announced,
+                shared=rules.shares and bool(device.allow_multiple_allocations),
+            )
+            for device in spec.devices
+        )
+        ready = Slice(announced, candidates)
+        inventory.of_pool.setdefault(pool, []).append(ready)
+        if not _is_known(spec, rules):
+            continue
+        if spec.node_name and not spec.shared_counters:
+            inventory.of_node.setdefault(spec.node_name, []).append(ready)
+        else:
+            inventory.others.append(ready)
+    return inventory
+
+
+def _is_known(spec: ResourceSliceSpec, rules: Rules) -> bool:
+    """Whether ``rules`` have what the slice needs; if not, it only counts as a part of its pool."""
+    if rules.partitions:
+        return True
+    counted_apart = rules.version >= WHOLE_POOLS_SINCE and not rules.judges_parts
+    has_counters = bool(spec.shared_counters) and counted_apart
+    return spec.per_device_node_selection is None and not has_counters

@@ -1,0 +1,335 @@
+"""The search for devices on one node: depth first, the first complete set wins.
+
+Mirrors ``structured/internal/incubating`` of ``k8s.io/dynamic-resource-allocation``
+(allocator_incubating.go, with its ``taintPreventsAllocation``): which devices are selected, in which order
+they are tried and what is an error are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from mooring.framework.objects.claims import DeviceToleration
+from mooring.framework.objects.devices import Device, DeviceTaint
+from mooring.plugins.dynamic_resources.cel import compile_selector
+from mooring.plugins.dynamic_resources.pools.gathering import DevicePool
+from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
+from mooring.plugins.dynamic_resources.pools.ledger import Ledger
+from mooring.plugins.dynamic_resources.requests import (
+    ClaimToAllocate,
+    DeviceChoice,
+    DeviceChoices,
+    asked_though_off,
+)
+from mooring.plugins.dynamic_resources.rules import CHOICES_APART_SINCE, WHOLE_POOLS_SINCE, Rules
+from mooring.plugins.dynamic_resources.search.constraints import ConstraintCheck, constraint_of
+from mooring.plugins.dynamic_resources.search.outlook import Demand, demands_of, is_hopeless
+
+_KEPT_AWAY = frozenset({"NoSchedule", "NoExecute"})
+
+MAX_DEVICES = 32
+"""The most devices that a claim can get."""
+
+
+class AllocationError(Exception):
+    """The claims can't be allocated anywhere, because something is wrong with them; the decision fails."""
+
+
+class TooManyDevicesError(AllocationError):
+    """A claim would get more devices than it can hold."""
+
+
+class InvalidPoolsError(Exception):
+    """Nothing was found, and some of the node's pools are invalid."""
+
+
+Found = tuple[CandidateDevice, DevicePool]
+
+
+@dataclass
+class DeviceSearch:
+    """One search.
+
+    Attributes:
+        pools: The pools that the node reaches, in the order in which they are tried.
+        claims: What to allocate.
+        ledger: What is taken.
+        reaches: Whether the node reaches a device of a slice that says so per device.
+        check_time: Called now and then; raises when the search has taken too long.
+        rules: What is on.
+    """
+
+    pools: Sequence[DevicePool]
+    claims: Sequence[ClaimToAllocate]
+    ledger: Ledger
+    reaches: Callable[[CandidateDevice], bool]
+    check_time: Callable[[], None]
+    rules: Rules
+    chosen: list[list[tuple[DeviceChoice, CandidateDevice]]] = field(init=False)
+    _constraints: list[list[ConstraintCheck]] = field(init=False)
+    _usable: list[Found] = field(init=False)
+    _matches: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
+    _all_devices: dict[int, list[Found]] = field(init=False, default_factory=dict)
+    _demands: list[Demand] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.chosen = [[] for _ in self.claims]
+        self._constraints = [
+            [constraint_of(each, self.rules) for each in claim.constraints] for claim in self.claims
+        ]
+        self._usable = [
+            (candidate, pool) for pool in self.pools if self._offers(pool) for candidate in pool.candidates
+        ]
+
+    def run(self) -> bool:
+        """Whether devices for all claims were found; ``chosen`` then has, per claim, each with its choice.
+
+        Raises:
+            AllocationError: Something is wrong with a claim.
+            EvaluationError: A selector failed on a device.
+            InvalidPoolsError: Nothing was found, and not all pools could be looked at.
+            SelectorError: A device's node selector can't be used.
+        """
+        for claim in self.claims:
+            missing = asked_though_off(claim, self.rules)
+            if missing is not None:
+                raise AllocationError(f"claim {claim.key} asks for {missing}, whose feature gate is off")
+            least = sum(min(self._prepared(request)) for request in claim.requests)
+            if least > MAX_DEVICES:
+                raise TooManyDevicesError(
+                    f"claim {claim.key} asks for {least} devices, more than {MAX_DEVICES}"
+                )
+        self._matches.clear()
+        self._demands = self._foreseen()
+        if self._claim(0):
+            return True
+        if self.rules.version >= WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
+            raise InvalidPoolsError
+        return False
+
+    def _offers(self, pool: DevicePool) -> bool:
+        """Whether the pool's devices are looked at. Before 1.35 the search ends at an invalid pool.
+
+        It comes to pools whose devices are made ready late after all others; among equals, the best order is
+        assumed.
+        """
+        if self.rules.version >= WHOLE_POOLS_SINCE:
+            return pool.usable
+        ended = pool.binds_late and any(other.invalid and not other.binds_late for other in self.pools)
+        return not pool.invalid and not ended
+
+    def _foreseen(self) -> list[Demand]:
+        """The demands to look at; none when a claim may run into an error on the way."""
+        if self.rules.version < WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
+            return []
+        for claim in self.claims:
+            choices = [choice for request in claim.requests for choice in request.choices]
+            most = sum(len(self._all_devices.get(id(choice), ())) or choice.count for choice in choices)
+            if most > MAX_DEVICES or (claim.constraints and any(choice.everything for choice in choices)):
+                return []
+        candidates = [candidate for candidate, _ in self._usable]
+        return demands_of([claim.requests for claim in self.claims], candidates, self._could_get)
+
+    def _could_get(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
+        """Whether the device does for ``choice`` as long as nobody takes it."""
+        fulfils = self._fulfils(choice, candidate)
+        return fulfils and not self.__is_kept_away(candidate, choice)
+
+    def _prepared(self, request: DeviceChoices) -> Iterator[int]:
+        """How many devices each choice needs; what "all" means is settled here.
+
+        Before 1.36 kube-scheduler notes here what it finds out about a choice under the one before it.
+        """
+        for rank, choice in enumerate(request.choices):
+            noted = choice if self.rules.version >= CHOICES_APART_SINCE else request.choices[max(rank - 1, 0)]
+            yield self._number(choice, noted)
+
+    def _number(self, choice: DeviceChoice, noted: DeviceChoice) -> int:
+        if not choice.everything:
+            return choice.count
+        for pool in self.pools:
+            if not pool.usable:
+                state = "invalid" if pool.invalid else "being updated"
+                raise AllocationError(
+                    f"request {choice.name} asks for all devices, but pool {'/'.join(pool.id)} is {state}"
+                )
+        found = [each for each in self._usable if self._fulfils(choice, each[0], noted)]
+        self._all_devices[id(choice)] = [each for each in found if self.ledger.has_room(each[0], choice)]
+        return len(self._all_devices[id(choice)])
+
+    def _claim(self, claim: int) -> bool:
+        return claim == len(self.claims) or self._request(claim, 0)
+
+    def _request(self, claim: int, number: int) -> bool:
+        requests = self.claims[claim].requests
+        if number == len(requests):
+            try:
+                return self._claim(claim + 1)
+            except TooManyDevicesError:
+                return False
+        if is_hopeless(self._demands, (claim, number), self.ledger.in_use):
+            return False
+        request = requests[number]
+        if not request.listed:
+            return self._devices(claim, number, request.choices[0], 0, 0)
+        too_many: TooManyDevicesError | None = TooManyDevicesError("every alternative has too many devices")
+        for choice in request.choices:
+            try:
+                if self._devices(claim, number, choice, 0, 0):
+                    return True
+                too_many = None
+            except TooManyDevicesError:
+                continue
+        if too_many is not None:
+            raise too_many
+        return False
+
+    def _devices(self, claim: int, number: int, choice: DeviceChoice, count: int, start: int) -> bool:
+        """Find the rest of the devices of ``choice``, which has ``count``, from the position ``start`` on."""
+        self.check_time()
+        everything = self._all_devices.get(id(choice)) if choice.everything else None
+        wanted = choice.count if everything is None else len(everything)
+        if choice.everything and not wanted:
+            return False
+        if count >= wanted:
+            return self._request(claim, number + 1)
+        if len(self.chosen[claim]) + wanted - count > MAX_DEVICES:
+            raise TooManyDevicesError(
+                f"claim {self.claims[claim].key} would get more than {MAX_DEVICES} devices"
+            )
+        if everything is not None:
+            return self._try(claim, number, choice, count, everything[count], 0)
+        for position in range(start, len(self._usable)):
+            found = self._usable[position]
+            if self._is_free(claim, choice, found[0]) and self._fulfils(choice, found[0]):
+                fits = self.ledger.has_room(found[0], choice)
+                if fits and self._try(claim, number, choice, count, found, position + 1):
+                    return True
+        if self.rules.version < WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
+            raise AllocationError(f"request {choice.name}: a pool of devices is invalid")
+        return False
+
+    def _try(
+        self, claim: int, number: int, choice: DeviceChoice, count: int, found: Found, rest: int
+    ) -> bool:
+        """Take the device, go on with the next one at ``rest``, and give it back if that leads nowhere."""
+        if not self._take(claim, choice, found):
+            return False
+        done = False
+        try:
+            done = self._devices(claim, number, self._going_on(claim, number, choice), count + 1, rest)
+        finally:
+            if not done:
+                self._give_back(claim, choice, found)
+        return done
+
+    def _going_on(self, claim: int, number: int, choice: DeviceChoice) -> DeviceChoice:
+        """The choice whose next device is looked for: before 1.36, after one of "all", that of the first."""
+        if choice.everything and self.rules.version < CHOICES_APART_SINCE:
+            return self.claims[claim].requests[number].choices[0]
+        return choice
+
+    def _is_free(self, claim: int, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
+        if choice.admin:
+            return not self.ledger.held_by(candidate.id, claim)
+        return not self.ledger.in_use(candidate.id)
+
+    def _fulfils(
+        self,
+        choice: DeviceChoice,
+        candidate: CandidateDevice,
+        noted: DeviceChoice | None = None,
+    ) -> bool:
+        if candidate.device.binding_conditions and not self.rules.readiness:
+            return False
+        key = id(noted or choice), id(candidate)
+        known = self._matches.get(key)
+        if known is None:
+            self.check_time()
+            known = self._matches[key] = all(
+                compile_selector(text).matches(candidate.scope, self.check_time)
+                for text in choice.expressions
+            ) and (not candidate.slice.spec.per_device_node_selection or self.reaches(candidate))
+        return known
+
+    def __is_kept_away(self, candidate: CandidateDevice, choice: DeviceChoice) -> bool:
+        return self.rules.taints and _is_kept_away(candidate.device, choice)
+
+    def _take(self, claim: int, choice: DeviceChoice, found: Found) -> bool:
+        candidate, pool = found
+        if not self._is_free(claim, choice, candidate):
+            return False
+        if candidate.device.consumes_counters and not self.rules.partitions:
+            return False
+        counts = self._counts(candidate)
+        if counts and not self.ledger.count(candidate, pool):
+            return False
+        if self._is_acceptable(claim, choice, candidate):
+            self.ledger.take(candidate, choice, claim)
+            self.chosen[claim].append((choice, candidate))
+            return True
+        if counts:
+            self.ledger.uncount(candidate, pool)
+        return False
+
+    def _is_acceptable(self, claim: int, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
+        """Whether taints, constraints and capacity allow the device; if so the constraints have it."""
+        if self.__is_kept_away(candidate, choice):
+            return False
+        if not self._constrain(claim, choice, candidate):
+            if choice.everything:
+                raise AllocationError(
+                    f"claim {self.claims[claim].key}: a constraint keeps {'/'.join(candidate.id)} out, "
+                    f"but request {choice.name} asks for all devices"
+                )
+            return False
+        if self.ledger.has_room(candidate, choice):
+            return True
+        self._unconstrain(claim, choice, candidate)
+        return False
+
+    def _give_back(self, claim: int, choice: DeviceChoice, found: Found) -> None:
+        candidate, pool = found
+        self.chosen[claim].pop()
+        self.ledger.give_back(candidate, choice, claim)
+        self._unconstrain(claim, choice, candidate)
+        if self._counts(candidate):
+            self.ledger.uncount(candidate, pool)
+
+    def _counts(self, candidate: CandidateDevice) -> bool:
+        """Whether taking the device takes counters: not for a further share of it."""
+        if not candidate.device.consumes_counters:
+            return False
+        return not (candidate.shared and self.ledger.has_shares(candidate.id))
+
+    def _constrain(self, claim: int, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
+        """Whether every constraint takes the device; if not, none of them has it."""
+        added: list[ConstraintCheck] = []
+        for constraint in self._constraints[claim]:
+            if not constraint.add(choice, candidate):
+                for earlier in reversed(added):
+                    earlier.remove(choice, candidate)
+                return False
+            added.append(constraint)
+        return True
+
+    def _unconstrain(self, claim: int, choice: DeviceChoice, candidate: CandidateDevice) -> None:
+        for constraint in reversed(self._constraints[claim]):
+            constraint.remove(choice, candidate)
+
+
+def _is_kept_away(device: Device, choice: DeviceChoice) -> bool:
+    """Whether a taint of ``device`` keeps ``choice`` from having it."""
+    return any(
+        taint.effect in _KEPT_AWAY and not any(_tolerates(each, taint) for each in choice.tolerations)
+        for taint in device.taints
+    )
+
+
+def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"

@@ -1,0 +1,37 @@
+"""What the counts of hard and of soft constraints have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from mooring.framework.pod_table import PodKind
+from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
+from mooring.plugins.topology import DomainCount, Move, PodCounts
+
+
+class CountedConstraint(Protocol):
+    """A constraint with the pods that it is about."""
+
+    @property
+    def rule(self) -> SpreadConstraint:
+        """The constraint."""
+
+    @property
+    def pods(self) -> DomainCount:
+        """How many pods each domain has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintCounts(PodCounts):
+    """The constraints of a pod in a namespace, at least one."""
+
+    constraints: tuple[CountedConstraint, ...]
+    namespace: str
+
+    def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
+        key, labels = kind.class_key, kind.template.metadata.labels
+        return [
+            (each.pods.move, 1) for each in self.constraints if each.rule.counts(self.namespace, key, labels)
+        ]

@@ -1,0 +1,36 @@
+"""What the plugins about volumes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
+
+from mooring.framework import FilterPlugin, HintedEvent, Part, Pod, PreFilterPlugin
+from mooring.framework.interface import ArgsT
+from mooring.framework.internal import SignedByShape
+
+
+def has_storage(pod: Pod) -> bool:
+    """Whether the pod has a claim or a disk: what is said of it depends on what happens to those."""
+    return any(volume.is_storage for volume in pod.spec.volumes)
+
+
+class StoragePlugin(PreFilterPlugin[ArgsT], FilterPlugin[ArgsT], SignedByShape):
+    """Base of VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone.
+
+    Pods without storage are all alike to them, whatever the cluster; answers for others are never reused.
+
+    Attributes:
+        events: Those after which a pod that the plugin rejected may be tried again.
+    """
+
+    events: ClassVar[Sequence[HintedEvent]]
+
+    def signature(self, pod: Pod) -> Hashable | None:
+        return None if has_storage(pod) else ()
+
+    def depends_on(self, pod: Pod) -> Part:
+        return Part.ALL if has_storage(pod) else Part.NONE
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return self.events

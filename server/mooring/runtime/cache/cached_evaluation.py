@@ -1,0 +1,314 @@
+"""One cached evaluation: the totals of all nodes for the pods with one signature."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mooring.framework import Bools, Int32s, Int64s, Pod
+from mooring.framework.pod_table import PodKind
+from mooring.framework.resources import PodUsage
+from mooring.framework.state import ClusterState, RowChange
+from mooring.runtime.cache.change_tracker import Changes, ChangeTracker
+from mooring.runtime.cache.dynamic_scores import DynamicScores
+from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cache.ranking import OUT, Ranking
+from mooring.runtime.cache.rejections import Rejections
+from mooring.runtime.cache.resource_scores import UNKNOWN, ResourceScores
+from mooring.runtime.cache.selected import Selected, best
+from mooring.runtime.cache.static_scores import StaticScores
+from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.sampling import search
+from mooring.runtime.cycle.tie_break import choose, mixed_in_turn
+
+Calls = Callable[[], PluginCalls]
+"""Gives the way to call plugins, when one has to be called after all."""
+
+FindStaticScores = Callable[[Calls, int], StaticScores]
+"""Gives the static scores, true from a version of the state on; asked again once they are not."""
+
+
+class CachedEvaluation:
+    """The evaluation of one signature. Whoever uses it holds ``lock``.
+
+    Attributes:
+        lock: Held from ``update`` to ``select``.
+        version: The version of the state that it is true for; -1 at first.
+        pod: One of the pods, without a name.
+        begun: How often it was found out as a whole.
+        generation: What the resource-state ids meant then, as in ``ChangeTracker``.
+        standing: The scores that pods coming and going don't change.
+        reasons: Why rows are rejected, as far as plugins were asked; begun anew with ``static`` and the ids.
+        used: When it was used last, as its cache counts.
+    """
+
+    static: StaticScores
+    rejections: Rejections
+    _dynamic: DynamicScores | None
+
+    def __init__(
+        self,
+        cluster: ClusterState,
+        tracker: ChangeTracker,
+        pod: Pod,
+        find_static_scores: FindStaticScores,
+        resources: ResourceScores,
+        pod_bytes: int,
+    ) -> None:
+        self.lock = threading.Lock()
+        self.version = -1
+        self.begun = 0
+        self.used = 0
+        self._cluster = cluster
+        self._tracker = tracker
+        self.pod = pod
+        self._find_static = find_static_scores
+        self._resources = resources
+        self._pod_bytes = pod_bytes
+        self.generation = self._structure = -1
+        self._feasible = self._start = 0
+        self._base: Int32s = np.zeros(0, np.int32)
+        self._totals: Int32s = self._base
+        self._ranking: Ranking | None = None
+        self._led = False
+        self._dynamic = None
+
+    def update(self, calls: Calls, *, dynamic: bool = True, start: int = 0) -> None:
+        """Bring it up to date with the state; without ``dynamic`` only the static and the resource scores.
+
+        When not all nodes are looked at, the search begins at ``start``.
+
+        Raises:
+            NotCachedError: The pods have to be evaluated in full as things are.
+            PluginFailureError: A plugin failed.
+        """
+        if self.current() and self._dynamic is None:
+            self._start = start
+            return
+        try:
+            moved = self._tracker.read(self.version)
+            if moved.changes is None or self.version < 0 or not self._static_is_true(moved):
+                self._begin(moved, calls)
+            elif moved.changes:
+                self._take_in(moved.changes, calls)
+            if dynamic and self._dynamic is not None:
+                self._dynamic.update(self.version, self._totals, calls, start)
+            self._start = start
+        except BaseException as error:
+            # Half of it may be done, unless it ends before the first plugin is called.
+            if not (isinstance(error, NotCachedError) and error.reason is Bypass.NEEDS_PLUGINS):
+                self.version = -1
+            raise
+
+    def select(self, seed: int, uid: str) -> Selected | None:
+        """The selected node for the pod with ``uid``; None when none is feasible."""
+        if self._dynamic is not None:
+            return self._dynamic.select(seed, uid)
+        if not self._feasible:
+            return None
+        static = self.static
+        if static.order is not None:
+            return self._sampled(static.order, seed, uid)
+        ranking = self._ranking
+        if ranking is None:
+            if not self._led:
+                self._led = True
+                feasible, evaluated = self._feasible, static.evaluated
+                return best(self._totals, seed, uid, feasible=feasible, evaluated=evaluated)
+            ranking = self._ranked()
+        row = ranking.leader(choose(seed, uid, ranking.ties))
+        total = ranking.top if self._feasible > 1 else 0
+        return Selected(row, total, ranking.ties, self._feasible, static.evaluated)
+
+    def select_batch(self, seed: int, uids: Sequence[str], kind: PodKind) -> tuple[list[Selected], int]:
+        """The nodes for the first of some pods of ``kind``, each of which counts for the next one.
+
+        The caller holds the state's lock, and nothing changed since ``update``. What follows from the first
+        so many is taken in already: once the state has all of them, ``placed`` has to be told.
+
+        Returns:
+            The selected nodes, none when no node is feasible, and what follows from how many is taken in.
+        """
+        asks_later = self._dynamic is not None or kind.affinity_key is not None
+        if not asks_later and self._ranking is not None and self.static.order is None:
+            return self._select_alike(seed, uids, kind.usage)
+        selected = self.select(seed, uids[0])
+        return [selected] if selected is not None else [], 0
+
+    def _select_alike(self, seed: int, uids: Sequence[str], usage: PodUsage) -> tuple[list[Selected], int]:
+        """As ``select_batch``, up to the pod after which a plugin has to be asked."""
+        tracker, ranking = self._tracker, self._ranked()
+        resource_ids, after = tracker.resource_ids.data, tracker.next_ids(usage)
+        values, base = self._resources.values.data, self._base.data
+        known, evaluated, scaled = len(values), self.static.evaluated, bool(self.static.scaled)
+        selected: list[Selected] = []
+        for mixed in mixed_in_turn(seed, uids):
+            ties, feasible = ranking.ties, self._feasible
+            if not ties:
+                break
+            row = ranking.leader(mixed % ties)
+            selected.append(Selected(row, ranking.top if feasible > 1 else 0, ties, feasible, evaluated))
+            resource_id = after.get(resource_ids[row])
+            value = values[resource_id] if resource_id is not None and resource_id < known else UNKNOWN
+            if resource_id is None or value == UNKNOWN or (value == OUT and scaled):
+                return selected, len(selected) - 1
+            resource_ids[row] = resource_id
+            if value == OUT:
+                self._feasible = feasible - 1
+            ranking.put(row, OUT if value == OUT else base[row] + value)
+        return selected, len(selected)
+
+    def placed(self, version: int) -> None:
+        """All is true for ``version``, with the pods of ``select_batch`` in their places; -1 = nothing is."""
+        self.version = self._tracker.version = version
+
+    def _sampled(self, order: Int32s, seed: int, uid: str) -> Selected:
+        """The best of those that are found first, scored as if there were no others."""
+        static = self.static
+        found, looked_at = search(order, self._totals != OUT, self._start, static.wanted)
+        rows = np.sort(found)
+        totals: Int32s | Int64s = self._totals[rows]
+        if static.scaled:
+            totals = totals - self._base[rows] + static.base[rows] + static.scaled_scores(rows)
+        return best(totals, seed, uid, feasible=len(rows), evaluated=len(looked_at), rows=rows)
+
+    def totals(self, rows: Int32s) -> Int32s:
+        """int32[K]: the totals of ``rows`` as if there were no others; ``OUT`` where a node is rejected.
+
+        True where no plugin has to be asked again (``StaticScores.has_dynamic``), and only if this is
+        ``current`` afterwards.
+        """
+        static = self.static
+        # Rows and ids that are new by now are out of bounds.
+        values = self._resources.values.take(self.resource_ids(rows), mode="clip")
+        base = static.base.take(rows, mode="clip")
+        totals = np.where((values < 0) | (base < 0), OUT, base + values)
+        if static.scaled:
+            fits = totals != OUT
+            totals[fits] += static.scaled_scores(rows[fits])
+        return totals
+
+    def resource_ids(self, rows: Int32s) -> Int32s:
+        """int32[K]: their resource-state ids; true as ``totals`` is."""
+        return self._tracker.resource_ids.take(rows, mode="clip")
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays and its pod, without those of the static scores."""
+        base = 0 if self.version < 0 or self._base is self.static.base else self._base.nbytes
+        rejections = 0 if self.version < 0 else self.rejections.nbytes
+        dynamic = 0 if self._dynamic is None else self._dynamic.nbytes
+        return self._pod_bytes + base + self._totals.nbytes + self._resources.nbytes + rejections + dynamic
+
+    @property
+    def basis(self) -> tuple[int, int]:
+        """The version of the state, and the generation of the resource-state ids, that it is true for."""
+        return self.version, self.generation
+
+    def current(self, basis: tuple[int, int] | None = None) -> bool:
+        """Whether it is true now, or was at ``basis`` and nothing changed since.
+
+        Certain for the holder of the state's lock.
+        """
+        return (basis or self.basis) == (self._cluster.version, self._tracker.generation)
+
+    def branch(self) -> tuple[Ranking, Int32s, int, ResourceScores]:
+        """What an overlay goes on with.
+
+        It is a copy of the ranking, int32[capacity] the static part of each total, how many nodes are
+        feasible, and where the rest of each total comes from.
+
+        Raises:
+            NotCachedError: A part of it has to be asked again for each pod.
+        """
+        if self._dynamic is not None:
+            raise NotCachedError(Bypass.DYNAMIC)
+        return self._ranked().copy(), self._base, self._feasible, self._resources
+
+    def _static_is_true(self, moved: Changes) -> bool:
+        if moved.generation != self.generation:
+            return False
+        if moved.structure != self._structure:
+            if self._tracker.moved_since(self.static.version, self.static.parts):
+                return False
+            self._structure = moved.structure
+        return True
+
+    def _begin(self, moved: Changes, calls: Calls) -> None:
+        """Find everything out, as if every row had changed."""
+        self.version = -1
+        self.begun += 1
+        if moved.generation != self.generation:
+            self.generation = moved.generation
+            self._resources.forget()
+        self.static = static = self._find_static(calls, moved.version)
+        self._dynamic = DynamicScores(self._cluster, self.pod, static) if static.has_dynamic else None
+        self._add_up(self._resources.of(static.open, calls()))
+        self.rejections = Rejections(len(static.base))
+        self.version, self._structure = moved.version, moved.structure
+
+    def _add_up(self, values: Int32s) -> None:
+        """Find the totals, of which ``values`` (int32[K], of the open rows) are a part."""
+        static = self.static
+        at = static.open.at
+        if values.min(initial=0) < 0:
+            fits: Bools = values >= 0
+            at, values = static.open.rows[fits], values[fits]
+        base = static.base
+        if static.scaled and self._dynamic is None:
+            base = base.copy()
+            base[at] += static.scaled_scores(at)
+        self._base = base
+        self._feasible = len(values)
+        if len(values) == len(base):
+            self._totals = base + values
+        else:
+            self._totals = np.full(len(base), OUT, np.int32)
+            self._totals[at] = base[at] + values
+        self._ranking, self._led = None, False
+
+    def _ranked(self) -> Ranking:
+        """The ranking, made when the totals are asked for again."""
+        if self._ranking is None:
+            self._ranking = Ranking(self._totals)
+        return self._ranking
+
+    def _take_in(self, changes: Sequence[RowChange], calls: Calls) -> None:
+        self._resources.make_room()
+        unknown = self._put([row for row, _, _ in changes if row >= 0])
+        if unknown:
+            self._resources.learn(unknown, calls())
+            # What is unknown even now changed meanwhile, and comes again.
+            self._put(unknown)
+        self.version += len(changes)
+
+    def _put(self, rows: Sequence[int]) -> list[int]:
+        """Put ``rows`` where they belong now; those whose resource score is unknown are returned."""
+        values, resource_ids, known = (
+            self._resources.values.data,
+            self._tracker.resource_ids.data,
+            len(self._resources.values),
+        )
+        totals, base, put = self._totals.data, self._base.data, self._ranked().put
+        unknown: list[int] = []
+        crossed = False
+        for row in rows:
+            resource_id = resource_ids[row]
+            value = values[resource_id] if resource_id < known else UNKNOWN
+            if value == UNKNOWN:
+                unknown.append(row)
+                continue
+            stands, old = base[row], totals[row]
+            total = OUT if OUT in (value, stands) else stands + value
+            if total != old:
+                if OUT in (total, old):
+                    self._feasible += 1 if old == OUT else -1
+                    crossed = True
+                put(row, total)
+        # Not by the number of feasible rows: one may have taken another's place.
+        if crossed and self.static.scaled and self._dynamic is None:
+            resource_ids_now = self._tracker.resource_ids.take(self.static.open.rows)
+            self._add_up(self._resources.values.take(resource_ids_now))
+        return unknown

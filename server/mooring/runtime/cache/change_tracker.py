@@ -1,0 +1,214 @@
+"""What the change log says, read once for all cached evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from mooring.framework import Int32s, Int64s, NodeTable, Part
+from mooring.framework.node_table import PODS_ROW
+from mooring.framework.pod_table import UNPLACED
+from mooring.framework.resources import PodUsage
+from mooring.framework.state import ClusterState, RowChange
+from mooring.runtime.cache.outcome import Bypass, NotCachedError
+
+_RESOURCE_IDS_PER_ROW, _MIN_RESOURCE_IDS = 4, 1 << 12
+"""At this many distinct resource states the ids begin anew, and with them the resource scores."""
+
+_MAX_NEXT_IDS, _MAX_USAGES = 1 << 20, 1 << 12
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """Where the log was read to, taken in one step under the state's lock.
+
+    Attributes:
+        version: The version of the state up to which the log was read.
+        generation: What resource-state ids mean, as in ``ChangeTracker``.
+        structure: As there.
+        changes: What changed since the version that was asked for; None when that is forgotten.
+    """
+
+    version: int
+    generation: int
+    structure: int
+    changes: Sequence[RowChange] | None
+
+
+class ChangeTracker:
+    """Follows the state: when which part last changed, and which rows have the same resource state.
+
+    A resource state is what a node has allocatable and requested of everything; each distinct one has an id.
+
+    It is written to under the state's lock, and ``version`` last of all: who reads without the lock may see
+    more than ``version`` says, never less.
+
+    Attributes:
+        version: Up to here the log was read.
+        numbers: int32[capacity], the resource-state id of each row.
+        generation: Changes when ids get a new meaning.
+        structure: Changes with anything but resources and pods without terms about others.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._known: dict[bytes, int] = {}
+        self._keys: list[bytes] = []
+        self._next_ids: dict[PodUsage, dict[int, int]] = {}
+        self._next_ids_count = 0
+        self._usage: PodUsage | None = None
+        self._after_usage: dict[int, int] = {}
+        self._moved = {Part.NODES: 0, Part.OBJECTS: 0, Part.AFFINITIES: 0}
+        self.version = -1
+        self.generation = 0
+        self.structure = 0
+        self.resource_ids: Int32s = np.zeros(0, np.int32)
+
+    @property
+    def count(self) -> int:
+        """How many ids there are."""
+        return len(self._known)
+
+    def moved_since(self, version: int, parts: Part) -> bool:
+        """Whether one of ``parts``, resources and pods aside, changed after ``version``."""
+        return any(at > version for part, at in self._moved.items() if part in parts)
+
+    def read(self, version: int) -> Changes:
+        """Read what was logged since the last time, and say what changed after ``version``."""
+        with self._state.lock:
+            before = self.version
+            changes = self._state.changes_since(before)
+            most = max(_MIN_RESOURCE_IDS, _RESOURCE_IDS_PER_ROW * len(self.resource_ids))
+            if changes is None or self.count > most:
+                self._begin()
+            else:
+                self._read(changes)
+            if version != before:
+                changes = self._state.changes_since(version)
+            return Changes(self.version, self.generation, self.structure, changes)
+
+    def forget(self) -> None:
+        """Begin anew the next time."""
+        with self._state.lock:
+            self.version = -1
+
+    def next_ids(self, usage: PodUsage) -> dict[int, int]:
+        """What is known of ``after`` for ``usage`` in this generation, by resource-state id. As there."""
+        if usage is not self._usage:
+            if len(self._next_ids) >= _MAX_USAGES:
+                self._next_ids.clear()
+            self._usage, self._after_usage = usage, self._next_ids.setdefault(usage, {})
+        return self._after_usage
+
+    def after(self, resource_id: int, usage: PodUsage) -> int:
+        """The id that rows with ``resource_id`` have once a pod takes ``usage``.
+
+        The caller holds the state's lock.
+
+        Raises:
+            NotCachedError: A resource that it takes has no column yet.
+        """
+        amounts, columns = self._resources(resource_id), self._state.snapshot.nodes.resource_index
+        width = len(columns)
+        if len(amounts) != 2 * width + 2 or any(name not in columns for name, _ in usage.requests):
+            raise NotCachedError(Bypass.RESOURCES)
+        requested, non_zero = amounts[width : 2 * width], amounts[2 * width :]
+        requested[PODS_ROW] += 1
+        for name, amount in usage.requests:
+            requested[columns[name]] += amount
+        non_zero += (usage.non_zero_cpu, usage.non_zero_memory)
+        after = self._id_of(amounts.tobytes())
+        self._note(resource_id, after, self.next_ids(usage))
+        return after
+
+    def show(self, resource_id: int, table: NodeTable, row: int) -> None:
+        """Give ``row`` of ``table``, a scratch copy, the resource state with this id. As ``after``."""
+        resources, width = self._resources(resource_id), len(table.allocatable)
+        if len(resources) != 2 * width + 2:
+            raise NotCachedError(Bypass.RESOURCES)
+        table.allocatable[:, row] = resources[:width]
+        table.requested[:, row] = resources[width : 2 * width]
+        table.non_zero_requested[:, row] = resources[2 * width :]
+
+    def _note(self, resource_id: int, after: int, next_ids: dict[int, int]) -> None:
+        if self._next_ids_count >= _MAX_NEXT_IDS:
+            self._next_ids.clear()
+            self._next_ids_count, self._usage = 0, None
+        self._next_ids_count += 1
+        next_ids[resource_id] = after
+
+    def _resources(self, resource_id: int) -> Int64s:
+        """int64[2 * R + 2]: allocatable, requested and the non-zero requests, a copy."""
+        return np.frombuffer(self._keys[resource_id], np.int64).copy()
+
+    def _id_of(self, key: bytes) -> int:
+        resource_id = self._known.setdefault(key, len(self._known))
+        if resource_id == len(self._keys):
+            self._keys.append(key)
+        return resource_id
+
+    def _read(self, changes: Sequence[RowChange]) -> None:
+        alone = len(changes) == 1
+        for version, (row, record, amount) in enumerate(changes, self.version + 1):
+            if record is None and amount:
+                continue
+            if record is None:
+                self._move(Part.OBJECTS if row == UNPLACED else Part.NODES, version)
+            elif row == UNPLACED or not amount:
+                continue
+            elif record.kind.affinity_key is not None:
+                self._move(Part.AFFINITIES, version)
+            if alone and record is not None and amount > 0:
+                self._set_id_after(row, record.kind.usage)
+            elif row != UNPLACED:
+                self._set_id(row)
+        self.version += len(changes)
+
+    def _move(self, part: Part, version: int) -> None:
+        self._moved[part] = version
+        self.structure += 1
+
+    def _begin(self) -> None:
+        """Give every row an id, as if everything had changed."""
+        version = self._state.version
+        table = self._state.snapshot.nodes
+        resources = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
+        for part in self._moved:
+            self._move(part, version)
+        self.generation += 1
+        keys, width = np.ascontiguousarray(resources.T).tobytes(), resources.shape[0] * resources.itemsize
+        known: dict[bytes, int] = {}
+        self.resource_ids = np.fromiter(
+            (known.setdefault(keys[at : at + width], len(known)) for at in range(0, len(keys), width)),
+            np.int32,
+            resources.shape[1],
+        )
+        self._known, self._keys = known, list(known)
+        self._next_ids, self._next_ids_count = {}, 0
+        self._usage = None
+        self.version = version
+
+    def _set_id_after(self, row: int, usage: PodUsage) -> None:
+        """Give ``row`` its id; nothing else is new of it than a pod that takes ``usage``."""
+        resource_ids, next_ids = self.resource_ids.data, self.next_ids(usage)
+        before = resource_ids[row]
+        after = next_ids.get(before)
+        if after is not None:
+            resource_ids[row] = after
+            return
+        self._set_id(row)
+        self._note(before, self.resource_ids.data[row], next_ids)
+
+    def _set_id(self, row: int) -> None:
+        table = self._state.snapshot.nodes
+        if row >= len(self.resource_ids):
+            larger = np.zeros(table.capacity, np.int32)
+            larger[: len(self.resource_ids)] = self.resource_ids
+            self.resource_ids = larger
+        key = (
+            table.allocatable[:, row].tobytes()
+            + table.requested[:, row].tobytes()
+            + table.non_zero_requested[:, row].tobytes()
+        )
+        self.resource_ids.data[row] = self._id_of(key)

@@ -1,0 +1,115 @@
+"""When a cached evaluation may answer for the state as it is: checked here, and nowhere else.
+
+A cached evaluation is true for one version of the state, and for one generation of the resource-state ids. It
+answers only for a pod of which nothing but the profile's rules decides: nominated pods and score lines in the
+log need a full evaluation. All of that is looked at under the state's lock, in the step that
+takes the answer; what was found true before the lock counts for nothing.
+
+Locks are taken in this order, and the state's is never held while another one is waited for:
+
+1. the turn of a pod (``Reservations``)
+2. the lock of a cached evaluation (``CachedEvaluation.lock``), one at a time
+3. the state's lock (``ClusterState.lock``)
+
+No plugin is called under the state's lock, unless the engine is exclusive: a plugin that hangs would hold up
+every writer. Reserve plugins that hand out what only one pod may have (devices, volumes) take that lock
+themselves and look again at what is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from mooring.framework import Pod
+from mooring.framework.errors import PluginFailureError
+from mooring.framework.state import ClusterState
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
+from mooring.runtime.cycle.score import EVERY_SCORE, log
+from mooring.runtime.profiles.profile import Profile
+
+MAX_ATTEMPTS = 16
+"""Attempts to follow a state that keeps changing, before the pod is evaluated in full."""
+
+PATIENCE = 0.01
+"""Seconds to wait for a thread that decides from the same evaluation and may be held up by a plugin."""
+
+Found = TypeVar("Found")
+Answer = TypeVar("Answer")
+
+
+@contextmanager
+def held(cached: CachedEvaluation) -> Iterator[None]:
+    """Hold the lock of ``cached`` while it is brought up to date and read.
+
+    Raises:
+        NotCachedError: Another thread holds it for too long, or plugins failed within.
+    """
+    if not cached.lock.acquire(timeout=PATIENCE):
+        raise NotCachedError(Bypass.BUSY)
+    try:
+        yield
+    except NodesChangedError:
+        raise NotCachedError(Bypass.NODES_CHANGED) from None
+    except PluginFailureError:
+        raise NotCachedError(Bypass.PLUGIN_FAILED) from None
+    finally:
+        cached.lock.release()
+
+
+def answer(
+    cluster: ClusterState,
+    counts: CacheCounts,
+    cached: CachedEvaluation,
+    pod: Pod,
+    look: Callable[[], Found],
+    take: Callable[[Found], Answer],
+) -> Answer:
+    """Call ``look`` without the state's lock until what it found is true for the state as it is.
+
+    Then ``take`` gets it, under that lock. The caller holds the lock of ``cached``, which ``look`` updates.
+
+    Raises:
+        NotCachedError: The pod has to be evaluated in full, or the state changes faster than can be followed.
+    """
+    begun = cached.begun
+    for _ in range(MAX_ATTEMPTS):
+        found = look()
+        with cluster.lock:
+            check_rules_decide(cluster, pod)
+            if cached.current():
+                answered = take(found)
+                if cached.begun == begun:
+                    counts.hits += 1
+                else:
+                    counts.misses += 1
+                return answered
+    raise NotCachedError(Bypass.STATE_CHANGING)
+
+
+def check_may_decide(cluster: ClusterState, pod: Pod, profile: Profile) -> None:
+    """Go on only if nothing asks for more than the selection of a node by all of the profile's rules.
+
+    Raises:
+        NotCachedError: Something does.
+    """
+    if not profile.has_scoring:
+        raise NotCachedError(Bypass.NO_SCORING)
+    check_rules_decide(cluster, pod)
+
+
+def check_rules_decide(cluster: ClusterState, pod: Pod) -> None:
+    """Go on only if nothing but the profile's rules decides about ``pod``, and no score has to be logged.
+
+    Certain for the holder of the state's lock; for others it saves work that would be in vain.
+
+    Raises:
+        NotCachedError: Something else does.
+    """
+    if pod.status.nominated_node_name or cluster.snapshot.pods.nominated:
+        raise NotCachedError(Bypass.NOMINATED)
+    if log.isEnabledFor(EVERY_SCORE):
+        raise NotCachedError(Bypass.SCORE_LOG)

@@ -1,0 +1,71 @@
+"""What dynamic plugins wrote to the CycleState, updated while pods come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mooring.framework import CacheablePlugin, CycleState, Part, Plugin, Pod, PodChange
+from mooring.framework.internal import parts_of
+from mooring.framework.pod_table import UNPLACED
+from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.plugin_calls import PluginCalls
+
+MOST_CHANGES = 64
+"""With more, PreFilter is faster than an update."""
+
+
+class CycleStates:
+    """The CycleState of plugins that are asked for each decision.
+
+    Args:
+        cluster: The state.
+        pod: The pod.
+        plugins: Those plugins. While this is used, no node object changes.
+    """
+
+    def __init__(self, cluster: ClusterState, pod: Pod, plugins: Sequence[Plugin[Any]]) -> None:
+        self._cluster = cluster
+        self._pod = pod
+        self._plugins = [plugin for plugin in plugins if isinstance(plugin, CacheablePlugin)]
+        self._reads_objects = any(
+            Part.OBJECTS in parts_of(plugin, pod, skipped=skipped)
+            for plugin in plugins
+            for skipped in (False, True)
+        )
+        self._state: CycleState | None = None
+        self._version = -1
+
+    def at(self, version: int, calls: PluginCalls) -> CycleState:
+        """The state, true for ``version``; an empty one when PreFilter has to write it.
+
+        Raises:
+            PluginFailureError: A plugin failed.
+        """
+        state, self._state = self._state, None
+        changes = self._pods_since(version) if state is not None else None
+        if state is None or changes is None:
+            return CycleState()
+        for plugin in self._plugins if changes else ():
+            if not calls.call(plugin.name, "PreFilter.update", plugin.update, state, self._pod, changes):
+                return CycleState()
+        return state
+
+    def keep(self, state: CycleState, version: int) -> None:
+        """Keep ``state``, if the cluster still has the ``version`` that it is true for."""
+        with self._cluster.lock:
+            if self._cluster.version == version:
+                self._state, self._version = state, version
+
+    def _pods_since(self, version: int) -> list[PodChange] | None:
+        """The pods that came and went up to ``version``; None when plugins can't be told."""
+        changes = self._cluster.changes_since(self._version)
+        if changes is None or len(changes) > MOST_CHANGES:
+            return None
+        moved: list[PodChange] = []
+        for row, record, amount in changes[: version - self._version]:
+            if record is not None and amount and row != UNPLACED:
+                moved.append((row, record, amount))
+            elif record is None and row == UNPLACED and self._reads_objects:
+                return None
+        return moved

@@ -1,0 +1,121 @@
+"""Decisions from cached evaluations, equal to those from full evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from mooring.framework import Pod
+from mooring.framework.state import ClusterState
+from mooring.runtime.cache.consistency import answer, check_may_decide, held
+from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
+from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cache.selected import Selected
+from mooring.runtime.cache.self_check import Cached
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.profiles.profile import Profile
+
+Found = TypeVar("Found")
+
+
+class CachedDecisions:
+    """Decides the pods that others like them were decided before. Safe from any thread."""
+
+    def __init__(self, cluster: ClusterState, cache: EvaluationCache) -> None:
+        self._cluster = cluster
+        self._cache = cache
+
+    def decide(
+        self,
+        pod: Pod,
+        profile: Profile,
+        seed: int,
+        calls: Callable[[], PluginCalls],
+        *,
+        start: int,
+        assume: bool,
+    ) -> Choice | Bypass:
+        """The node for ``pod`` among all nodes, on which it counts from now on with ``assume``.
+
+        When not all nodes are looked at, the search begins at ``start``.
+
+        Returns:
+            Why ``pod`` has to be evaluated in full, as every pod that no node takes, otherwise.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+            PluginFailureError: A plugin failed to sign the pod.
+        """
+
+        def take(template: Template) -> Choice:
+            return self._chosen(pod, template, seed, assume=assume)
+
+        return self._answer(pod, profile, calls, start, take)
+
+    def with_copy(
+        self, pod: Pod, profile: Profile, seed: int, calls: Callable[[], PluginCalls], *, start: int
+    ) -> Cached | Bypass:
+        """``decide`` that assumes nothing, with a private copy of the state that the answer is true for."""
+
+        def take(template: Template) -> Cached:
+            choice = self._chosen(pod, template, seed, assume=False)
+            return Cached(choice, self._cluster.fork(), template.cached)
+
+        return self._answer(pod, profile, calls, start, take)
+
+    def _answer(
+        self,
+        pod: Pod,
+        profile: Profile,
+        calls: Callable[[], PluginCalls],
+        start: int,
+        take: Callable[[Template], Found],
+    ) -> Found | Bypass:
+        """What ``take`` gives, under the state's lock; otherwise why ``pod`` has to be evaluated in full."""
+        cache = self._cache
+        try:
+            check_may_decide(self._cluster, pod, profile)
+            template = cache.find(pod, profile)
+            cached = template.cached
+            with held(cached):
+                look = partial(cached.update, calls, start=start)
+                return answer(self._cluster, cache.counts, cached, pod, look, lambda _: take(template))
+        except NotCachedError as error:
+            return error.reason
+
+    def _chosen(self, pod: Pod, template: Template, seed: int, *, assume: bool) -> Choice:
+        """The choice as things are, for the holder of both locks.
+
+        Raises:
+            NotCachedError: No node is feasible.
+        """
+        cached = template.cached
+        version, static = cached.version, cached.static
+        selected = self._assumed(pod, template, seed) if assume else cached.select(seed, pod.metadata.uid)
+        if selected is None:
+            raise NotCachedError(Bypass.NO_NODE)
+        name = self._cluster.snapshot.nodes.names[selected.row]
+        found = selected.row, selected.total, selected.ties, selected.evaluated, selected.feasible
+        return Choice(name, *found, version, static.notes)
+
+    def _assumed(self, pod: Pod, template: Template, seed: int) -> Selected | None:
+        """The node selected for a pod, which counts there from now on. For the holder of both locks."""
+        cached, cluster, uid = template.cached, self._cluster, pod.metadata.uid
+        record = cluster.snapshot.pods.records.get(uid)
+        if record is not None and record.node_name:
+            # It stays there, or can't be assumed.
+            selected, taken_in = cached.select(seed, uid), 0
+        else:
+            nodes, taken_in = cached.select_batch(seed, (uid,), template.kind)
+            selected = nodes[0] if nodes else None
+        if selected is not None:
+            try:
+                cluster.assume(pod, cluster.snapshot.nodes.names[selected.row], template.kind)
+            except BaseException:
+                cached.placed(-1)
+                raise
+            if taken_in:
+                cached.placed(cluster.version)
+        return selected

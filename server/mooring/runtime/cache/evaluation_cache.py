@@ -1,0 +1,146 @@
+"""Finds the cached evaluation for a pod, and makes it when there is none."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.framework import Pod
+from mooring.framework.memory import share_of_memory
+from mooring.framework.pod_table import PodKind
+from mooring.framework.state import ClusterState
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
+from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
+from mooring.runtime.cache.pod_signature import Signature, Signer
+from mooring.runtime.cache.resource_scores import ResourceScores
+from mooring.runtime.cache.second_use import SecondUseCache
+from mooring.runtime.cache.static_scores import StaticScores, find_static_scores
+from mooring.runtime.profiles.profile import Profile
+
+_MAX_TEMPLATE_BYTES = share_of_memory(256, 64 << 20)
+"""At this many bytes of encoded pods all templates are forgotten."""
+
+_MAX_POD_BYTES = 128 << 10
+"""A larger pod is evaluated in full, where plugins look at the clock; they don't while they sign pods."""
+
+_MAX_EVALUATION_BYTES = share_of_memory(8, 512 << 20)
+_MAX_STATIC_BYTES = share_of_memory(16, 256 << 20)
+"""The budgets of cached evaluations, and of the standing halves that several of them share."""
+
+_OBJECT_BYTES = 16
+"""What a byte of an encoded pod takes as objects: the pod, and what plugins sign and write about it."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Template(msgspec.Struct, frozen=True):
+    """What all pods like one have in common.
+
+    Attributes:
+        kind: What they count as.
+        kept: Their evaluation.
+    """
+
+    kind: PodKind
+    cached: CachedEvaluation
+
+
+class EvaluationCache:
+    """The cached evaluations over one state. Safe from any thread.
+
+    An evaluation is cached from its second use on, within a budget of bytes; what is asked for once leaves
+    nothing behind but a hash. Keys begin with the profile's and its configuration's: after a change of the
+    configuration nothing that was said under another one is found.
+
+    Attributes:
+        tracker: What changed in the state.
+        counts: How questions ended.
+    """
+
+    def __init__(self, cluster: ClusterState) -> None:
+        self._cluster = cluster
+        self.tracker = ChangeTracker(cluster)
+        self._templates: dict[tuple[str, bytes], Template] = {}
+        self._template_bytes = 0
+        self._evaluations: SecondUseCache[CachedEvaluation] = SecondUseCache(
+            _MAX_EVALUATION_BYTES, self._forget_templates
+        )
+        self._static: SecondUseCache[StaticScores] = SecondUseCache(_MAX_STATIC_BYTES)
+        self._signer = Signer()
+        self.counts = CacheCounts()
+
+    def drop(self) -> None:
+        """Forget every evaluation, as if nothing had been asked yet."""
+        self.tracker.forget()
+        self._static.clear()
+        self._evaluations.clear()
+
+    def _forget_templates(self) -> None:
+        self._templates.clear()
+        self._template_bytes = 0
+
+    def find(self, pod: Pod, profile: Profile) -> Template:
+        """What pods like ``pod`` have in common.
+
+        Raises:
+            NotCachedError: The pod is large, or nothing that is said of it can be used again.
+            PluginFailureError: A plugin failed to sign the pod.
+        """
+        meta = pod.metadata
+        key = (
+            profile.key,
+            _encode(
+                (
+                    meta.namespace,
+                    meta.labels,
+                    meta.annotations,
+                    meta.owner_references,
+                    meta.deletion_timestamp,
+                    pod.spec,
+                    pod.status,
+                )
+            ),
+        )
+        template = self._templates.get(key)
+        if template is None:
+            if len(key[1]) > _MAX_POD_BYTES:
+                raise NotCachedError(Bypass.LARGE_POD)
+            template, again = self._made(pod, profile, _OBJECT_BYTES * len(key[1]))
+            if again:
+                self._remember(key, template)
+        self._evaluations.use(template.cached)
+        return template
+
+    def _remember(self, key: tuple[str, bytes], template: Template) -> None:
+        self._template_bytes += len(key[1])
+        if self._template_bytes > _MAX_TEMPLATE_BYTES:
+            self._forget_templates()
+        self._templates[key] = template
+
+    def _made(self, pod: Pod, profile: Profile, pod_bytes: int) -> tuple[Template, bool]:
+        """What ``find`` returns, and whether to remember it."""
+        bare = replace(
+            pod,
+            metadata=replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None),
+        )
+        signature = self._signer.sign(bare, profile)
+        if signature is None:
+            raise NotCachedError(Bypass.EXTENDER if profile.extenders_for(pod) else Bypass.UNSIGNED)
+        cached = self._evaluations.get(signature.whole) or self._new(bare, signature, pod_bytes)
+        again = self._evaluations.put(signature.whole, cached)
+        return Template(self._cluster.kind_of(pod, remember=again), cached), again
+
+    def _new(self, pod: Pod, signature: Signature, pod_bytes: int) -> CachedEvaluation:
+        cluster, tracker, key = self._cluster, self.tracker, signature.static
+
+        def static(calls: Calls, version: int) -> StaticScores:
+            known = self._static.get(key)
+            if known is None or tracker.moved_since(known.version, known.parts):
+                known = find_static_scores(signature.others, cluster, pod, version, calls())
+                known.pod_bytes = pod_bytes
+            self._static.put(key, known)
+            return known
+
+        resources = ResourceScores(signature.resources, cluster, pod, tracker)
+        return CachedEvaluation(cluster, tracker, pod, static, resources, pod_bytes)

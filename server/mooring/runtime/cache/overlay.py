@@ -1,0 +1,301 @@
+"""Decisions that each see the ones before while the state sees none: for what is only asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from mooring.framework import Int32s, Pod
+from mooring.framework.errors import PluginFailureError
+from mooring.framework.pod_table import PodKind
+from mooring.framework.state import ClusterState
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.change_tracker import ChangeTracker
+from mooring.runtime.cache.consistency import check_may_decide, check_rules_decide, held
+from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cache.ranking import OUT, Ranking
+from mooring.runtime.cache.resource_scores import UNKNOWN
+from mooring.runtime.cycle.choice import ChoiceColumns
+from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress
+from mooring.runtime.cycle.tie_break import choose
+from mooring.runtime.profiles.profile import Profile
+
+MAX_ATTEMPTS = 8
+"""Attempts to begin an overlay,"""
+
+GUESSES = 4
+"""the first of them with unknown resource scores taken to be too low, and asked for all at once."""
+
+_CHECKED = 256
+"""Pods between two checks whether the caller still waits."""
+
+
+class BeginAgainError(Exception):
+    """The state is another one than the overlay was put on, or more is known of it by now."""
+
+
+class Branch:
+    """The totals for pods of one template, on their way apart from the state.
+
+    Args:
+        pod: One of the pods.
+        cached: What they begin with; the caller has brought it up to date and holds its lock.
+        kind: What the pods count as.
+        calls: Gives the way to call the plugins.
+    """
+
+    def __init__(
+        self, pod: Pod, cached: CachedEvaluation, kind: PodKind, calls: Callable[[], PluginCalls]
+    ) -> None:
+        self.kind = kind
+        self._pod = pod
+        self._cached = cached
+        self._basis = cached.basis
+        self.static = cached.static
+        self.ranking, base, self.feasible, self._resources = cached.branch()
+        self.unknown: list[int] = []
+        self._behind = 0
+        self._calls = calls
+        self._base = base.data
+        self._values = self._resources.values.data
+
+    def holds(self, cluster: ClusterState) -> bool:
+        """Whether what it begins with is true for the state as it is. The caller holds the state's lock.
+
+        Raises:
+            NotCachedError: More than the profile's rules decides by now.
+        """
+        check_rules_decide(cluster, self._pod)
+        return self._cached.current(self._basis)
+
+    def update(self, moved: Sequence[int], overlay: Overlay) -> None:
+        """Take in the rows that pods were placed on since the last time.
+
+        Raises:
+            NotCachedError: What is new can't be told apart from the state.
+            BeginAgainError: The state has moved too far.
+        """
+        rows = moved[self._behind :]
+        self._behind = len(moved)
+        crossed = self._put(rows, overlay.resource_ids)
+        while self.unknown and not overlay.guesses:
+            self.learn(overlay)
+            crossed |= self._put(rows, overlay.resource_ids)
+        if crossed and self.static.scaled:
+            self._rank(overlay.resource_ids)
+
+    def learn(self, overlay: Overlay) -> None:
+        """Ask about the resource states that are unknown; raises as ``update``."""
+        calls = self._calls()
+        with held(self._cached):
+            resource_ids = list(dict.fromkeys(self.unknown))
+            self._resources.learn_resource_ids(resource_ids, *overlay.shown(resource_ids), calls)
+            self._values = self._resources.values.data
+        self.unknown = []
+
+    def _put(self, rows: Sequence[int], resource_ids: Int32s) -> bool:
+        """Put ``rows`` where they belong now; whether one became feasible, or no longer is."""
+        crossed = False
+        values, known, ranking = self._values, len(self._values), self.ranking
+        for row in rows:
+            resource_id = resource_ids.data[row]
+            value = values[resource_id] if resource_id < known else UNKNOWN
+            if value == UNKNOWN:
+                self.unknown.append(resource_id)
+                value = OUT
+            base, before = self._base[row], ranking.totals.data[row]
+            total = OUT if OUT in (value, base) else base + value
+            if total != before:
+                self.feasible += (total != OUT) - (before != OUT)
+                crossed |= OUT in (total, before)
+                ranking.put(row, total)
+        return crossed
+
+    def _rank(self, resource_ids: Int32s) -> None:
+        """Find all totals anew, as scores are scaled by the nodes that are feasible."""
+        rows = np.flatnonzero(self.ranking.totals != OUT).astype(np.int32)
+        base = self.static.base.copy()
+        base[rows] += self.static.scaled_scores(rows)
+        totals = np.full(len(base), OUT, np.int32)
+        totals[rows] = base[rows] + self._resources.values.take(resource_ids.take(rows))
+        self._base, self.ranking = base.data, Ranking(totals)
+
+
+class Overlay:
+    """A course of decisions on top of a state that stays as it is. For one thread.
+
+    Args:
+        cluster: The state.
+        tracker: Reads its change log.
+        branches: By index of the template, all of one version of the state.
+        guesses: Unknown resource scores are taken to be too low, and asked for at the end, in one piece.
+
+    Raises:
+        BeginAgainError: The state has moved on.
+
+    Attributes:
+        numbers: int32[capacity], as in ``ChangeTracker``, with the pods that were placed.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterState,
+        tracker: ChangeTracker,
+        branches: Mapping[int, Branch],
+        *,
+        guesses: bool,
+    ) -> None:
+        self.guesses = guesses
+        self._cluster = cluster
+        self._tracker = tracker
+        self._branches = branches
+        self._moved: list[int] = []
+        self._scratch: ClusterState | None = None
+        with cluster.lock:
+            if not all(branch.holds(cluster) for branch in branches.values()):
+                raise BeginAgainError
+            self._version, self._generation = cluster.version, tracker.generation
+            self.resource_ids = tracker.resource_ids.copy()
+            self._epoch = cluster.snapshot.nodes.epoch
+            self._next = {at: tracker.next_ids(branch.kind.usage) for at, branch in branches.items()}
+
+    def run(
+        self, indices: Sequence[int], uids: Sequence[str], seed: int, check: Callable[[], None]
+    ) -> ChoiceColumns:
+        """Decide about pods in order, each given by the index of its template and its UID.
+
+        Raises:
+            NotCachedError: One has to be evaluated in full, as one that no node takes.
+            BeginAgainError: The state has moved too far, or a guess may have been wrong.
+            DeadlineExceededError: The caller no longer waits.
+        """
+        columns = ChoiceColumns(self._version, self._epoch)
+        try:
+            for count, (template, uid) in enumerate(zip(indices, uids, strict=True)):
+                if not count % _CHECKED:
+                    check()
+                self._decide(template, uid, seed, columns)
+        except NotCachedError:
+            if self._learn():
+                raise BeginAgainError from None
+            raise
+        if self._learn():
+            raise BeginAgainError
+        columns.names = self._names(columns.rows)
+        return columns
+
+    def _learn(self) -> bool:
+        """Ask about all that was guessed; whether anything was."""
+        guessed = [branch for branch in self._branches.values() if branch.unknown]
+        for branch in guessed:
+            branch.learn(self)
+        return bool(guessed)
+
+    def shown(self, resource_ids: Sequence[int]) -> tuple[ClusterState, Int32s]:
+        """A scratch copy of the state, and int32[K] rows of it that have the resource states with these ids.
+
+        All else of these rows is that of other nodes: this is for plugins that read resources alone.
+        """
+        if self._scratch is None:
+            self._scratch = self._cluster.fork()
+        table = self._scratch.snapshot.nodes
+        rows = table.rows()[: len(resource_ids)]
+        with self._cluster.lock:
+            self._check_generation()
+            for row, resource_id in zip(rows.tolist(), resource_ids, strict=False):
+                self._tracker.show(resource_id, table, row)
+        return self._scratch, rows
+
+    def _decide(self, template: int, uid: str, seed: int, columns: ChoiceColumns) -> None:
+        branch, resource_ids = self._branches[template], self.resource_ids.data
+        branch.update(self._moved, self)
+        if not branch.feasible:
+            raise NotCachedError(Bypass.NO_NODE)
+        ranking = branch.ranking
+        ties = ranking.ties
+        row = ranking.leader(choose(seed, uid, ties))
+        columns.rows.append(row)
+        columns.totals.append(ranking.top if branch.feasible > 1 else 0)
+        columns.tie_counts.append(ties)
+        columns.feasible.append(branch.feasible)
+        columns.evaluated.append(branch.static.evaluated)
+        before = resource_ids[row]
+        after = self._next[template].get(before)
+        resource_ids[row] = self._after(before, branch.kind) if after is None else after
+        self._moved.append(row)
+
+    def _after(self, resource_id: int, kind: PodKind) -> int:
+        with self._cluster.lock:
+            self._check_generation()
+            return self._tracker.after(resource_id, kind.usage)
+
+    def _check_generation(self) -> None:
+        if self._tracker.generation != self._generation:
+            raise BeginAgainError
+
+    def _names(self, rows: Sequence[int]) -> list[str]:
+        table = self._cluster.snapshot.nodes
+        with self._cluster.lock:
+            if table.epoch != self._epoch:
+                raise BeginAgainError
+            return [table.names[row] for row in rows]
+
+
+class Overlays:
+    """Begins overlays. Safe from any thread."""
+
+    def __init__(self, cluster: ClusterState, cache: EvaluationCache) -> None:
+        self._cluster = cluster
+        self._cache = cache
+
+    def decide(
+        self,
+        templates: Sequence[tuple[Pod, Profile]],
+        indices: Sequence[int],
+        uids: Sequence[str],
+        seed: int,
+        progress: Progress,
+        calls: Callable[[Profile], PluginCalls],
+    ) -> ChoiceColumns | Bypass:
+        """The nodes for pods that are decided in order, each given by the index of its template and its UID.
+
+        Returns:
+            Otherwise why the pods have to be evaluated in full, as when no node takes one.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        try:
+            for attempt in range(MAX_ATTEMPTS):
+                try:
+                    branches = {at: self._branch(*templates[at], calls) for at in dict.fromkeys(indices)}
+                    guesses = attempt < GUESSES
+                    overlay = Overlay(self._cluster, self._cache.tracker, branches, guesses=guesses)
+                    columns = overlay.run(indices, uids, seed, progress.check)
+                except BeginAgainError:
+                    continue
+                self._cache.counts.hits += len(uids)
+                return columns
+        except NotCachedError as error:
+            return error.reason
+        except NodesChangedError:
+            return Bypass.NODES_CHANGED
+        except PluginFailureError:
+            return Bypass.PLUGIN_FAILED
+        return Bypass.STATE_CHANGING
+
+    def _branch(self, pod: Pod, profile: Profile, calls: Callable[[Profile], PluginCalls]) -> Branch:
+        if profile.samples:
+            raise NotCachedError(Bypass.SAMPLING)
+        check_may_decide(self._cluster, pod, profile)
+        template = self._cache.find(pod, profile)
+        if template.kind.affinity_key is not None:
+            raise NotCachedError(Bypass.AFFINITY)
+        use = partial(calls, profile)
+        with held(template.cached):
+            template.cached.update(use)
+            return Branch(pod, template.cached, template.kind, use)

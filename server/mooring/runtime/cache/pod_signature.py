@@ -1,0 +1,184 @@
+"""The signature of a pod: pods with the same one get the same answers. See KEP-5598."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import msgspec
+
+from mooring.framework import CacheablePlugin, Part, Plugin, Pod
+from mooring.framework.errors import MooringError
+from mooring.framework.internal import SignedByShape, without_requests
+from mooring.framework.memory import share_of_memory
+from mooring.runtime.cache.resource_scores import ResourcePlugins, may_read_resources_alone
+from mooring.runtime.cache.second_use import SecondUseCache
+from mooring.runtime.cache.static_scores import narrowed
+from mooring.runtime.cycle.plugin_calls import plugin_failure
+from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.tracebacks import TRACEBACKS
+
+_MAX_SHAPE_BYTES = share_of_memory(256, 64 << 20)
+"""The budget of shapes, counted by the bytes of the pods that they were found for."""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """What decides the answers of a profile's plugins for a pod.
+
+    Attributes:
+        whole: Equal for pods that all plugins give the same answers,
+        static: and for those that the plugins of ``others`` do.
+        resources: The profile's plugins that read resources alone.
+        others: The profile with the other ones.
+    """
+
+    whole: Hashable
+    static: Hashable
+    resources: ResourcePlugins
+    others: Profile
+
+
+class _Plugins(msgspec.Struct, frozen=True):
+    """The plugins of a profile that evaluate pods, each once.
+
+    Attributes:
+        by_shape: Those whose signature doesn't look at what a pod requests, or that give none to any pod.
+        by_requests: The other ones.
+        by_resources: Those of either that may read resources alone.
+    """
+
+    by_shape: tuple[Plugin[Any], ...]
+    by_requests: tuple[Plugin[Any], ...]
+    by_resources: frozenset[Plugin[Any]]
+
+
+class _Parts(msgspec.Struct, frozen=True):
+    """The signatures of some plugins.
+
+    Attributes:
+        whole: All of them.
+        static: The same without those of
+        by_resources: the plugins that read resources alone.
+    """
+
+    whole: tuple[Hashable, ...]
+    static: tuple[Hashable, ...]
+    by_resources: frozenset[Plugin[Any]]
+
+
+class _Shape(msgspec.Struct):
+    """What is known of pods of one shape.
+
+    Attributes:
+        parts: The signatures of plugins that don't look at what a pod requests; None when one says that
+            answers can't be cached.
+        nbytes: The bytes of the encoded pod.
+        used: When it was used last, as its cache counts.
+    """
+
+    parts: _Parts | None
+    nbytes: int
+    used: int = 0
+
+
+class Signer:
+    """Signs pods. Safe from any thread: what two of them find out at the same time is the same."""
+
+    def __init__(self) -> None:
+        self._plugins: dict[str, _Plugins] = {}
+        self._shapes: SecondUseCache[_Shape] = SecondUseCache(_MAX_SHAPE_BYTES)
+        self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[ResourcePlugins, Profile]] = {}
+
+    def sign(self, pod: Pod, profile: Profile) -> Signature | None:
+        """The signature of ``pod``, which has no name; None when answers about it can't be cached.
+
+        A plugin says so, or an extender is interested in the pod: what that answers, mooring can't foresee.
+
+        Raises:
+            PluginFailureError: A plugin raised, or signed with what can't be hashed.
+        """
+        if profile.extenders_for(pod):
+            return None
+        plugins = self._plugins.get(profile.key)
+        if plugins is None:
+            plugins = self._plugins[profile.key] = _plugins(profile)
+        shape = self._shape(pod, profile, plugins)
+        own = shape and _parts(pod, plugins.by_requests, plugins.by_resources)
+        if shape is None or own is None:
+            return None
+        by_resources = shape.by_resources | own.by_resources
+        halves = self._halves.get((profile.key, by_resources))
+        if halves is None:
+            halves = self._halves[profile.key, by_resources] = (
+                ResourcePlugins.of(narrowed(profile, by_resources.__contains__)),
+                narrowed(profile, lambda plugin: plugin not in by_resources),
+            )
+        return Signature(
+            (profile.key, shape.whole, own.whole), (profile.key, shape.static, own.static), *halves
+        )
+
+    def _shape(self, pod: Pod, profile: Profile, plugins: _Plugins) -> _Parts | None:
+        """None when a plugin that doesn't look at what ``pod`` requests says that nothing can be cached."""
+        shapeless = without_requests(pod)
+        key = profile.key, _encode(shapeless)
+        shape = self._shapes.get(key)
+        if shape is None:
+            parts = _parts(shapeless, plugins.by_shape, plugins.by_resources)
+            shape = _Shape(parts, len(key[1]))
+        self._shapes.put(key, shape)
+        return shape.parts
+
+
+def _plugins(profile: Profile) -> _Plugins:
+    plugins = profile.evaluating
+    return _Plugins(
+        by_shape=tuple(plugin for plugin in plugins if not _signs_requests(plugin)),
+        by_requests=tuple(filter(_signs_requests, plugins)),
+        by_resources=frozenset(filter(may_read_resources_alone, plugins)),
+    )
+
+
+def _signs_requests(plugin: Plugin[Any]) -> bool:
+    return isinstance(plugin, CacheablePlugin) and not isinstance(plugin, SignedByShape)
+
+
+def _parts(pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugin[Any]]) -> _Parts | None:
+    """The signatures of ``pod``; None when a plugin says that nothing can be cached.
+
+    Only ``candidates`` may read resources alone.
+    """
+    whole, static, by_resources = [], [], set()
+    for plugin in plugins:
+        signature, parts = _signed(plugin, pod)
+        if signature is None:
+            return None
+        whole.append(signature)
+        if parts is Part.RESOURCES and plugin in candidates:
+            by_resources.add(plugin)
+        else:
+            static.append(signature)
+    return _Parts(tuple(whole), tuple(static), frozenset(by_resources))
+
+
+def _signed(plugin: Plugin[Any], pod: Pod) -> tuple[Hashable | None, Part]:
+    """The plugin's signature of ``pod``, None if it has none, and what its answers depend on.
+
+    Raises:
+        PluginFailureError: It raised, or said what can't be used.
+    """
+    if not isinstance(plugin, CacheablePlugin):
+        return None, Part.ALL
+    try:
+        signature = plugin.signature(pod)
+        hash(signature)
+        parts = plugin.depends_on(pod) if signature is not None else Part.ALL
+    except MooringError:
+        raise
+    except Exception as error:
+        TRACEBACKS.tell(plugin.name, "Sign", error)
+        raise plugin_failure(plugin.name, "Sign", f"{type(error).__name__}: {error}") from error
+    if not isinstance(parts, Part):
+        raise plugin_failure(plugin.name, "Sign", f"depends_on returned {parts}, which is no Part")
+    return signature, parts

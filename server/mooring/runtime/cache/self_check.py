@@ -1,0 +1,181 @@
+"""Compares cached answers with full evaluations while the process runs.
+
+One cached answer in N is an occasion: a pod like the one that was answered about is asked about again, at one
+version of the state, from the cache and in full, and both have to say the same. It happens in a thread of its
+own, of whose time it takes a small share at most, so that decisions hardly notice. A difference means wrong
+placements: it is logged with what is needed to play it again, counted, and everything cached is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.framework import Pod
+from mooring.framework.state import ClusterState
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.declarations import Asked, wrong_declarations
+from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.profiles.profile import Profile
+
+log = logging.getLogger(__name__)
+
+DEFAULT_EVERY = 1000
+"""Cached answers for each one that is checked."""
+
+DEFAULT_SHARE = 0.02
+"""The largest part of one thread's time that checks may take."""
+
+FIRST_AFTER = 1.0
+"""Seconds without checks after the start: a short burst of decisions is not held up by one."""
+
+_MOST_REMEMBERED, _MOST_REMEMBERED_ROWS = 8, 1 << 17
+"""Evaluations of earlier checks that are kept, to find out which plugin's answers changed, and how many nodes
+they have together: each of them holds a copy of the state."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Cached(msgspec.Struct, frozen=True):
+    """A cached answer with a private copy of the state that it is true for.
+
+    Attributes:
+        choice: The answer.
+        state: The copy.
+        kept: Where the answer comes from.
+    """
+
+    choice: Choice
+    state: ClusterState
+    cached: CachedEvaluation
+
+
+class Asking(Protocol):
+    """Asks the same question in both ways."""
+
+    def cached_with_copy(self, pod: Pod, profile: Profile, seed: int) -> Cached | None:
+        """The cached answer; None when there is none now."""
+        ...
+
+    def in_full(self, pod: Pod, profile: Profile, seed: int, state: ClusterState) -> Choice:
+        """The answer of all plugins."""
+        ...
+
+
+class SelfCheck:
+    """Safe from any thread; ``answered`` takes well under a microsecond unless a check begins.
+
+    Args:
+        cache: Whose evaluations are dropped when one was wrong.
+        checked: Told the outcome of each check: ``same``, ``different`` or ``failed``.
+        every: As the attribute.
+
+    Attributes:
+        every: One answer in this many is checked, if the share of time allows; 0 = none.
+        share: The largest part of one thread's time that is spent; above 0, up to 1.
+        different: How many checks found a wrong answer.
+        not_before: No check begins before this, by the monotonic clock in seconds.
+    """
+
+    def __init__(
+        self, cache: EvaluationCache, checked: Callable[[str], object], *, every: int = DEFAULT_EVERY
+    ) -> None:
+        self.every = every
+        self.share = DEFAULT_SHARE
+        self.different = 0
+        self.not_before = time.monotonic() + FIRST_AFTER
+        self._cache = cache
+        self._checked = checked
+        self._answers = 0
+        self._count = 0
+        self._busy = threading.Lock()
+        self._earlier: deque[Asked] = deque()
+
+    def answered(self, asking: Asking, pod: Pod, profile: Profile, seed: int, count: int = 1) -> None:
+        """``asking`` gave ``count`` pods like ``pod`` a cached answer."""
+        self._answers += count
+        if self._answers < self.every or not self.every:
+            return
+        self._answers = 0
+        if time.monotonic() >= self.not_before and self._busy.acquire(blocking=False):
+            threading.Thread(
+                target=self._run, args=(asking, pod, profile, seed), name="self-check", daemon=True
+            ).start()
+
+    def _run(self, asking: Asking, pod: Pod, profile: Profile, seed: int) -> None:
+        began = time.monotonic()
+        try:
+            self.check(asking, pod, profile, seed)
+        except Exception:
+            self._checked("failed")
+            log.exception("checking a cached answer about pods like %s failed", pod.key)
+        finally:
+            now = time.monotonic()
+            self.not_before = now + (now - began) * (1 / self.share - 1)
+            self._busy.release()
+
+    def check(self, asking: Asking, pod: Pod, profile: Profile, seed: int) -> bool | None:
+        """Ask about a pod like ``pod`` in both ways, in this thread.
+
+        Returns:
+            Whether both say the same; None when the cache has no answer now.
+        """
+        # Neither where the pod itself has got to by now nor its nomination is of interest.
+        self._count += 1
+        name = f"self-check-{self._count}"
+        asked = replace(pod, metadata=replace(pod.metadata, name=name, uid=name))
+        cached = asking.cached_with_copy(asked, profile, seed)
+        if cached is None:
+            return None
+        full = asking.in_full(asked, profile, seed, cached.state)
+        same = summary(cached.choice) == summary(full)
+        self._checked("same" if same else "different")
+        now = Asked(cached.cached, asked, full.evaluation, full.state_version)
+        if not same:
+            self.different += 1
+            found = wrong_declarations(
+                now,
+                tuple(self._earlier),
+                self._cache.tracker,
+                lambda like: asking.in_full(like, profile, seed, cached.state).evaluation,
+            )
+            self._cache.drop()
+            self._earlier.clear()
+            self._tell(cached, full, now, found, seed)
+        self._remember(now)
+        return same
+
+    def _remember(self, asked: Asked) -> None:
+        earlier = self._earlier
+        earlier.append(asked)
+        rows = sum(len(one.evaluation.rows) for one in earlier)
+        while len(earlier) > _MOST_REMEMBERED or rows > _MOST_REMEMBERED_ROWS:
+            rows -= len(earlier.popleft().evaluation.rows)
+
+    def _tell(self, cached: Cached, full: Choice, now: Asked, found: Sequence[str], seed: int) -> None:
+        log.error(
+            "a cached answer was wrong, so all were dropped: profile %s, state version %d, seed %d: "
+            "cached %s, in full %s; %s; cached at version %d for %s; the pod: %s",
+            now.evaluation.profile.name,
+            full.state_version,
+            seed,
+            summary(cached.choice),
+            summary(full),
+            "; ".join(found) or "every plugin keeps to what it declares",
+            cached.cached.static.version,
+            _encode(cached.cached.pod).decode(),
+            _encode(now.pod).decode(),
+        )
+
+
+def summary(choice: Choice) -> tuple[str | None, int, int, int, int]:
+    """Node, total, ties, feasible and evaluated: what an answer consists of."""
+    return choice.node_name, choice.total, choice.tie_count, choice.feasible, choice.evaluated

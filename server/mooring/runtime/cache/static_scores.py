@@ -1,0 +1,232 @@
+"""The part of an evaluation that stays true while pods come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Part, Plugin, Pod, ScorePlugin
+from mooring.framework.columns import Scalar
+from mooring.framework.internal import StatelessReserve, parts_of
+from mooring.framework.normalize import Normalizer
+from mooring.framework.points import POINTS
+from mooring.framework.state import ClusterState
+from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cache.ranking import OUT
+from mooring.runtime.cycle.cycle import enqueued
+from mooring.runtime.cycle.evaluation import Evaluation, begin
+from mooring.runtime.cycle.filter import run_filters
+from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.pre_filter import run_pre_filter
+from mooring.runtime.cycle.sampling import nodes_to_find, search_order
+from mooring.runtime.cycle.score import run_pre_score, run_score, weigh
+from mooring.runtime.profiles.profile import Enabled, Profile
+
+DYNAMIC = Part.RESOURCES | Part.PODS | Part.FEASIBLE | Part.OUTSIDE
+"""What every decision changes, or time alone: plugins that read it are dynamic."""
+
+
+_COMMITTING = tuple(point.base for point in POINTS.values() if point.commits)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """The raw scores of a plugin, brought to 0..100 by a normaliser that looks at the feasible nodes.
+
+    Attributes:
+        weight: The plugin's.
+        normalizer: How they are brought there.
+        raw: int64[capacity].
+    """
+
+    weight: int
+    normalizer: Normalizer
+    raw: Int64s
+
+
+@dataclass(slots=True)
+class StaticScores:
+    """What the plugins say of all nodes that read neither resources nor ordinary pods.
+
+    Attributes:
+        version: The version of the state from which on it is true,
+        parts: until one of these parts changes.
+        rows: int32[N], all nodes.
+        open: The nodes that none of them rejects.
+        base: int32[capacity], the weighted sum of the scores that are the same whichever nodes are feasible;
+            ``OUT`` for rows that aren't open.
+        scaled: The other scores.
+        dynamic: The profile's plugins that have to be called again for each decision.
+        timeless: What they say stays true for as long as the state has the same version.
+        evaluated: How many nodes PreFilter leaves.
+        order: int32[evaluated], their rows in the order of the search, when it ends before all of them were
+            looked at; else None.
+        wanted: After how many feasible nodes it ends.
+        notes: What the plugins wrote to the CycleState.
+        used: When it was used last, as its cache counts.
+        pod_bytes: What the pod takes that it was found for.
+    """
+
+    version: int
+    parts: Part
+    rows: Int32s
+    open: NodeView
+    base: Int32s
+    scaled: tuple[Scaled, ...]
+    dynamic: Profile
+    timeless: bool
+    evaluated: int
+    order: Int32s | None
+    wanted: int
+    notes: CycleState
+    used: int = 0
+    pod_bytes: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays and its pod; what plugins wrote isn't known."""
+        order = 0 if self.order is None else self.order.nbytes
+        scaled = sum(scaled.raw.nbytes for scaled in self.scaled)
+        open_rows = 0 if self.open.rows is self.rows else self.open.rows.nbytes
+        return self.pod_bytes + self.rows.nbytes + open_rows + self.base.nbytes + scaled + order
+
+    @property
+    def has_dynamic(self) -> bool:
+        """Whether any plugin has to be asked again."""
+        dynamic = self.dynamic
+        return bool(dynamic.pre_filter or dynamic.filter or dynamic.pre_score or dynamic.score)
+
+    def scaled_scores(self, feasible: Int32s | slice) -> Int64s | int:
+        """int64[F]: the weighted sum of ``scaled`` for the feasible rows."""
+        return sum(scaled.weight * scaled.normalizer.apply(scaled.raw[feasible]) for scaled in self.scaled)
+
+
+def narrowed(profile: Profile, takes: Callable[[Plugin[Any]], bool]) -> Profile:
+    """``profile`` with only those of the plugins that evaluate a pod that ``takes`` says yes to."""
+    narrower: dict[str, Any] = {
+        point.attribute: tuple(enabled for enabled in profile.at(name) if takes(enabled.plugin))
+        for name, point in POINTS.items()
+        if point.evaluates
+    }
+    return replace(profile, **narrower)
+
+
+def find_static_scores(
+    profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls: PluginCalls
+) -> StaticScores:
+    """Ask the plugins of ``profile`` about all nodes; dynamic ones are left to be asked again.
+
+    Raises:
+        NotCachedError: PreEnqueue or PreFilter rejects the pod, or may do so next time.
+    """
+    rows = cluster.snapshot.nodes.rows()
+    evaluation = begin(profile, cluster, pod, rows)
+    allowed = run_pre_filter(evaluation, calls) if enqueued(evaluation, calls) else None
+    if allowed is None or not len(rows):
+        raise NotCachedError(Bypass.PRE_FILTER)
+    roles = _Roles(pod)
+    roles.sort((*profile.pre_enqueue, *profile.pre_filter, *profile.filter), evaluation.skipped)
+    for enabled in profile.pre_filter:
+        outcome = evaluation.prefilter.get(enabled.name)
+        if outcome is not None and outcome.nodes is not None and roles.is_dynamic(enabled.plugin):
+            raise NotCachedError(Bypass.PRE_FILTER)
+    if any(roles.is_dynamic(enabled.plugin) for enabled in profile.pre_enqueue):
+        raise NotCachedError(Bypass.PRE_FILTER)
+    evaluation.profile = narrowed(profile, roles.is_static)
+    run_filters(evaluation, np.flatnonzero(allowed).astype(np.int32), calls)
+    fits = evaluation.codes == 0
+    view = NodeView(cluster.snapshot, rows if fits.all() else rows[fits])
+    evaluation.profile = profile
+    skipped = run_pre_score(evaluation, view, calls)
+    roles.sort((*profile.pre_score, *profile.score), skipped)
+    evaluation.profile = narrowed(profile, roles.is_static)
+    raw = run_score(evaluation, view, skipped, calls)
+    base, scaled = _combined(evaluation, view, raw, calls)
+    evaluated = int(np.count_nonzero(allowed))
+    wanted = nodes_to_find(profile.percentage_of_nodes_to_score, evaluated, profile.compares_nodes)
+    return StaticScores(
+        version=version,
+        parts=roles.parts,
+        rows=rows,
+        open=view,
+        base=base,
+        scaled=scaled,
+        dynamic=narrowed(profile, roles.is_dynamic),
+        timeless=roles.timeless,
+        evaluated=evaluated,
+        order=_order(evaluation, allowed) if wanted < evaluated else None,
+        wanted=wanted,
+        notes=evaluation.state,
+    )
+
+
+def _order(evaluation: Evaluation, allowed: Bools) -> Int32s:
+    """int32[M]: the ``allowed`` rows (bool[N], by candidate) in the order of the search."""
+    order = search_order(evaluation.snapshot.nodes, evaluation.rows)
+    rows: Int32s = evaluation.rows[order[allowed[order]]]
+    return rows
+
+
+class _Roles:
+    """Tells static plugins from dynamic ones."""
+
+    def __init__(self, pod: Pod) -> None:
+        self._pod = pod
+        self._dynamic: set[int] = set()
+        self.parts = Part.NODES
+        self.timeless = True
+
+    def sort(self, plugins: Iterable[Enabled[Any]], skipped: Container[str]) -> None:
+        for enabled in plugins:
+            skips = enabled.name in skipped
+            parts = parts_of(enabled.plugin, self._pod, skipped=skips)
+            if parts & DYNAMIC or (not skips and normalizes_itself(enabled.plugin)):
+                if acts_later(enabled.plugin):
+                    raise NotCachedError(Bypass.RESERVE)
+                self._dynamic.add(id(enabled.plugin))
+                self.timeless &= Part.OUTSIDE not in parts
+            else:
+                self.parts |= parts
+
+    def is_dynamic(self, plugin: Plugin[Any]) -> bool:
+        return id(plugin) in self._dynamic
+
+    def is_static(self, plugin: Plugin[Any]) -> bool:
+        return id(plugin) not in self._dynamic
+
+
+def acts_later(plugin: Plugin[Any]) -> bool:
+    """Whether an extension point after the selection may read what the plugin wrote about this very pod."""
+    return isinstance(plugin, _COMMITTING) and not isinstance(plugin, StatelessReserve)
+
+
+def normalizes_itself(plugin: Plugin[Any]) -> bool:
+    """Whether nobody knows how the plugin's scores depend on which nodes are feasible."""
+    return isinstance(plugin, ScorePlugin) and type(plugin).normalize_score is not ScorePlugin.normalize_score
+
+
+def _combined(
+    evaluation: Evaluation, view: NodeView, raw: Mapping[str, Int64s], calls: PluginCalls
+) -> tuple[Int32s, tuple[Scaled, ...]]:
+    """The weighted sum of the scores that are the same whichever nodes are feasible, and the other ones."""
+    scaled, same = [], dict(raw)
+    for enabled in evaluation.profile.score:
+        scores, normalizer = raw.get(enabled.name), enabled.plugin.normalizer
+        if scores is None or normalizer is None or not len(scores) or scores.min() == scores.max():
+            continue
+        scaled.append(Scaled(enabled.weight, normalizer, _by_row(view, same.pop(enabled.name))))
+    totals = weigh(evaluation, same, len(view), calls).totals
+    base = np.full(view.table.capacity, OUT, np.int32)
+    base[view.rows] = totals
+    return base, tuple(scaled)
+
+
+def _by_row(view: NodeView, values: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """[capacity]: ``values`` of the nodes of ``view``, 0 elsewhere."""
+    column = np.zeros(view.table.capacity, values.dtype)
+    column[view.rows] = values
+    return column

@@ -1,0 +1,124 @@
+"""Answers about some nodes from cached evaluations, equal to those from full evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from mooring.framework import SUCCESS, Int32s, Pod, Status
+from mooring.framework.state import ClusterState
+from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
+from mooring.runtime.cache.consistency import PATIENCE, answer, check_rules_decide, held
+from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cache.ranking import OUT
+from mooring.runtime.cache.rejections import UNKNOWN, Rejections
+from mooring.runtime.cycle.candidates import Candidates
+from mooring.runtime.cycle.evaluation import Evaluation, Scores, begin
+from mooring.runtime.profiles.profile import Profile
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """What a pod finds on some nodes, as if there were no others.
+
+    Attributes:
+        rows: int32[K], the nodes.
+        totals: int32[K], their totals; ``OUT`` where a node is rejected.
+        version: The version of the state that this is true for.
+        refused: int32[R], the positions of the nodes that are rejected.
+        numbers: int32[R], the resource-state ids of those.
+        codes: int32[R], an index into ``statuses``, or ``UNKNOWN`` where a plugin has to be asked why.
+        statuses: What is known to be said; number 0 is Success.
+        kept: Where this comes from,
+        reasons: and what it knew of rejections.
+    """
+
+    rows: Int32s
+    totals: Int32s
+    version: int
+    rejected: Int32s
+    resource_ids: Int32s
+    codes: Int32s
+    statuses: list[Status]
+    cached: CachedEvaluation
+    rejections: Rejections
+
+    @property
+    def unknown(self) -> Int32s:
+        """int32[U]: the positions in ``rejected`` of which no plugin was asked why."""
+        return np.flatnonzero(self.codes == UNKNOWN).astype(np.int32)
+
+    def evaluation(self, profile: Profile, state: ClusterState, pod: Pod) -> Evaluation:
+        """An evaluation with what is known of rejections, and the totals of the other nodes."""
+        evaluation = begin(profile, state, pod, self.rows)
+        totals = self.totals
+        if len(self.rejected):
+            evaluation.statuses = list(self.statuses)
+            evaluation.codes[self.rejected] = self.codes
+            totals = totals[totals != OUT]
+        if profile.has_scoring:
+            evaluation.scores = Scores((), totals.astype(np.int64))
+        return evaluation
+
+
+class CachedTotals:
+    """Answers for pods like others before them. Safe from any thread.
+
+    Args:
+        cluster: The live state.
+        keeper: Its cached evaluations, which decisions use as well.
+    """
+
+    def __init__(self, cluster: ClusterState, cache: EvaluationCache) -> None:
+        self._cluster = cluster
+        self._cache = cache
+
+    def totals(self, pod: Pod, profile: Profile, candidates: Candidates, calls: Calls) -> Totals | Bypass:
+        """What ``pod`` finds on the candidates; otherwise why it has to be evaluated in full.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+            PluginFailureError: A plugin failed to sign the pod.
+        """
+        cluster, counts = self._cluster, self._cache.counts
+
+        def look() -> Totals:
+            cached.update(calls, dynamic=False)
+            if cached.static.has_dynamic:
+                raise NotCachedError(Bypass.DYNAMIC)
+            return _found(cached, candidates.rows(cluster))
+
+        try:
+            check_rules_decide(cluster, pod)
+            cached = self._cache.find(pod, profile).cached
+            with held(cached):
+                return answer(cluster, counts, cached, pod, look, lambda found: found)
+        except NotCachedError as error:
+            return error.reason
+
+    def learn(self, found: Totals, positions: Int32s, codes: Int32s, statuses: Sequence[Status]) -> None:
+        """The nodes at ``positions`` (int32[K]) of ``found.rejected`` were asked: ``codes`` is why."""
+        cached = found.cached
+        if cached.lock.acquire(timeout=PATIENCE):
+            try:
+                if cached.rejections is found.rejections:
+                    rows = found.rows[found.rejected[positions]]
+                    cached.rejections.put(rows, found.resource_ids[positions], codes, statuses)
+            finally:
+                cached.lock.release()
+
+
+def _found(cached: CachedEvaluation, rows: Int32s) -> Totals:
+    totals = cached.totals(rows)
+    rejected = np.flatnonzero(totals == OUT).astype(np.int32)
+    if not len(rejected):
+        return Totals(
+            rows, totals, cached.version, rejected, rejected, rejected, [SUCCESS], cached, cached.rejections
+        )
+    resource_ids = cached.resource_ids(rows[rejected])
+    codes, statuses = cached.rejections.of(rows[rejected], resource_ids)
+    return Totals(
+        rows, totals, cached.version, rejected, resource_ids, codes, statuses, cached, cached.rejections
+    )

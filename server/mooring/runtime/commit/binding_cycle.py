@@ -1,0 +1,300 @@
+"""From a reservation to the bound pod, or back: every way out confirms the reservation or releases it.
+
+Mirrors ``bindingCycle`` and ``unreserveAndForget`` in ``schedule_one.go``. Unlike there, a binding whose
+unknown outcome keeps its place until the pod itself was read.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from mooring.framework import SUCCESS, Caller, Clock, ObjectChange, Pod, Status
+from mooring.framework.cluster_api import ClusterApi
+from mooring.framework.errors import (
+    DeadlineExceededError,
+    MooringError,
+    NotFoundError,
+    PluginFailureError,
+    UnavailableError,
+    bound_elsewhere,
+    node_not_found,
+)
+from mooring.framework.handle import Leadership, Unchallenged, require_leader
+from mooring.runtime.commit.clock import SystemClock
+from mooring.runtime.commit.extension_points import Committed
+from mooring.runtime.commit.outcome_resolver import Resolver
+from mooring.runtime.commit.preconditions import refuse_leaving
+from mooring.runtime.commit.reservations import Reservation, Reservations, Stage
+from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
+from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.waiting_pods import PodAtPermit
+
+log = logging.getLogger(__name__)
+
+Expect = Callable[[Pod, str], object]
+"""Called with a pod and the node that it is about to be bound to."""
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+"""Seconds between two attempts to learn an outcome; doubled from the first to the longest."""
+
+RESERVED_PAUSE = 60.0
+"""Seconds between two looks whether the pod of a plain reservation still exists."""
+
+SETTLING_SECONDS = 10.0
+"""Seconds after an unanswered binding in which a pod that isn't bound may still come to be: the API server
+is told to give the request up after this time."""
+
+
+class BindingCycle:
+    """What happens to reservations. Safe from any thread; the caller has locked the pod.
+
+    Args:
+        engine: Whose state the pods are assumed in.
+        leadership: Whether anything may be committed; always, by default.
+        api: Tells what became of a binding; None without an API server.
+        clock: The time.
+        settling_seconds: How long an unanswered binding may still take effect.
+
+    Attributes:
+        engine: The engine.
+        reservations: The pods that have a place and are not bound.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        leadership: Leadership | None = None,
+        api: ClusterApi | None = None,
+        clock: Clock | None = None,
+        settling_seconds: float = SETTLING_SECONDS,
+    ) -> None:
+        self.engine = engine
+        self.reservations = Reservations()
+        self._waiting = engine.profiles.waiting
+        self._leadership = leadership or Unchallenged()
+        self._api = api
+        self._clock = clock or SystemClock()
+        self._settling = settling_seconds
+        self._resolver = Resolver(self._resolve, self._clock)
+        engine.state.subscribe(self._heard)
+
+    def stop(self) -> None:
+        """Find out no more outcomes: the process ends."""
+        self._resolver.stop()
+
+    def require_leader(self) -> None:
+        """Refuse to go on without the lease.
+
+        Raises:
+            UnavailableError: Another process holds it (NOT_LEADER).
+        """
+        require_leader(self._leadership)
+
+    def reserve(self, reservation: Reservation, progress: Progress | None) -> Status:
+        """Run Reserve for a pod that was just assumed; nothing is left of it unless that succeeds."""
+        commit = reservation.commit
+        self.reservations.add_reservation(reservation)
+        with self._released_on_error(reservation):
+            status = commit.reserve(self.engine.calls(commit.profile, progress))
+        if not status.ok:
+            self.release_reservation(reservation)
+        return status
+
+    def permit(self, reservation: Reservation, progress: Progress | None) -> Status:
+        """Run Permit: Success also when the pod has to wait, which ``finish_binding`` waits for."""
+        commit = reservation.commit
+        if not commit.profile.permit:
+            return SUCCESS
+        waiting = PodAtPermit(commit.pod, commit.node_name, self._clock)
+        self._waiting.ask(waiting)
+        with self._released_on_error(reservation):
+            status, seconds = commit.permit(self.engine.calls(commit.profile, progress))
+        if not status.ok:
+            self.release_reservation(reservation)
+        elif seconds:
+            self._waiting.begin(waiting, seconds)
+        else:
+            self._waiting.leave(reservation.uid)
+        return status
+
+    def finish_binding(
+        self, reservation: Reservation, progress: Progress | None, expect: Expect | None = None
+    ) -> Committed:
+        """Wait for Permit, then PreBind, Bind and PostBind.
+
+        ``expect`` is told of the pod and its node first if either of the first two takes its time.
+
+        Raises:
+            MooringError: A plugin or the binding failed; the reservation is released, or, when it is unknown
+                whether the pod is bound, kept until that is known.
+        """
+        commit = reservation.commit
+        calls = self.engine.calls(commit.profile, progress)
+        commit.notes.write(Caller, Caller(calls.check))
+        with self._released_on_error(reservation):
+            plugins = commit.pre_flight(calls)
+            if expect is not None and (plugins or self._waiting.waits(reservation.uid)):
+                expect(commit.pod, commit.node_name)
+            status = self._waiting.wait(reservation.uid, (progress or Unhurried()).check)
+            if status.ok:
+                status = commit.pre_bind(plugins, calls)
+            if status.ok:
+                self._check_again(reservation)
+                calls.check()
+        if not status.ok:
+            self.release_reservation(reservation)
+            return Committed(status)
+        return self.send_binding(reservation, progress)
+
+    def send_binding(self, reservation: Reservation, progress: Progress | None) -> Committed:
+        """Bind and PostBind alone. Repeating a binding is safe.
+
+        Raises:
+            MooringError: As ``finish_binding``.
+        """
+        commit = reservation.commit
+        # What an earlier binding came to is not known because a later one was refused.
+        sent_before = reservation.stage is Stage.UNKNOWN
+        reservation.stage = Stage.BINDING
+        try:
+            committed = commit.bind(self.engine.calls(commit.profile, progress))
+        except Exception as error:
+            self._end_unbound(reservation, unknown=sent_before or self._leaves_it_open(error))
+            raise
+        if committed.status.ok:
+            self._confirm(reservation)
+        else:
+            self._end_unbound(reservation, unknown=sent_before)
+        return committed
+
+    def hold_reservation(self, reservation: Reservation) -> None:
+        """Keep the place until it is bound or released, or the pod is gone."""
+        reservation.stage = Stage.RESERVED
+        if self._api is not None:
+            self._resolver.resolve_later(reservation, RESERVED_PAUSE)
+
+    def release_reservation(self, reservation: Reservation) -> None:
+        """Unreserve, and take the assumption back."""
+        self._waiting.leave(reservation.uid)
+        commit = reservation.commit
+        commit.unreserve(self.engine.calls(commit.profile))
+        self.reservations.remove_reservation(reservation)
+        self.engine.state.forget(reservation.uid)
+
+    def _confirm(self, reservation: Reservation) -> None:
+        """Note that the pod is bound: the place is its own until the cluster says otherwise."""
+        self.reservations.remove_reservation(reservation)
+        commit = reservation.commit
+        commit.post_bind(self.engine.calls(commit.profile))
+
+    @contextmanager
+    def _released_on_error(self, reservation: Reservation) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.release_reservation(reservation)
+            raise
+
+    def _leaves_it_open(self, error: Exception) -> bool:
+        """Return whether the pod may be bound although Bind failed like this."""
+        if isinstance(error, PluginFailureError):
+            return self._api is not None
+        unanswered = isinstance(error, UnavailableError) and error.reason == "API_SERVER_UNAVAILABLE"
+        return unanswered or isinstance(error, DeadlineExceededError)
+
+    def _end_unbound(self, reservation: Reservation, *, unknown: bool) -> None:
+        """Bind did not succeed; the place is kept as long as the pod may be bound all the same."""
+        if not unknown:
+            self.release_reservation(reservation)
+            return
+        reservation.stage = Stage.UNKNOWN
+        reservation.unknown_since = self._clock.monotonic()
+        if self._api is not None:
+            self._resolver.resolve_later(reservation, FIRST_PAUSE)
+
+    def _check_again(self, reservation: Reservation) -> None:
+        """Right before the binding: PreBind may have taken long.
+
+        Raises:
+            UnavailableError: Another process leads by now.
+            NotFoundError: The node or the pod is gone.
+            FailedPreconditionError: The pod is being deleted, or another client bound it elsewhere.
+        """
+        self.require_leader()
+        commit, snapshot = reservation.commit, self.engine.state.snapshot
+        if commit.node_name not in snapshot.nodes.index:
+            raise node_not_found(commit.node_name)
+        record = snapshot.pods.get(reservation.uid)
+        if record is None:
+            raise pod_not_found(commit.pod)
+        refuse_leaving(record.pod)
+        if record.pod.spec.node_name != commit.node_name:
+            raise bound_elsewhere(record.pod.key, record.pod.spec.node_name)
+
+    def _heard(self, change: ObjectChange) -> None:
+        """Resolve a pod with a reservation soon when it was deleted or bound."""
+        if change.kind != "Pod" or not len(self.reservations):
+            return
+        pod: Pod = change.new or change.old
+        reservation = self.reservations.find_reservation(pod.metadata.uid)
+        if reservation is None or (change.new is not None and not pod.spec.node_name):
+            return
+        if change.new is None and (waiting := self._waiting.get(reservation.uid)) is not None:
+            waiting.reject("", "removed")
+        # Whoever is binding it finds out as a rule: the cluster tells of a binding before it is answered.
+        self._resolver.resolve_later(reservation, FIRST_PAUSE if reservation.stage is Stage.BINDING else 0.0)
+
+    def _resolve(self, reservation: Reservation, attempt: int) -> float | None:
+        """Resolve a reservation that no call is working on; None once it has ended."""
+        pause = min(FIRST_PAUSE * 2.0 ** min(attempt, 10), LONGEST_PAUSE)
+        if not self.reservations.try_lock_pod(reservation.uid):
+            return pause
+        try:
+            if self.reservations.find_reservation(reservation.uid) is not reservation:
+                return None
+            if self._settle(reservation):
+                return None
+            return RESERVED_PAUSE if reservation.stage is Stage.RESERVED else pause
+        finally:
+            self.reservations.unlock_pod(reservation.uid)
+
+    def _settle(self, reservation: Reservation) -> bool:
+        """End the reservation if what became of its pod is known."""
+        try:
+            found = self._find(reservation)
+        except MooringError as error:
+            log.warning("what became of pod %s is not known yet: %s", reservation.commit.pod.key, error)
+            return False
+        if found is not None and found.metadata.uid == reservation.uid:
+            if found.spec.node_name == reservation.commit.node_name:
+                self._confirm(reservation)
+                return True
+            if not found.spec.node_name and not self._is_settled(reservation):
+                return False
+        self.release_reservation(reservation)
+        return True
+
+    def _find(self, reservation: Reservation) -> Pod | None:
+        """Return the pod as the state has it confirmed, else as the API server has it; None = there is
+        none.
+        """
+        pod = reservation.commit.pod
+        record = self.engine.state.snapshot.pods.get(reservation.uid)
+        if record is None or not record.assumed:
+            return record.pod if record is not None else None
+        return self._api.read_pod(pod.metadata.namespace, pod.metadata.name) if self._api else pod
+
+    def _is_settled(self, reservation: Reservation) -> bool:
+        """Return whether a pod that isn't bound now won't be by a binding that is still on its way."""
+        if reservation.stage is Stage.RESERVED:
+            return False
+        return self._clock.monotonic() - reservation.unknown_since >= self._settling
+
+
+def pod_not_found(pod: Pod) -> NotFoundError:
+    """Return the error for a pod that is gone."""
+    return NotFoundError(f"pod {pod.key} is gone; forget it", reason="POD_NOT_FOUND", pod=pod.key)

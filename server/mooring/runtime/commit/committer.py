@@ -1,0 +1,314 @@
+"""Decisions that count: the one way by which every pod gets its place, is bound, or gives the place back.
+
+The RPCs Reserve, Unreserve, Bind and Schedule, the extender's bind verb and the second scheduler all come
+this way. Mirrors ``scheduleOnePod`` in ``schedule_one.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mooring.framework import BindOutcome, CycleState, Pod, Status
+from mooring.framework.errors import (
+    InvalidArgumentError,
+    PermissionDeniedError,
+    UnavailableError,
+    bound_elsewhere,
+)
+from mooring.runtime.commit.binding_cycle import BindingCycle, Expect
+from mooring.runtime.commit.extension_points import Commit, Committed
+from mooring.runtime.commit.placement import PlacedPod, reserve_in_turn
+from mooring.runtime.commit.preconditions import (
+    current_pod,
+    no_longer_fits,
+    placed_pod,
+    refuse_placed,
+    still_fits,
+)
+from mooring.runtime.commit.reservations import Reservation, Stage
+from mooring.runtime.cycle.candidates import Candidates
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
+from mooring.runtime.profiles.profile import Profile
+
+
+class Committer:
+    """Places pods. Safe from any thread.
+
+    Args:
+        cycle: What happens to a pod once it has its node.
+
+    Attributes:
+        reservations: The pods that have a place and are not bound.
+    """
+
+    def __init__(self, cycle: BindingCycle) -> None:
+        self._cycle = cycle
+        self._engine = cycle.engine
+        self.reservations = cycle.reservations
+
+    def require_leader(self) -> None:
+        """Refuse to go on without the lease.
+
+        Raises:
+            UnavailableError: Another process holds it (NOT_LEADER).
+        """
+        self._cycle.require_leader()
+
+    def place_pod(
+        self,
+        pod: Pod,
+        profile: Profile,
+        candidates: Candidates,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> PlacedPod:
+        """Decide, assume and bind ``pod``.
+
+        Raises:
+            FailedPreconditionError: It has a node already, is being deleted or is gated.
+            MooringError: The decision or the binding failed.
+        """
+        begun = self.begin_placing(pod, profile, candidates, seed=seed, progress=progress)
+        if begun.reservation is None:
+            return begun
+        return PlacedPod(begun.choice, committed=self.finish_binding(begun.reservation, progress))
+
+    def begin_placing(
+        self,
+        pod: Pod,
+        profile: Profile,
+        candidates: Candidates,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> PlacedPod:
+        """Run the scheduling cycle: decide, assume, Reserve, Permit.
+
+        The caller owns the reservation and calls ``finish_binding`` exactly once, from any thread; until then
+        every other call about the pod waits.
+
+        Raises:
+            MooringError: As ``place_pod``; nothing is left of it.
+        """
+        return self._decide(pod, profile, candidates, seed, progress, keep=False)
+
+    def finish_binding(
+        self, reservation: Reservation, progress: Progress | None = None, expect: Expect | None = None
+    ) -> Committed:
+        """Run the binding cycle: wait for Permit, PreBind, Bind, PostBind; ``expect`` as there.
+
+        Raises:
+            MooringError: A plugin or the binding failed; what was reserved is released, or kept for as long
+                as it is unknown whether the pod is bound.
+        """
+        try:
+            return self._cycle.finish_binding(reservation, progress, expect)
+        finally:
+            self.reservations.unlock_pod(reservation.uid)
+
+    def place_reserved(
+        self,
+        pod: Pod,
+        profile: Profile,
+        candidates: Candidates,
+        *,
+        seed: int = 0,
+        owner: str = "",
+        progress: Progress | None = None,
+    ) -> PlacedPod:
+        """Decide, assume and reserve ``pod``; ``bind_pod`` or ``unreserve_pod`` ends the reservation.
+
+        Raises:
+            MooringError: As ``place_pod``; nothing is left of it.
+        """
+        placement = self._decide(pod, profile, candidates, seed, progress, keep=True)
+        if placement.reservation is not None:
+            placement.reservation.owner = owner
+        return placement
+
+    def place_reserved_in_turn(
+        self,
+        templates: Sequence[tuple[Pod, Profile]],
+        indices: Sequence[int],
+        names: Sequence[str],
+        uids: Sequence[str],
+        *,
+        seed: int = 0,
+        owner: str = "",
+        progress: Progress | None = None,
+    ) -> Sequence[PlacedPod]:
+        """``place_reserved`` for the first of some pods, see ``reserve_in_turn``."""
+        self._cycle.require_leader()
+        pods = templates, indices, names, uids
+        return reserve_in_turn(self._cycle, *pods, seed=seed, owner=owner, progress=progress)
+
+    def reserve_pod(
+        self, pod: Pod, node_name: str, profile: Profile, *, owner: str = "", progress: Progress | None = None
+    ) -> Status:
+        """Assume ``pod`` on the node that the caller selected and run Reserve. Repeating it is safe.
+
+        Returns:
+            Success, or why the node or a Reserve plugin won't have it; then nothing is reserved.
+
+        Raises:
+            NotFoundError: The node is unknown (NODE_NOT_FOUND).
+            FailedPreconditionError: The pod is on another node, being deleted or gated.
+        """
+        self._cycle.require_leader()
+        with self.reservations.locked_pod(pod.metadata.uid, progress or Unhurried()):
+            known = self.reservations.find_reservation(pod.metadata.uid)
+            if known is not None:
+                if known.commit.node_name != node_name:
+                    raise bound_elsewhere(pod.key, known.commit.node_name)
+                return Status()
+            reservation, evaluation = self._assumed(pod, node_name, profile, progress)
+            if reservation is None:
+                return evaluation.status
+            reservation.owner = owner
+            status = self._cycle.reserve(reservation, progress)
+            if status.ok:
+                self._cycle.hold_reservation(reservation)
+            return status
+
+    def unreserve_pod(
+        self, namespace: str, name: str, uid: str, *, owner: str = "", progress: Progress | None = None
+    ) -> bool:
+        """End the reservation of exactly this pod.
+
+        Returns:
+            Whether there was one.
+
+        Raises:
+            InvalidArgumentError: The UID is that of a pod of another name.
+            PermissionDeniedError: Another client reserved it.
+            FailedPreconditionError: The pod is bound (POD_BOUND_ELSEWHERE).
+            UnavailableError: Whether it is bound is not known yet.
+        """
+        self._cycle.require_leader()
+        with self.reservations.locked_pod(uid, progress or Unhurried()):
+            reservation = self.reservations.find_reservation(uid)
+            pod = reservation.commit.pod if reservation is not None else placed_pod(self._engine.state, uid)
+            if pod is None:
+                return False
+            if pod.key != f"{namespace}/{name}":
+                raise InvalidArgumentError.at("pod.uid", f"is not that of pod {namespace}/{name}")
+            if reservation is None:
+                raise bound_elsewhere(pod.key, pod.spec.node_name)
+            if reservation.owner not in ("", owner):
+                raise PermissionDeniedError(f"pod {pod.key} was reserved by another client", pod=pod.key)
+            if reservation.stage is Stage.UNKNOWN:
+                raise UnavailableError(
+                    f"whether pod {pod.key} is bound is not known yet; repeat the call",
+                    reason="API_SERVER_UNAVAILABLE",
+                    pod=pod.key,
+                )
+            self._cycle.release_reservation(reservation)
+            return True
+
+    def bind_pod(
+        self, pod: Pod, node_name: str, profile: Profile, *, progress: Progress | None = None
+    ) -> Committed:
+        """Bind ``pod`` to the node that the caller selected. Repeating it for the same node is safe.
+
+        Raises:
+            NotFoundError: The node is unknown (NODE_NOT_FOUND).
+            FailedPreconditionError: The pod is on another node, being deleted or gated, or the filters refuse
+                the node by now (NODE_NO_LONGER_FITS).
+            MooringError: The binding failed.
+        """
+        self._cycle.require_leader()
+        with self.reservations.locked_pod(pod.metadata.uid, progress or Unhurried()):
+            known = self.reservations.find_reservation(pod.metadata.uid)
+            if known is not None:
+                return self._bind_reserved(known, node_name, progress)
+            # What was read before the pod was locked may be out of date: another call may have bound it.
+            pod = current_pod(self._engine.state, pod)
+            if pod.spec.node_name == node_name:
+                return self._bind_again(pod, node_name, profile, progress)
+            reservation, evaluation = self._assumed(pod, node_name, profile, progress)
+            if reservation is None:
+                raise no_longer_fits(pod, node_name, evaluation)
+            status = self._cycle.reserve(reservation, progress)
+            return self._bound(reservation, status, progress)
+
+    def _decide(
+        self,
+        pod: Pod,
+        profile: Profile,
+        candidates: Candidates,
+        seed: int,
+        progress: Progress | None,
+        *,
+        keep: bool,
+    ) -> PlacedPod:
+        """Decide, assume, Reserve; then hold the reservation (``keep``), or go on to Permit; the pod stays
+        locked.
+        """
+        self._cycle.require_leader()
+        uid = pod.metadata.uid
+        self.reservations.lock_pod(uid, progress or Unhurried())
+        handed_on = False
+        try:
+            refuse_placed(self._engine.state, pod)
+            choice = self._engine.place(pod, profile, candidates, seed=seed, progress=progress)
+            if choice.node_name is None:
+                return PlacedPod(choice)
+            reservation = Reservation(Commit(profile, choice.notes, pod, choice.node_name))
+            status = self._cycle.reserve(reservation, progress)
+            if status.ok and keep:
+                self._cycle.hold_reservation(reservation)
+            elif status.ok:
+                status = self._cycle.permit(reservation, progress)
+                handed_on = status.ok
+            return PlacedPod(choice, reservation) if status.ok else PlacedPod(choice, None, Committed(status))
+        finally:
+            if not handed_on:
+                self.reservations.unlock_pod(uid)
+
+    def _bind_reserved(
+        self, reservation: Reservation, node_name: str, progress: Progress | None
+    ) -> Committed:
+        commit = reservation.commit
+        if commit.node_name != node_name:
+            raise bound_elsewhere(commit.pod.key, commit.node_name)
+        if reservation.stage is Stage.UNKNOWN:
+            return self._cycle.send_binding(reservation, progress)
+        reservation.stage = Stage.BINDING
+        evaluation = self._refiltered(reservation, progress)
+        if not len(evaluation.feasible):
+            self._cycle.release_reservation(reservation)
+            raise no_longer_fits(commit.pod, node_name, evaluation)
+        return self._bound(reservation, Status(), progress)
+
+    def _refiltered(self, reservation: Reservation, progress: Progress | None) -> Evaluation:
+        commit = reservation.commit
+        try:
+            return still_fits(self._engine, commit.pod, commit.node_name, commit.profile, progress)
+        except BaseException:
+            self._cycle.release_reservation(reservation)
+            raise
+
+    def _bind_again(self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None) -> Committed:
+        """Return a pod that was bound there before: nothing to do once the cluster says so, too."""
+        record = self._engine.state.snapshot.pods.get(pod.metadata.uid)
+        if record is None or not record.assumed:
+            return Committed(Status(), BindOutcome.ALREADY_BOUND)
+        commit = Commit(profile, CycleState(), pod, node_name)
+        self.reservations.add_reservation(reservation := Reservation(commit, Stage.UNKNOWN))
+        return self._cycle.send_binding(reservation, progress)
+
+    def _bound(self, reservation: Reservation, status: Status, progress: Progress | None) -> Committed:
+        if status.ok:
+            status = self._cycle.permit(reservation, progress)
+        return self._cycle.finish_binding(reservation, progress) if status.ok else Committed(status)
+
+    def _assumed(
+        self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None
+    ) -> tuple[Reservation | None, Evaluation]:
+        """Return a reservation on the node, which has just been filtered; None when the pod doesn't fit."""
+        refuse_placed(self._engine.state, pod)
+        evaluation = self._engine.assume_if_fits(pod, node_name, profile, progress)
+        commit = Commit(profile, evaluation.state, pod, node_name)
+        return (Reservation(commit) if len(evaluation.feasible) else None), evaluation

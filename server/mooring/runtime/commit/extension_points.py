@@ -1,0 +1,154 @@
+"""The extension points after the choice: Reserve, Permit, PreBind, Bind, PostBind, and Unreserve.
+
+Mirrors ``framework/runtime/framework.go`` and ``bindingCycle`` in ``schedule_one.go``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from mooring.framework import SUCCESS, BindOutcome, Code, CycleState, Pod, PreBindPlugin, Status
+from mooring.framework.errors import MooringError
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.cycle.extenders import bind_by_extender
+from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
+from mooring.runtime.profiles.profile import Enabled, Profile
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """How a commit ended: Success with the outcome, or why not."""
+
+    status: Status
+    outcome: BindOutcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One pod on its way to the node that was chosen for it.
+
+    Attributes:
+        profile: Whose plugins are called.
+        notes: What the plugins of the decision left for those after it.
+        pod: The pod.
+        node_name: The node, on which the pod is assumed already.
+    """
+
+    profile: Profile
+    notes: CycleState
+    pod: Pod
+    node_name: str
+
+    def reserve(self, calls: PluginCalls) -> Status:
+        """Success, or the first refusal; then ``unreserve`` has to follow."""
+        for enabled in self.profile.reserve:
+            answer = calls.call(enabled.name, "Reserve", enabled.plugin.reserve, *self._arguments)
+            if not (status := _said(enabled.name, "Reserve", answer)).ok:
+                return status
+        return SUCCESS
+
+    def unreserve(self, calls: PluginCalls) -> None:
+        """Call all Reserve plugins in reverse, also those that never ran; one that fails stops no other."""
+        for enabled in reversed(self.profile.reserve):
+            try:
+                calls.call(enabled.name, "Unreserve", enabled.plugin.unreserve, *self._arguments)
+            except (MooringError, NodesChangedError) as error:
+                log.warning("pod %s: %s", self.pod.key, error)
+
+    def permit(self, calls: PluginCalls) -> tuple[Status, dict[str, float]]:
+        """Success or the first rejection, and by plugin how many seconds the pod is to wait."""
+        waits: dict[str, float] = {}
+        for enabled in self.profile.permit:
+            answer, seconds = calls.call(enabled.name, "Permit", enabled.plugin.permit, *self._arguments)
+            status = _said(enabled.name, "Permit", answer)
+            if status.code is Code.WAIT:
+                waits[enabled.name] = seconds
+            elif not status.ok:
+                return status, {}
+        return SUCCESS, waits
+
+    def pre_flight(self, calls: PluginCalls) -> Sequence[Enabled[PreBindPlugin[Any]]]:
+        """Return the plugins whose PreBind has something to do.
+
+        Raises:
+            PluginFailureError: One says neither that it has nor that it hasn't.
+        """
+        busy = []
+        for enabled in self.profile.pre_bind:
+            asked = enabled.plugin.pre_bind_pre_flight
+            answer = calls.call(enabled.name, "PreBindPreFlight", asked, *self._arguments)
+            status = _said(enabled.name, "PreBindPreFlight", answer)
+            if status.ok:
+                busy.append(enabled)
+            elif status.code is not Code.SKIP:
+                said = f"said {status.code.label} ({status.message}), neither Success nor Skip"
+                raise plugin_failure(enabled.name, "PreBindPreFlight", said)
+        return busy
+
+    def pre_bind(self, plugins: Sequence[Enabled[PreBindPlugin[Any]]], calls: PluginCalls) -> Status:
+        """Success, or the first refusal of those that have something to do.
+
+        Neighbours that allow it run at the same time, and all of them to their end.
+        """
+
+        def run(enabled: Enabled[PreBindPlugin[Any]]) -> Status:
+            answer = calls.call(enabled.name, "PreBind", enabled.plugin.pre_bind, *self._arguments)
+            return _said(enabled.name, "PreBind", answer)
+
+        for parallel, neighbours in groupby(plugins, lambda one: one.plugin.allow_parallel):
+            group = tuple(neighbours)
+            if parallel and len(group) > 1:
+                with ThreadPoolExecutor(len(group), thread_name_prefix="pre-bind") as threads:
+                    statuses: Iterable[Status] = tuple(threads.map(run, group))
+            else:
+                statuses = map(run, group)
+            for status in statuses:
+                if not status.ok:
+                    return status
+        return SUCCESS
+
+    def bind(self, calls: PluginCalls) -> Committed:
+        """Return the answer of the extender that binds it, else of the first Bind plugin that doesn't
+        skip.
+        """
+        status = bind_by_extender(self.profile, self.pod, self.node_name)
+        if status is not None:
+            return Committed(status, BindOutcome.BOUND if status.ok else None)
+        for enabled in self.profile.bind:
+            answer = calls.call(enabled.name, "Bind", enabled.plugin.bind, *self._arguments)
+            status = _said(enabled.name, "Bind", answer)
+            if status.code is not Code.SKIP:
+                return Committed(status, self.notes.get(BindOutcome, BindOutcome) if status.ok else None)
+        raise plugin_failure(
+            "", "Bind", f"every Bind plugin of profile {self.profile.name!r} skipped the pod"
+        )
+
+    def post_bind(self, calls: PluginCalls) -> None:
+        """Tell the PostBind plugins; the pod is bound, whatever they make of it."""
+        for enabled in self.profile.post_bind:
+            try:
+                calls.call(enabled.name, "PostBind", enabled.plugin.post_bind, *self._arguments)
+            except (MooringError, NodesChangedError) as error:
+                log.warning("pod %s: %s", self.pod.key, error)
+
+    @property
+    def _arguments(self) -> tuple[CycleState, Pod, str]:
+        return self.notes, self.pod, self.node_name
+
+
+def _said(plugin: str, point: str, answer: object) -> Status:
+    """Return the plugin's status, with its name on it.
+
+    Raises:
+        PluginFailureError: It is no Status.
+    """
+    if not isinstance(answer, Status):
+        raise plugin_failure(plugin, point, f"returned {type(answer).__name__}, not Status")
+    return answer.by(plugin)

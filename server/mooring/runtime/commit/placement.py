@@ -1,0 +1,113 @@
+"""What became of a pod, and places for many pods in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from mooring.framework import Pod, ReservePlugin, Status
+from mooring.framework.errors import MooringError
+from mooring.framework.internal import SelectiveReserve
+from mooring.framework.state import ClusterState
+from mooring.runtime.commit.binding_cycle import BindingCycle
+from mooring.runtime.commit.extension_points import Commit, Committed
+from mooring.runtime.commit.reservations import Reservation
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.profiles.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPod:
+    """What became of one pod.
+
+    Attributes:
+        choice: The decision.
+        reservation: The place that it got and that is not bound yet.
+        committed: How the commit ended; None while there is a reservation, and without a node.
+    """
+
+    choice: Choice
+    reservation: Reservation | None = None
+    committed: Committed | None = None
+
+    @property
+    def status(self) -> Status:
+        """The verdict on the pod."""
+        return self.committed.status if self.committed else self.choice.status
+
+
+def reserve_in_turn(
+    cycle: BindingCycle,
+    templates: Sequence[tuple[Pod, Profile]],
+    indices: Sequence[int],
+    names: Sequence[str],
+    uids: Sequence[str],
+    *,
+    seed: int,
+    owner: str,
+    progress: Progress | None,
+) -> Sequence[PlacedPod]:
+    """Decide, assume and reserve the first of some pods, in their order and with what one call each gives.
+
+    A pod is its template with a name and a UID of its own. All that come first have a reservation; the first
+    that has none is one that is locked, must not be placed, finds no node, or for which a plugin
+    reserves something.
+
+    Raises:
+        DeadlineExceededError: The caller no longer waits; nothing was reserved.
+    """
+    engine, reservations = cycle.engine, cycle.reservations
+    plain = {index for index in set(indices) if _asks_nothing(*templates[index])}
+    count = next((at for at, index in enumerate(indices) if index not in plain), len(indices))
+    locked = uids[: reservations.try_lock_pods(uids[:count])]
+    placements: list[PlacedPod] = []
+    choices: Sequence[Choice] = ()
+    try:
+        count = _free(engine.state, locked)
+        some = indices[:count], names[:count], locked[:count]
+        choices = engine.place_batch(templates, *some, seed=seed, progress=progress)
+        for index, name, uid, choice in zip(*some, choices, strict=False):
+            template, profile = templates[index]
+            pod = replace(template, metadata=replace(template.metadata, name=name, uid=uid))
+            reservation = Reservation(Commit(profile, choice.notes, pod, choice.node_name or ""), owner=owner)
+            if not cycle.reserve(reservation, progress).ok:
+                break
+            cycle.hold_reservation(reservation)
+            placements.append(PlacedPod(choice, reservation))
+    except MooringError:
+        if not choices:
+            raise
+    finally:
+        for uid in locked[len(placements) : len(choices)]:
+            engine.state.forget(uid)
+        reservations.unlock_pods(locked)
+    return placements
+
+
+def _asks_nothing(pod: Pod, profile: Profile) -> bool:
+    """Return whether pods like ``pod`` may be placed, and no Reserve plugin reserves anything for them."""
+    return _may_be_placed(pod) and not any(_reserves_for(enabled.plugin, pod) for enabled in profile.reserve)
+
+
+def _reserves_for(plugin: ReservePlugin[Any], pod: Pod) -> bool:
+    return plugin.reserves_for(pod) if isinstance(plugin, SelectiveReserve) else True
+
+
+def _may_be_placed(pod: Pod) -> bool:
+    return not (pod.spec.node_name or pod.metadata.deletion_timestamp or pod.spec.scheduling_gates)
+
+
+def _free(state: ClusterState, uids: Sequence[str]) -> int:
+    """Return how many come before the first pod that, by what the state has of it, must not be placed."""
+    records = state.snapshot.pods.records
+    if records.keys().isdisjoint(uids):
+        return len(uids)
+    for at, uid in enumerate(uids):
+        record = records.get(uid)
+        if record is not None and (record.node_name or not _may_be_placed(record.kind.template)):
+            return at
+    return len(uids)

@@ -1,0 +1,145 @@
+"""The pods that have a node and are not bound yet, by UID, with a lock for each pod.
+
+No clock ends a reservation. It ends with the binding, with its release, or with the pod; while it is unknown
+what became of a binding it stays.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+
+from mooring.runtime.commit.extension_points import Commit
+from mooring.runtime.cycle.plugin_calls import Progress
+
+_STEP = 0.1
+"""Seconds between two checks of whether the caller still waits for a pod's lock."""
+
+
+class Stage(Enum):
+    """How far a reservation is."""
+
+    RESERVED = "reserved"
+    """Nothing is under way: Bind or Unreserve will end it."""
+
+    BINDING = "binding"
+    """The pod is being bound."""
+
+    UNKNOWN = "unknown"
+    """A binding was sent, and it is unknown whether it took effect."""
+
+
+@dataclass(slots=True, eq=False)
+class Reservation:
+    """A pod that keeps its place on a node.
+
+    Attributes:
+        commit: The pod, the node, the plugins and their notes.
+        stage: How far it is.
+        owner: Who asked for it; "" = no owner, so any client may end it.
+        unknown_since: When the outcome of its binding became unknown, on the monotonic clock.
+    """
+
+    commit: Commit
+    stage: Stage = Stage.BINDING
+    owner: str = ""
+    unknown_since: float = 0.0
+
+    @property
+    def uid(self) -> str:
+        """The pod's UID."""
+        return self.commit.pod.metadata.uid
+
+
+class Reservations:
+    """All reservations. Safe from any thread.
+
+    A pod is locked before its reservation is read in order to change it, so that of several calls about one
+    pod each sees what the one before it did.
+    """
+
+    def __init__(self) -> None:
+        self._reservations: dict[str, Reservation] = {}
+        self._locked: set[str] = set()
+        self._changed = threading.Condition()
+
+    def __len__(self) -> int:
+        """Return how many pods have a reservation."""
+        return len(self._reservations)
+
+    def find_reservation(self, uid: str) -> Reservation | None:
+        """Return the reservation of the pod with this UID."""
+        with self._changed:
+            return self._reservations.get(uid)
+
+    def add_reservation(self, reservation: Reservation) -> None:
+        """Store it. The caller has locked the pod."""
+        with self._changed:
+            self._reservations[reservation.uid] = reservation
+
+    def remove_reservation(self, reservation: Reservation) -> None:
+        """Drop it, since it has ended. The caller has locked the pod."""
+        with self._changed:
+            self._reservations.pop(reservation.uid, None)
+
+    def count_by_stage(self) -> Counter[Stage]:
+        """Return how many reservations are in each stage."""
+        with self._changed:
+            return Counter(reservation.stage for reservation in self._reservations.values())
+
+    def lock_pod(self, uid: str, progress: Progress) -> None:
+        """Wait for the pod's lock and take it. Any thread may unlock the pod.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        with self._changed:
+            while uid in self._locked:
+                self._changed.wait(_STEP)
+                progress.check()
+            self._locked.add(uid)
+
+    def try_lock_pod(self, uid: str) -> bool:
+        """Lock the pod if it is free; return whether that worked."""
+        with self._changed:
+            free = uid not in self._locked
+            self._locked.add(uid)
+            return free
+
+    def try_lock_pods(self, uids: Sequence[str]) -> int:
+        """Lock the first of ``uids``, up to one that is locked already; return how many."""
+        with self._changed:
+            count = len(uids)
+            if not self._locked.isdisjoint(uids):
+                count = next(at for at, uid in enumerate(uids) if uid in self._locked)
+            self._locked.update(uids[:count])
+            return count
+
+    def unlock_pods(self, uids: Sequence[str]) -> None:
+        """Release the locks of these pods."""
+        with self._changed:
+            self._locked.difference_update(uids)
+            self._changed.notify_all()
+
+    def unlock_pod(self, uid: str) -> None:
+        """Release the lock of this pod."""
+        with self._changed:
+            self._locked.discard(uid)
+            self._changed.notify_all()
+
+    @contextmanager
+    def locked_pod(self, uid: str, progress: Progress) -> Iterator[None]:
+        """Lock the pod for the block.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        self.lock_pod(uid, progress)
+        try:
+            yield
+        finally:
+            self.unlock_pod(uid)

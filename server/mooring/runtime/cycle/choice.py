@@ -1,0 +1,123 @@
+"""What was decided for a pod."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from mooring.framework import SUCCESS, CycleState, Int32s, Status
+from mooring.runtime.cycle.evaluation import Evaluation
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The node chosen for a pod, or none.
+
+    Attributes:
+        node_name: The node; None when none is feasible.
+        row: Its row, -1 without one.
+        total: Its total; 0 when scoring was not needed.
+        tie_count: How many nodes have the highest total.
+        evaluated: How many nodes Filter looked at.
+        feasible: How many of them can take the pod.
+        state_version: The version of the state that was evaluated.
+        source: What it was chosen from: a full evaluation, or of a cached one what its plugins wrote.
+    """
+
+    node_name: str | None
+    row: int
+    total: int
+    tie_count: int
+    evaluated: int
+    feasible: int
+    state_version: int
+    source: Evaluation | CycleState
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The full evaluation; there is one when no node was found, and where one was asked for.
+
+        Raises:
+            LookupError: It was chosen from a cached evaluation.
+        """
+        if isinstance(self.source, Evaluation):
+            return self.source
+        raise LookupError("chosen from a cached evaluation; decide in full to see all of it")
+
+    @property
+    def status(self) -> Status:
+        """The verdict on the pod."""
+        return self.source.status if isinstance(self.source, Evaluation) else SUCCESS
+
+    @property
+    def message(self) -> str:
+        """kube-scheduler's sentence for an unschedulable pod; "" when it has a node."""
+        return self.source.message if isinstance(self.source, Evaluation) else ""
+
+    @property
+    def notes(self) -> CycleState:
+        """What the plugins wrote, for the extension points after the choice."""
+        return self.source.state if isinstance(self.source, Evaluation) else self.source.clone()
+
+    @property
+    def ties(self) -> Int32s:
+        """int32[tie_count]: the rows of all nodes with the highest total, in the evaluation's order.
+
+        Raises:
+            LookupError: It was chosen from a cached evaluation.
+        """
+        evaluation = self.evaluation
+        rows: Int32s = evaluation.rows[evaluation.best]
+        return rows
+
+
+@dataclass(slots=True)
+class ChoiceColumns:
+    """The nodes chosen for pods that all have one; every list has one entry per pod.
+
+    Attributes:
+        version: The version of the state that was evaluated.
+        epoch: The node epoch that ``rows`` belong to.
+        names: The nodes.
+        rows: Their rows.
+        totals: As in ``Choice``, like the other ones.
+        tie_counts: As there.
+        feasible: As there.
+        evaluated: As there.
+    """
+
+    version: int
+    epoch: int
+    names: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    totals: list[int] = field(default_factory=list)
+    tie_counts: list[int] = field(default_factory=list)
+    feasible: list[int] = field(default_factory=list)
+    evaluated: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, choice: Choice, epoch: int) -> ChoiceColumns:
+        """One choice, of a pod that has a node."""
+        return cls(
+            choice.state_version,
+            epoch,
+            [choice.node_name or ""],
+            [choice.row],
+            [choice.total],
+            [choice.tie_count],
+            [choice.feasible],
+            [choice.evaluated],
+        )
+
+
+def chosen(evaluation: Evaluation, position: int | None, version: int) -> Choice:
+    """The choice of the ``position``-th best node in row order; None = there is none."""
+    feasible = len(evaluation.feasible)
+    if position is None:
+        return Choice(None, -1, 0, 0, evaluation.evaluated, feasible, version, evaluation)
+    ties = evaluation.rows[evaluation.best]
+    row = int(np.partition(ties, position)[position])
+    total = int(evaluation.scores.totals.max()) if evaluation.scores is not None else 0
+    name = evaluation.names[row]
+    return Choice(name, row, total, len(ties), evaluation.evaluated, feasible, version, evaluation)

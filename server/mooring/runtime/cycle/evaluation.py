@@ -1,0 +1,189 @@
+"""What came of looking at the nodes for one pod."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mooring.framework import SUCCESS, Code, CycleState, Int32s, Int64s, NodeView, Pod, Snapshot, Status
+from mooring.framework.preemption import Preemption
+from mooring.framework.state import ClusterState
+from mooring.runtime.profiles.profile import Profile
+
+NOT_LOOKED_AT = Status.unresolvable("node(s) not looked at, enough feasible ones were found before")
+"""The verdict on nodes that sampling or a nominated node left out."""
+
+NO_NODES = Status.unresolvable("no nodes available to schedule pods")
+"""The verdict on a pod when there is no node at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterOutcome:
+    """What one PreFilter plugin said; ``nodes`` are the only names that can do, None = all."""
+
+    status: Status
+    nodes: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PluginScores:
+    """One plugin's scores of the F feasible nodes: int64[F] each; weighted = normalized * weight."""
+
+    plugin: str
+    weight: int
+    raw: Int64s
+    normalized: Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores of the feasible nodes.
+
+    Attributes:
+        plugins: Those that didn't skip, in the profile's order.
+        totals: int64[F], the sums of the weighted scores.
+    """
+
+    plugins: tuple[PluginScores, ...]
+    totals: Int64s
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """One pod's evaluation against the candidate nodes.
+
+    Attributes:
+        pod: The pod.
+        profile: The profile.
+        cluster: The state that was read.
+        snapshot: Its tables.
+        names: The names of its rows, which stay true when nodes go and others take their rows.
+        state: The plugins' notes, for the points after the choice.
+        rows: int32[N], the candidates' rows; none when the pod may not be scheduled yet.
+        codes: int32[N], per candidate an index into ``statuses``.
+        statuses: The distinct verdicts; number 0 is Success.
+        prefilter: By plugin, in order; those that skipped are absent.
+        skipped: The PreFilter plugins that skipped, whose Filter is left out.
+        limiting: The plugins on whose account nodes were left out before Filter.
+        rejections: With all rejections asked for: per candidate, what every rejecting plugin said.
+        evaluated: How many candidates the Filter plugins looked at.
+        advance: By how many nodes the next search begins later; none when the nominated node did.
+        extenders_refuse: An extender refused nodes that every Filter plugin passed.
+        rejection: Why the pod as a whole was refused before Filter, else Success.
+        post_filter: What PostFilter said of a pod that no node takes; Success when it wasn't asked.
+        scores: None when scoring was not needed or not possible.
+        preemption: What could be done for the pod; None unless that was asked.
+    """
+
+    pod: Pod
+    profile: Profile
+    cluster: ClusterState
+    snapshot: Snapshot
+    names: Sequence[str]
+    state: CycleState
+    rows: Int32s
+    codes: Int32s
+    statuses: list[Status]
+    prefilter: dict[str, PreFilterOutcome] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    limiting: set[str] = field(default_factory=set)
+    rejections: list[list[Status]] | None = None
+    evaluated: int = 0
+    advance: int = 0
+    extenders_refuse: bool = False
+    rejection: Status = SUCCESS
+    post_filter: Status = SUCCESS
+    scores: Scores | None = None
+    preemption: Preemption | None = None
+    _candidates: NodeView | None = None
+
+    def view(self, rows: Int32s) -> NodeView:
+        """Return the view of ``rows``, all or some of the candidates in their order."""
+        if len(rows) != len(self.rows):
+            return NodeView(self.snapshot, rows)
+        if self._candidates is None or self._candidates.rows is not self.rows:
+            self._candidates = NodeView(self.snapshot, self.rows)
+        return self._candidates
+
+    @property
+    def feasible(self) -> Int32s:
+        """int32[F]: positions, among the candidates, of the feasible nodes."""
+        return np.flatnonzero(self.codes == 0).astype(np.int32)
+
+    @property
+    def best(self) -> Int32s:
+        """int32[T]: positions, among the candidates, of the feasible nodes with the highest total."""
+        feasible = self.feasible
+        if self.scores is None or not len(feasible):
+            return feasible
+        totals = self.scores.totals
+        best: Int32s = feasible[totals == totals.max()]
+        return best
+
+    @property
+    def status(self) -> Status:
+        """The verdict on the pod."""
+        if not self.rejection.ok:
+            return self.rejection
+        if (self.codes == 0).any():
+            return SUCCESS
+        return Status(Code.UNSCHEDULABLE, tuple(sorted(self._reason_counts())))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the caller should know of this answer."""
+        return self.profile.warnings
+
+    @property
+    def message(self) -> str:
+        """kube-scheduler's sentence for an unschedulable pod; "" when it has a node.
+
+        It is the whole message of the condition PodScheduled; ``event_note`` cuts it for the event.
+        Mirrors ``FitError.Error`` in ``framework/types.go``.
+        """
+        if self.status.ok:
+            return ""
+        if not len(self.rows):
+            return self.rejection.message
+        said = self.rejection.message
+        if self.rejection.ok:
+            said = ", ".join(sorted(f"{count} {reason}" for reason, count in self._reason_counts().items()))
+        sentence = f"0/{len(self.rows)} nodes are available:{f' {said}.' if said else ''}"
+        return sentence if self.post_filter.ok else f"{sentence} {self.post_filter.message}"
+
+    def number_of(self, status: Status) -> int:
+        """Return the index of ``status`` in ``statuses``, where it is added if need be."""
+        if status not in self.statuses:
+            self.statuses.append(status)
+        return self.statuses.index(status)
+
+    def _reason_counts(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for status, amount in zip(self.statuses, np.bincount(self.codes).tolist(), strict=False):
+            for reason in status.reasons if amount else ():
+                counts[reason] += amount
+        return counts
+
+
+def begin(
+    profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, view: NodeView | None = None
+) -> Evaluation:
+    """Return an evaluation in which nothing has run yet and every candidate counts as feasible.
+
+    ``view`` is the one of ``rows``, for who has it already.
+    """
+    return Evaluation(
+        pod=pod,
+        profile=profile,
+        cluster=cluster,
+        snapshot=cluster.snapshot,
+        names=cluster.snapshot.nodes.names,
+        state=CycleState(),
+        rows=rows,
+        codes=np.zeros(len(rows), np.int32),
+        statuses=[SUCCESS],
+        _candidates=view,
+    )

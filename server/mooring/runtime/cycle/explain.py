@@ -1,0 +1,182 @@
+"""The explanation of a decision: every node, every plugin.
+
+There is one structure for every way to it: it is made of a choice, and goes over the wire by
+``mooring.service.explanation``. The document that ``mooring explain -o json`` prints and
+``mooring.testing.explain`` returns is always made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from mooring.framework import SUCCESS, Code, Int32s, Status
+from mooring.framework.errors import PluginFailureError
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.evaluation import PreFilterOutcome, Scores
+
+Document = dict[str, Any]
+"""A JSON object."""
+
+_NONE: Int32s = np.zeros(0, np.int32)
+
+
+class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Why a pod would go where. A position is one in ``nodes``.
+
+    Attributes:
+        namespace: The pod's.
+        name: The pod's.
+        uid: The pod's; "" when no server was asked and the pod has none.
+        profile: The name of the profile that decided.
+        seed: What decided between nodes of equal totals.
+        status: The verdict on the pod.
+        message: The sentence of an unschedulable pod, or what made the decision fail; else "".
+        nodes: The names of the N candidates; none when the pod may not be scheduled yet.
+        statuses: The distinct verdicts; number 0 is Success.
+        codes: int32[N], per node an index into ``statuses``.
+        rejections: With all rejections asked for: per node, what every rejecting plugin said.
+        prefilter: By plugin, in the profile's order; those that skipped are absent.
+        scored: int32[S], the positions of the nodes that ``scores`` are about.
+        scores: None when scoring was not needed or not possible.
+        weight_sum: The sum of the weights of the profile's Score plugins.
+        selected: The position of the selected node; None without one.
+        ties: int32[T], the positions of the nodes with the highest total, the selected one included.
+        evaluated: How many nodes the Filter plugins looked at.
+        feasible: How many of them can take the pod.
+        warnings: What the caller should know of this answer.
+    """
+
+    namespace: str
+    name: str
+    uid: str = ""
+    profile: str
+    seed: int
+    status: Status
+    message: str = ""
+    nodes: Sequence[str] = ()
+    statuses: Sequence[Status] = (SUCCESS,)
+    codes: Int32s = _NONE
+    rejections: Sequence[Sequence[Status]] | None = None
+    prefilter: Mapping[str, PreFilterOutcome] = msgspec.field(default_factory=dict)
+    scored: Int32s = _NONE
+    scores: Scores | None = None
+    weight_sum: int = 0
+    selected: int | None = None
+    ties: Int32s = _NONE
+    evaluated: int = 0
+    feasible: int = 0
+    warnings: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, choice: Choice, seed: int, warnings: Sequence[str] = ()) -> Explanation:
+        """Return the explanation of ``choice``, with ``warnings`` after those of its profile.
+
+        Raises:
+            LookupError: It was selected from a cached evaluation, which has not looked at all of it.
+        """
+        evaluation = choice.evaluation
+        pod, profile, names = evaluation.pod.metadata, evaluation.profile, evaluation.names
+        selected = None if choice.node_name is None else int(np.flatnonzero(evaluation.rows == choice.row)[0])
+        return cls(
+            namespace=pod.namespace,
+            name=pod.name,
+            uid=pod.uid,
+            profile=profile.name,
+            seed=seed,
+            status=evaluation.status,
+            message=evaluation.message,
+            nodes=[names[row] for row in evaluation.rows.tolist()],
+            statuses=evaluation.statuses,
+            codes=evaluation.codes,
+            rejections=evaluation.rejections,
+            prefilter=evaluation.prefilter,
+            scored=evaluation.feasible if evaluation.scores is not None else _NONE,
+            scores=evaluation.scores,
+            weight_sum=profile.weight_sum,
+            selected=selected,
+            ties=evaluation.best,
+            evaluated=evaluation.evaluated,
+            feasible=len(evaluation.feasible),
+            warnings=(*evaluation.warnings, *warnings),
+        )
+
+    @classmethod
+    def of_failure(
+        cls, namespace: str, name: str, profile: str, seed: int, failure: PluginFailureError
+    ) -> Explanation:
+        """Return the explanation of a decision by the profile of that name that a plugin made fail."""
+        said = str(failure)
+        status = Status(Code.ERROR, (said,), failure.metadata.get("plugin", ""))
+        return cls(namespace=namespace, name=name, profile=profile, seed=seed, status=status, message=said)
+
+    def document(self) -> Document:
+        """Return this as the public JSON document.
+
+        Keys: ``pod`` "namespace/name"; ``status``, the verdict on the pod; ``prefilter`` by plugin; ``nodes``
+        by name, each with its ``status``, ``scores`` by plugin and ``total`` (null when not scored), and
+        ``rejections`` when they were asked for; ``selected``; ``profile``; ``seed``; ``ties``; ``evaluated``;
+        ``feasible``; ``warnings``.
+        """
+        return {
+            "pod": f"{self.namespace}/{self.name}",
+            "profile": self.profile,
+            "seed": self.seed,
+            "status": {**_status(self.status), "message": self.message},
+            "selected": None if self.selected is None else self.nodes[self.selected],
+            "ties": [self.nodes[position] for position in self.ties.tolist()],
+            "evaluated": self.evaluated,
+            "feasible": self.feasible,
+            "prefilter": {
+                plugin: {
+                    "code": outcome.status.code.label,
+                    "reasons": list(outcome.status.reasons),
+                    "nodes": None if outcome.nodes is None else sorted(outcome.nodes),
+                }
+                for plugin, outcome in self.prefilter.items()
+            },
+            "nodes": self._nodes(),
+            "warnings": list(self.warnings),
+        }
+
+    def _nodes(self) -> Document:
+        scored = self._scores_by_position()
+        statuses = [_status(status) for status in self.statuses]
+        nodes: Document = {}
+        for position, (name, code) in enumerate(zip(self.nodes, self.codes.tolist(), strict=True)):
+            scores, total = scored.get(position, ({}, None))
+            entry: Document = {"status": statuses[code], "scores": scores, "total": total}
+            if self.rejections is not None:
+                entry["rejections"] = [_status(status) for status in self.rejections[position]]
+            nodes[name] = entry
+        return nodes
+
+    def _scores_by_position(self) -> dict[int, tuple[Document, int]]:
+        if self.scores is None:
+            return {}
+        columns = [
+            (column.plugin, column.weight, column.raw.tolist(), column.normalized.tolist())
+            for column in self.scores.plugins
+        ]
+        answer = {}
+        for at, (position, total) in enumerate(
+            zip(self.scored.tolist(), self.scores.totals.tolist(), strict=True)
+        ):
+            entry = {
+                plugin: {
+                    "raw": raw[at],
+                    "normalized": normalized[at],
+                    "weight": weight,
+                    "weighted": normalized[at] * weight,
+                }
+                for plugin, weight, raw, normalized in columns
+            }
+            answer[position] = (entry, total)
+        return answer
+
+
+def _status(status: Status) -> Document:
+    return {"code": status.code.label, "plugin": status.plugin, "reasons": list(status.reasons)}

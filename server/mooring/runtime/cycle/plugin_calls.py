@@ -1,0 +1,233 @@
+"""Follows one decision while plugins run: which one, where, and whether it may go on."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Protocol, Self, TypeVar
+
+from mooring.framework import Code
+from mooring.framework.deadline import RUNNING
+from mooring.framework.errors import MooringError, PluginFailureError
+from mooring.framework.view import NodesChangedError
+from mooring.runtime.profiles.tracebacks import TRACEBACKS
+
+T = TypeVar("T")
+
+SAMPLED_CYCLES = 0.1
+"""The share of decisions whose plugin durations are measured; kube-scheduler's own."""
+
+
+class Observer(Protocol):
+    """Takes measurements. Called from many threads."""
+
+    def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
+        """A plugin ran; called for a sample of the decisions."""
+        ...
+
+    def point_duration(self, extension_point: str, status: str, profile: str, seconds: float) -> None:
+        """All plugins of an extension point ran for one pod."""
+        ...
+
+    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+        """A plugin ran."""
+        ...
+
+    def algorithm_duration(self, seconds: float, count: int = 1) -> None:
+        """So many pods were filtered and scored, in ``seconds`` each."""
+        ...
+
+    def plugin_raised(self, plugin: str, extension_point: str) -> None:
+        """A plugin raised."""
+        ...
+
+    def plugin_event(self, plugin: str, event: str) -> None:
+        """A plugin tells of an event of its own."""
+        ...
+
+    def self_checked(self, result: str) -> None:
+        """A cached answer was compared with a full evaluation: ``same``, ``different`` or ``failed``."""
+        ...
+
+
+class NullObserver:
+    """Measures nothing."""
+
+    def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
+        """Drop it."""
+
+    def point_duration(self, extension_point: str, status: str, profile: str, seconds: float) -> None:
+        """Drop it."""
+
+    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+        """Drop it."""
+
+    def algorithm_duration(self, seconds: float, count: int = 1) -> None:
+        """Drop it."""
+
+    def plugin_raised(self, plugin: str, extension_point: str) -> None:
+        """Drop it."""
+
+    def plugin_event(self, plugin: str, event: str) -> None:
+        """Drop it."""
+
+    def self_checked(self, result: str) -> None:
+        """Drop it."""
+
+
+class Progress(Protocol):
+    """The position of one decision. Written by the thread that decides, read by the one that waits for it.
+
+    Attributes:
+        plugin: The plugin that runs, "" between plugins.
+        extension_point: Where it runs, for example ``Filter``.
+        answered_by: Afterwards ``cache``, or ``full`` with the reason in brackets.
+    """
+
+    plugin: str
+    extension_point: str
+    answered_by: str
+
+    def check(self) -> None:
+        """Called between plugins, and by plugins that loop.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        ...
+
+
+class Unhurried:
+    """The progress of a decision whose caller waits for as long as it takes."""
+
+    def __init__(self) -> None:
+        self.plugin = ""
+        self.extension_point = ""
+        self.answered_by = ""
+
+    def check(self) -> None:
+        """Go on."""
+
+
+class NoPlugins:
+    """The budget of a decision that may call no plugin: the engine says that it needs one instead."""
+
+    def __init__(self) -> None:
+        self.answered_by = ""
+
+
+PluginBudget = Progress | NoPlugins
+"""What plugins may take of one decision: nothing, or until the progress' deadline."""
+
+
+def plugin_failure(plugin: str, point: str, message: str) -> PluginFailureError:
+    """The error for a plugin that raised or broke the contract of its extension point."""
+    return PluginFailureError(
+        f"plugin {plugin!r} failed at {point}: {message}", plugin=plugin, extension_point=point
+    )
+
+
+class PluginCalls:
+    """Calls plugins for one decision of one profile: reports where it is, times, and names failures.
+
+    Args:
+        profile: The profile's name.
+        progress: Where the decision is.
+        observer: Takes the measurements.
+        final: Whether a failure is one of the plugin. It isn't while the tables change under it, and need
+            not be told where the pod is evaluated again.
+    """
+
+    def __init__(
+        self,
+        profile: str,
+        progress: Progress,
+        observer: Observer,
+        final: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._profile = profile
+        self._progress = progress
+        self._check = progress.check
+        self._observer = observer
+        self._final = final
+        self._sampled = random.random() < SAMPLED_CYCLES  # noqa: S311 - a sample of measurements
+
+    def check(self) -> None:
+        """Go on only if somebody still waits.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
+        self._check()
+
+    def call(self, plugin: str, point: str, function: Callable[..., T], *args: object) -> T:
+        """``function(*args)``, as ``plugin`` at ``point``.
+
+        Raises:
+            PluginFailureError: It raised; the message carries what.
+            DeadlineExceededError: The caller no longer waits.
+        """
+        check, progress = self._check, self._progress
+        check()
+        # A plugin that looks for victims has others asked on its way.
+        caller, its_point, before = progress.plugin, progress.extension_point, RUNNING.check
+        RUNNING.check = check
+        progress.plugin, progress.extension_point = plugin, point
+        try:
+            return self._timed(plugin, point, function, args) if self._sampled else function(*args)
+        except (MooringError, NodesChangedError):
+            raise
+        except Exception as error:
+            if self._final():
+                TRACEBACKS.tell(plugin, point, error)
+                self._observer.plugin_raised(plugin, point)
+            raise plugin_failure(plugin, point, f"{type(error).__name__}: {error}") from error
+        finally:
+            progress.plugin, progress.extension_point, RUNNING.check = caller, its_point, before
+            self._observer.plugin_evaluated(plugin, point, self._profile)
+
+    def point(self, point: str) -> PointTimer:
+        """Times an extension point."""
+        return PointTimer(point, self._profile, self._observer)
+
+    def _timed(self, plugin: str, point: str, function: Callable[..., T], args: tuple[object, ...]) -> T:
+        began = time.perf_counter()
+        status = Code.ERROR
+        try:
+            answer = function(*args)
+            code = getattr(answer, "code", None)
+            status = code if isinstance(code, Code) else Code.SUCCESS
+            return answer
+        finally:
+            self._observer.plugin_duration(plugin, point, status.label, time.perf_counter() - began)
+
+
+class PointTimer:
+    """Measures how long its ``with`` block, an extension point, takes.
+
+    A class of its own, because every decision enters several and ``contextmanager`` costs more.
+
+    Attributes:
+        status: How the point ended; for the block to set when that isn't Success.
+    """
+
+    __slots__ = ("_began", "_observer", "_point", "_profile", "status")
+
+    def __init__(self, point: str, profile: str, observer: Observer) -> None:
+        self._point = point
+        self._profile = profile
+        self._observer = observer
+        self.status = Code.SUCCESS
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        seconds = time.perf_counter() - self._began
+        status = Code.ERROR if isinstance(error, MooringError) else self.status
+        self._observer.point_duration(self._point, status.label, self._profile, seconds)

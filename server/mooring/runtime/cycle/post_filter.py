@@ -1,0 +1,124 @@
+"""PostFilter: what could be done for a pod that no node takes.
+
+Mirrors ``RunPostFilterPlugins`` in ``framework/runtime/framework.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mooring.framework import Code, Int32s, Status
+from mooring.framework.errors import NotFoundError
+from mooring.framework.interface import PreemptingPlugin
+from mooring.framework.preemption import Candidate, Preemption
+from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.extenders import process_preemption
+from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
+from mooring.runtime.cycle.what_if import NodesWhatIf, independent, what_if
+from mooring.runtime.profiles.profile import Profile
+
+NOT_ASKED = Status.unresolvable()
+"""The status of a node that was not evaluated."""
+
+
+class Refusals:
+    """Implements ``mooring.framework.preemption.RefusedNodes`` for one evaluation."""
+
+    def __init__(self, evaluation: Evaluation, calls: PluginCalls, start: int) -> None:
+        self.snapshot = evaluation.snapshot
+        self.rows: Int32s = evaluation.rows
+        self.start = start
+        self.independent = independent(evaluation)
+        self._evaluation = evaluation
+        self._calls = calls
+        self._fork: ClusterState | None = None
+
+    def status(self, node_name: str) -> Status:
+        row = self.snapshot.nodes.index.get(node_name, -1)
+        found = self._evaluation.codes[self.rows == row].tolist()
+        return self._evaluation.statuses[found[0]] if found else NOT_ASKED
+
+    def resolvable(self) -> Sequence[str]:
+        names = self._evaluation.names
+        helps = np.array([status.code is Code.UNSCHEDULABLE for status in self._evaluation.statuses])
+        return [names[row] for row in np.sort(self.rows[helps[self._evaluation.codes]]).tolist()]
+
+    def what_if(self, node_names: Sequence[str]) -> AbstractContextManager[NodesWhatIf]:
+        if len(node_names) > 1 and not self.independent:
+            raise ValueError(f"{len(node_names)} nodes tried at once, but they are not independent")
+        if self._fork is None:
+            self._fork = self._evaluation.cluster.fork()
+        return what_if(self._evaluation, self._fork, self._calls)
+
+    def after_extenders(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        asked = self._evaluation
+        return process_preemption(asked.profile, asked.pod, candidates, self.snapshot)
+
+
+def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> Status:
+    """Return what the PostFilter plugins say: the first that neither refuses nor leaves it to the next
+    decides.
+
+    Returns:
+        Success when the pod will fit soon, with what the plugins before that one said, or when there is no
+        such plugin; else what is said of it.
+    """
+    plugins = evaluation.profile.post_filter
+    nodes = Refusals(evaluation, calls, start)
+    reasons: list[str] = []
+    with calls.point("PostFilter") as point:
+        for enabled in plugins:
+            status = calls.call(
+                enabled.name,
+                "PostFilter",
+                enabled.plugin.post_filter,
+                evaluation.state,
+                evaluation.pod,
+                nodes,
+            )
+            if not isinstance(status, Status):
+                raise plugin_failure(
+                    enabled.name, "PostFilter", f"returned {type(status).__name__}, not Status"
+                )
+            if status.code not in (Code.UNSCHEDULABLE, Code.PENDING):
+                point.status = status.code
+                said = (*reasons, *status.reasons) if status.ok else status.reasons
+                return replace(status.by(enabled.name), reasons=said)
+            reasons.extend(status.reasons)
+        point.status = Code.UNSCHEDULABLE if plugins else Code.SUCCESS
+    return Status(Code.UNSCHEDULABLE, tuple(reasons)) if plugins else Status()
+
+
+def preempt(
+    evaluation: Evaluation, calls: PluginCalls, given: Sequence[Candidate] | None, start: int
+) -> Preemption:
+    """Return what the profile's first preempting plugin says; ``evaluation`` has what Filter said of the
+    nodes.
+
+    Raises:
+        NotFoundError: It has none (PLUGIN_NOT_FOUND).
+    """
+    name, plugin = _preempting(evaluation.profile)
+    nodes = Refusals(evaluation, calls, start)
+    found = calls.call(name, "PostFilter", plugin.preempt, evaluation.state, evaluation.pod, nodes, given)
+    if not isinstance(found, Preemption):
+        raise plugin_failure(name, "PostFilter", f"returned {type(found).__name__}, not Preemption")
+    return replace(found, status=found.status.by(name))
+
+
+def _preempting(profile: Profile) -> tuple[str, PreemptingPlugin[Any]]:
+    for enabled in profile.post_filter:
+        if isinstance(enabled.plugin, PreemptingPlugin):
+            return enabled.name, enabled.plugin
+    raise NotFoundError(
+        f"profile {profile.name!r} has no plugin that makes room for a pod; enable DefaultPreemption",
+        reason="PLUGIN_NOT_FOUND",
+        plugin="DefaultPreemption",
+        profile=profile.name,
+    )

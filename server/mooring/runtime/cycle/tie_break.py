@@ -1,0 +1,40 @@
+"""The seeded choice among nodes with the same total."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from hashlib import blake2b
+
+_MASK = 2**64 - 1
+
+
+def mix64(seed: int, text: str) -> int:
+    """Return a number below 2**64 that depends on ``seed`` and ``text`` alone, the same on every machine.
+
+    It is the first eight bytes, little endian, of BLAKE2b of the UTF-8 text, keyed with the seed's
+    eight bytes, little endian.
+    """
+    keyed = _keyed(seed).copy()
+    keyed.update(text.encode())
+    return int.from_bytes(keyed.digest(), "little")
+
+
+def choose(seed: int, uid: str, count: int) -> int:
+    """Return which of ``count`` tied nodes, in node-index order, the pod with ``uid`` gets: 0..count-1."""
+    return mix64(seed, uid) % count if count > 1 else 0
+
+
+def mixed_in_turn(seed: int, uids: Iterable[str]) -> Iterator[int]:
+    """``mix64`` of each, for a loop that asks about many."""
+    copy, number = _keyed(seed).copy, int.from_bytes
+    for uid in uids:
+        keyed = copy()
+        keyed.update(uid.encode())
+        yield number(keyed.digest(), "little")
+
+
+@lru_cache
+def _keyed(seed: int) -> blake2b:
+    """Return the hash before the text: a copy of it costs half as much as a new one."""
+    return blake2b(digest_size=8, key=(seed & _MASK).to_bytes(8, "little"))

@@ -1,0 +1,1 @@
+"""Which plugins there are, and which of them a ``schedulerName`` runs at each extension point."""

@@ -1,0 +1,208 @@
+"""A profile with its plugins made: what one ``schedulerName`` runs at each extension point.
+
+Mirrors ``NewFramework`` in ``framework/runtime/framework.go``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from mooring.config.configuration import EffectiveProfile
+from mooring.framework import (
+    BindPlugin,
+    CycleState,
+    FilterPlugin,
+    Handle,
+    NodeView,
+    ObjectTable,
+    PermitPlugin,
+    Plugin,
+    Pod,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    ScorePlugin,
+    Status,
+)
+from mooring.framework.points import POINTS
+from mooring.plugins.unsupported import UNSUPPORTED
+from mooring.runtime.profiles.extender import Extender
+from mooring.runtime.profiles.registry import Registry, RegistryError
+from mooring.runtime.profiles.tracebacks import TRACEBACKS
+
+P = TypeVar("P", bound=Plugin[Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Enabled(Generic[P]):
+    """A plugin at a point of a profile; ``weight`` counts only at Score."""
+
+    name: str
+    plugin: P
+    weight: int = 1
+
+
+class UnsupportedPlugin(PreFilterPlugin[None]):
+    """Stands in for an in-tree plugin that is not built: refuses the pods that need it, by name."""
+
+    name = "Unsupported"
+
+    def __init__(self, name: str, uses: Callable[[Pod, ObjectTable], bool], handle: Handle) -> None:
+        super().__init__(None, handle)
+        self._reason = f"plugin {name} is not supported yet"
+        self._uses = uses
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        return Status.unresolvable(self._reason) if self._uses(pod, nodes.snapshot.objects) else Status.skip()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The plugins of a profile by extension point, in the order in which they run.
+
+    Attributes:
+        name: The ``schedulerName``.
+        key: The hash of the configuration, and the name: what is cached under it was said by these plugins.
+        weight_sum: The sum of the weights of all score plugins, so 100 times this is the highest total.
+        unsupported: In-tree plugins of the profile that are not built.
+        percentage_of_nodes_to_score: None = look at every node; 0 = kube-scheduler's adaptive rule.
+        extenders: Those that take part, in the order in which they are asked; none outside the scheduler.
+    """
+
+    name: str
+    key: str
+    pre_enqueue: tuple[Enabled[PreEnqueuePlugin[Any]], ...]
+    queue_sort: tuple[Enabled[QueueSortPlugin[Any]], ...]
+    pre_filter: tuple[Enabled[PreFilterPlugin[Any]], ...]
+    filter: tuple[Enabled[FilterPlugin[Any]], ...]
+    post_filter: tuple[Enabled[PostFilterPlugin[Any]], ...]
+    pre_score: tuple[Enabled[PreScorePlugin[Any]], ...]
+    score: tuple[Enabled[ScorePlugin[Any]], ...]
+    reserve: tuple[Enabled[ReservePlugin[Any]], ...]
+    permit: tuple[Enabled[PermitPlugin[Any]], ...]
+    pre_bind: tuple[Enabled[PreBindPlugin[Any]], ...]
+    bind: tuple[Enabled[BindPlugin[Any]], ...]
+    post_bind: tuple[Enabled[PostBindPlugin[Any]], ...]
+    weight_sum: int
+    unsupported: tuple[str, ...]
+    percentage_of_nodes_to_score: int | None
+    extenders: tuple[Extender, ...] = ()
+
+    @property
+    def plugins(self) -> dict[str, Plugin[Any]]:
+        """Every plugin, by name."""
+        enabled = (entry for point in POINTS for entry in self.at(point))
+        return {entry.name: entry.plugin for entry in enabled}
+
+    @property
+    def evaluating(self) -> tuple[Plugin[Any], ...]:
+        """The plugins that evaluate a pod, each once."""
+        points = (self.at(name) for name, point in POINTS.items() if point.evaluates)
+        return tuple(dict.fromkeys(enabled.plugin for enabled_at in points for enabled in enabled_at))
+
+    def at(self, point: str) -> tuple[Enabled[Any], ...]:
+        """The plugins at a point, named as in configurations, in the order in which they run."""
+        enabled: tuple[Enabled[Any], ...] = getattr(self, POINTS[point].attribute)
+        return enabled
+
+    @property
+    def samples(self) -> bool:
+        """Whether the search for nodes may end before all were looked at."""
+        return self.percentage_of_nodes_to_score not in (None, 100)
+
+    @property
+    def has_scoring(self) -> bool:
+        """Whether any Score plugin is enabled, those that are not built included."""
+        return self.weight_sum > 0
+
+    @property
+    def compares_nodes(self) -> bool:
+        """Whether more than one feasible node is wanted: to be scored, or for extenders to choose from."""
+        return self.has_scoring or any(one.filters or one.prioritizes for one in self.extenders)
+
+    def extenders_for(self, pod: Pod) -> tuple[Extender, ...]:
+        """The extenders that are interested in ``pod``."""
+        return tuple(extender for extender in self.extenders if extender.is_interested(pod))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What an answer of this profile should say."""
+        if not self.unsupported:
+            return ()
+        return (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are refused",)
+
+
+def build_profile(
+    effective: EffectiveProfile, registry: Registry, handle: Handle, configuration_hash: str = ""
+) -> Profile:
+    """Make the plugins of ``effective``, one object per plugin for all its points.
+
+    Raises:
+        RegistryError: A plugin can't be made; the message names profile and plugin.
+    """
+    made: dict[str, Plugin[Any]] = {}
+    unsupported: dict[str, None] = {}
+    for enabled in effective.plugins.values():
+        for entry in enabled:
+            if entry.name in registry and entry.name not in made:
+                made[entry.name] = _make(entry.name, effective, registry, handle)
+            elif entry.name not in registry:
+                unsupported[entry.name] = None
+
+    enabled_at: dict[str, Any] = {
+        point.attribute: tuple(
+            Enabled(entry.name, plugin, entry.weight)
+            for entry in effective.plugins.get(point.name, ())
+            if isinstance(plugin := made.get(entry.name), point.base)
+        )
+        for point in POINTS.values()
+    }
+    built = enabled_at["pre_filter"]
+    enabled_at["pre_filter"] = _with_stand_ins(effective, built, unsupported, handle)
+    return Profile(
+        name=effective.scheduler_name,
+        key=f"{configuration_hash}/{effective.scheduler_name}",
+        **enabled_at,
+        weight_sum=sum(entry.weight for entry in effective.plugins.get("score", ())),
+        unsupported=tuple(unsupported),
+        percentage_of_nodes_to_score=effective.percentage_of_nodes_to_score,
+    )
+
+
+def _make(name: str, effective: EffectiveProfile, registry: Registry, handle: Handle) -> Plugin[Any]:
+    own = replace(handle, logger=logging.getLogger(f"mooring.plugins.{name}"))
+    try:
+        return registry[name].factory()(effective.args.get(name), own)
+    except RegistryError:
+        raise
+    except Exception as error:
+        TRACEBACKS.tell(name, "New", error)
+        raise RegistryError(
+            f"profile {effective.scheduler_name!r}: plugin {name!r} can't be made: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _with_stand_ins(
+    effective: EffectiveProfile,
+    built: tuple[Enabled[PreFilterPlugin[Any]], ...],
+    unsupported: Mapping[str, None],
+    handle: Handle,
+) -> tuple[Enabled[PreFilterPlugin[Any]], ...]:
+    """The PreFilter plugins in the profile's order, with a stand-in for each one that is not built."""
+    known = {enabled.name: enabled for enabled in built}
+    stand_ins: dict[str, Enabled[PreFilterPlugin[Any]]] = {
+        name: Enabled(name, UnsupportedPlugin(name, UNSUPPORTED[name].uses, handle)) for name in unsupported
+    }
+    order = [entry.name for entry in effective.plugins.get("preFilter", ())]
+    order += [name for name in unsupported if name not in order]
+    found: dict[str, Enabled[PreFilterPlugin[Any]]] = {**known, **stand_ins}
+    return tuple(found[name] for name in order if name in found)

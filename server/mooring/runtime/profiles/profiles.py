@@ -1,0 +1,55 @@
+"""The profiles of one configuration, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mooring.framework import Pod
+from mooring.framework.errors import NotFoundError
+from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.waiting_pods import PodsAtPermit
+
+
+class Profiles(Mapping[str, Profile]):
+    """Profiles by name. Never changed, so that decisions in flight end with the ones they began with.
+
+    Attributes:
+        configuration_hash: Of the configuration that they were made from; answers are cached under it.
+        waiting: The pods that wait for their Permit plugins.
+    """
+
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        configuration_hash: str = "",
+        waiting: PodsAtPermit | None = None,
+    ) -> None:
+        self._by_name = dict(profiles)
+        self.configuration_hash = configuration_hash
+        self.waiting = waiting or PodsAtPermit()
+
+    def __getitem__(self, name: str) -> Profile:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def find(self, name: str = "", pod: Pod | None = None) -> Profile:
+        """The profile called ``name``; else the one that the pod's schedulerName names; else the only one.
+
+        Raises:
+            NotFoundError: There is none; the message lists the names.
+        """
+        wanted = name or (pod.spec.scheduler_name if pod is not None else "")
+        if wanted in self._by_name:
+            return self._by_name[wanted]
+        if not name and len(self._by_name) == 1:
+            return next(iter(self._by_name.values()))
+        known = ", ".join(self._by_name)
+        said = f"no profile {wanted!r}" if wanted else "several profiles, name one"
+        raise NotFoundError(
+            f"{said}; there are: {known}", reason="PROFILE_NOT_FOUND", profile=wanted, known=known
+        )

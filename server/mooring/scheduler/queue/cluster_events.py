@@ -1,0 +1,191 @@
+"""What a change of an object is to the scheduling queue.
+
+Mirrors ``pkg/scheduler/framework/events.go`` (what of a pod or a node changed), ``eventhandlers.go`` (what
+the queue is told) and ``MatchClusterEvents`` of ``framework/types.go``. All functions are pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, ObjectChange
+from mooring.framework.objects import Node, Pod
+from mooring.framework.quantity import Quantity, millis, parse_quantity
+from mooring.framework.releases import NEWEST, Gates, KubeVersion
+from mooring.framework.resources import ResourceRules, pod_amounts
+
+_RESOURCES = {
+    "PersistentVolume": EventResource.PERSISTENT_VOLUME,
+    "PersistentVolumeClaim": EventResource.PERSISTENT_VOLUME_CLAIM,
+    "CSINode": EventResource.CSI_NODE,
+    "CSIDriver": EventResource.CSI_DRIVER,
+    "VolumeAttachment": EventResource.VOLUME_ATTACHMENT,
+    "CSIStorageCapacity": EventResource.CSI_STORAGE_CAPACITY,
+    "StorageClass": EventResource.STORAGE_CLASS,
+    "ResourceClaim": EventResource.RESOURCE_CLAIM,
+    "ResourceSlice": EventResource.RESOURCE_SLICE,
+    "DeviceClass": EventResource.DEVICE_CLASS,
+    "PodGroup": EventResource.POD_GROUP,
+}
+"""The kinds, beside pods and nodes, that events are about."""
+
+_NEWEST_GATES = Gates(NEWEST)
+_EXTENDED_CLAIMS_SINCE = KubeVersion(1, 34)
+
+
+def as_scheduler_sees(change: ObjectChange) -> ObjectChange | None:
+    """Return the change as hints are asked about it; None when the scheduler doesn't see it.
+
+    A pod that finished is gone. A pod that got its node was added to it: it was not there before.
+    """
+    if change.kind != "Pod":
+        return change
+    old = None if change.old is None or change.old.finished else change.old
+    new = None if change.new is None or change.new.finished else change.new
+    if old is None and new is None:
+        return None
+    if old is not None and new is not None and not old.spec.node_name and new.spec.node_name:
+        old = None
+    return ObjectChange(change.kind, old, new)
+
+
+def events_of(change: ObjectChange, gates: Gates = _NEWEST_GATES) -> tuple[ClusterEvent, ...]:
+    """Return the events that the queue is told of, each with one action.
+
+    An UPDATE_OTHER of a pod means that nothing changed that has a name of its own. Updates of an
+    UNSCHEDULED_POD concern that pod alone; all other events concern every pod that waits.
+
+    Args:
+        change: What happened, as ``as_scheduler_sees`` gives it.
+        gates: The release and its feature gates.
+    """
+    if change.kind == "Pod":
+        return tuple(_pod_events(change.old, change.new, gates))
+    if change.kind == "Node":
+        actions = _node_actions(change.old, change.new, gates)
+        return tuple(ClusterEvent(EventResource.NODE, action) for action in dict.fromkeys(actions))
+    resource = _RESOURCES.get(change.kind)
+    if resource is None:
+        return ()
+    action = _basic_action(change) or ActionType.UPDATE_OTHER
+    return (ClusterEvent(resource, action),)
+
+
+def nomination_ended(old: Pod, new: Pod | None) -> bool:
+    """Return whether a pod without a node has been counted on the node it was nominated for, and isn't any
+    more.
+
+    To pods whose priority isn't above its own that is as if it had been deleted from there: an
+    ASSIGNED_POD, DELETE with ``(old, None)``.
+    """
+    nominated = old.status.nominated_node_name
+    if not nominated or old.spec.node_name:
+        return False
+    if new is None:
+        return True
+    return not new.spec.node_name and new.status.nominated_node_name != nominated
+
+
+def concerns(registered: ClusterEvent, event: ClusterEvent) -> bool:
+    """Return whether who registered for ``registered`` wants to hear of ``event``, one of ``events_of``."""
+    return bool(registered.action & event.action) and (
+        registered.resource in (EventResource.ANY, event.resource)
+        or (
+            registered.resource is EventResource.POD
+            and event.resource in (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD)
+        )
+    )
+
+
+def _basic_action(change: ObjectChange) -> ActionType | None:
+    if change.old is None:
+        return ActionType.ADD
+    return ActionType.DELETE if change.new is None else None
+
+
+def _pod_events(old: Pod | None, new: Pod | None, gates: Gates) -> Iterator[ClusterEvent]:
+    pod = new or old
+    if pod is None:
+        return
+    assigned = bool(pod.spec.node_name)
+    resource = EventResource.ASSIGNED_POD if assigned else EventResource.UNSCHEDULED_POD
+    if old is not None and new is not None:
+        actions = tuple(_pod_actions(old, new, gates)) or (ActionType.UPDATE_OTHER,)
+        yield from (ClusterEvent(resource, action) for action in actions)
+    elif old is None:
+        if assigned or gates.enabled("GangScheduling"):
+            yield ClusterEvent(resource, ActionType.ADD)
+    elif assigned:
+        yield ClusterEvent(resource, ActionType.DELETE)
+
+
+def _pod_actions(old: Pod, new: Pod, gates: Gates) -> Iterator[ActionType]:
+    if old.metadata.labels != new.metadata.labels:
+        yield ActionType.UPDATE_POD_LABEL
+    if _scaled_down(old, new, gates):
+        yield ActionType.UPDATE_POD_SCALE_DOWN
+    if old.spec.scheduling_gates and not new.spec.scheduling_gates:
+        yield ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+    # The API server lets tolerations be added, never changed: their number tells.
+    if len(old.spec.tolerations) != len(new.spec.tolerations):
+        yield ActionType.UPDATE_POD_TOLERATION
+    if gates.enabled("DynamicResourceAllocation") and _claims_changed(old, new, gates):
+        yield ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM
+
+
+def _scaled_down(old: Pod, new: Pod, gates: Gates) -> bool:
+    rules = ResourceRules(
+        resizing=gates.enabled("InPlacePodVerticalScaling"),
+        pod_level_resizing=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+    )
+    before, after = pod_amounts(old, rules), pod_amounts(new, rules)
+    return any(name not in after or millis(nanos) > millis(after[name]) for name, nanos in before.items())
+
+
+def _claims_changed(old: Pod, new: Pod, gates: Gates) -> bool:
+    before, after = old.status, new.status
+    return before.resource_claim_statuses != after.resource_claim_statuses or (
+        gates.version >= _EXTENDED_CLAIMS_SINCE
+        and before.extended_resource_claim_status != after.extended_resource_claim_status
+    )
+
+
+def _node_actions(old: Node | None, new: Node | None, gates: Gates) -> Iterator[ActionType]:
+    if old is None or new is None:
+        yield ActionType.ADD if old is None else ActionType.DELETE
+        return
+    if old.spec.unschedulable and not new.spec.unschedulable:
+        yield ActionType.UPDATE_NODE_TAINT
+    if _differ(old.status.allocatable, new.status.allocatable):
+        yield ActionType.UPDATE_NODE_ALLOCATABLE
+    if old.metadata.labels != new.metadata.labels:
+        yield ActionType.UPDATE_NODE_LABEL
+    if old.spec.taints != new.spec.taints:
+        yield ActionType.UPDATE_NODE_TAINT
+    if _conditions(old) != _conditions(new):
+        yield ActionType.UPDATE_NODE_CONDITION
+    if old.metadata.annotations != new.metadata.annotations:
+        yield ActionType.UPDATE_NODE_ANNOTATION
+    features_count = gates.enabled("NodeDeclaredFeatures")
+    if features_count and old.status.declared_features != new.status.declared_features:
+        yield ActionType.UPDATE_NODE_DECLARED_FEATURE
+
+
+def _differ(old: Mapping[str, Quantity], new: Mapping[str, Quantity]) -> bool:
+    """Return whether the amounts differ, however they are spelt."""
+    return old.keys() != new.keys() or any(
+        parse_quantity(text) != parse_quantity(new[name]) for name, text in old.items() if text != new[name]
+    )
+
+
+def _conditions(node: Node) -> dict[str, str]:
+    return {condition.type: condition.status for condition in node.status.conditions}
+
+
+@cache
+def label_of(event: ClusterEvent) -> str:
+    """Return the event as one word for metrics and logs, such as ``NodeUpdateNodeTaint``."""
+    resource = "UnschedulablePod" if event.resource is EventResource.UNSCHEDULED_POD else event.resource.value
+    action = "Update" if event.action is ActionType.UPDATE_OTHER else (event.action.name or "").title()
+    return f"{resource}{action.replace('_', '')}"

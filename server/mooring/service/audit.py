@@ -1,0 +1,73 @@
+"""Who changed what: a line in the log for what a call reserves, frees or binds, and for changes of a source.
+
+The logger is ``mooring.audit``, the level INFO. What is refused before anything is tried has no line.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from mooring.framework import Code, Status
+from mooring.framework.errors import MooringError
+
+log = logging.getLogger("mooring.audit")
+
+PODS_A_LINE: Final = 20
+"""Some 3 kB, which whoever collects logs leaves whole."""
+
+
+class Line:
+    """A line that is written when a commit ends. Set ``outcome`` for another word than "OK"."""
+
+    __slots__ = ("outcome",)
+
+    def __init__(self) -> None:
+        self.outcome = "OK"
+
+
+@contextmanager
+def committing(call: str, client: str, pod: str, uid: str, node: str = "") -> Iterator[Line]:
+    """Writes the line of a commit when it ends; of one that fails with the reason of the error."""
+    line = Line()
+    try:
+        yield line
+    except MooringError as error:
+        line.outcome = error.reason
+        raise
+    except BaseException as error:
+        line.outcome = type(error).__name__
+        raise
+    finally:
+        committed(call, client, pod, uid, node, line.outcome)
+
+
+def committed(call: str, client: str, pod: str, uid: str, node: str, outcome: str) -> None:
+    """Writes that ``client`` ("" = it has no name) did something about a pod, by namespace/name and UID."""
+    log.info(
+        "%s client=%s pod=%s uid=%s node=%s: %s", call, client or "-", pod, uid or "-", node or "-", outcome
+    )
+
+
+def committed_together(call: str, client: str, pods: Sequence[tuple[str, str, str]]) -> None:
+    """Writes of pods, by namespace/name, UID and node, that ``call`` did the same for all of them.
+
+    PODS_A_LINE share a line: a line each would take as long as the commit itself.
+    """
+    if not log.isEnabledFor(logging.INFO):
+        return
+    for start in range(0, len(pods), PODS_A_LINE):
+        told = " ".join(f"pod={pod} uid={uid} node={node}" for pod, uid, node in pods[start:][:PODS_A_LINE])
+        log.info("%s client=%s %s: OK", call, client or "-", told)
+
+
+def pushed(call: str, client: str, source: str, outcome: str) -> None:
+    """Writes that ``client`` changed the objects of a source."""
+    log.info("%s client=%s source=%s: %s", call, client or "-", source, outcome)
+
+
+def word(status: Status) -> str:
+    """The outcome by a status: its code, and the reason of an error."""
+    return "OK" if status.ok else " ".join((status.code.name, *status.reasons[: status.code is Code.ERROR]))

@@ -1,0 +1,71 @@
+"""Certificates from files, read again when the files change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """PEM files of one side of a connection.
+
+    Attributes:
+        certificate: Its certificate chain; None where none is shown.
+        key: The private key; None when it is in the certificate's file.
+        authority: Whose certificates are accepted on the other side; None accepts what the system does
+            for a server, and asks for none of a client.
+    """
+
+    certificate: Path | None = None
+    key: Path | None = None
+    authority: Path | None = None
+
+    def stamp(self) -> tuple[int, ...]:
+        """Return what changes when a file changes: modification times in nanoseconds.
+
+        Raises:
+            OSError: One can't be seen.
+        """
+        paths = (self.certificate, self.key, self.authority)
+        return tuple(path.stat().st_mtime_ns for path in paths if path is not None)
+
+
+class FollowedFiles(Generic[Read]):
+    """What was made of certificate files, made again once they change.
+
+    A rotation in progress, or one that is broken, keeps what is in use. Asked from one thread at a time.
+
+    Args:
+        files: The files.
+        read: Makes something of them; raises OSError when it can't.
+
+    Raises:
+        OSError: A file can't be used now.
+
+    Attributes:
+        current: What was made last.
+    """
+
+    def __init__(self, files: TlsFiles, read: Callable[[TlsFiles], Read]) -> None:
+        self._files = files
+        self._read = read
+        self.current = read(files)
+        # The first look reads again, since the files may have changed while they were read.
+        self._stamp: tuple[int, ...] = ()
+
+    def changed(self) -> Read | None:
+        """Return what is made of changed files; None when they are as before, or can't be used now."""
+        try:
+            stamp = self._files.stamp()
+            if stamp == self._stamp:
+                return None
+            self.current = self._read(self._files)
+        except OSError:
+            return None
+        self._stamp = stamp
+        return self.current

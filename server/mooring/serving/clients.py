@@ -1,0 +1,45 @@
+"""The names by which clients are known: those in their certificates, and those of ``--allow-client``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+NAME_TYPES: Final = ("cn:", "dns:", "uri:")
+"""What a typed name begins with: a common name, and alternative names of two kinds. Others name nobody."""
+
+
+def typed_names(names: Iterable[str]) -> frozenset[str]:
+    """Return the names of ``--allow-client`` with their types.
+
+    One without a type is a URI where it has a scheme and //, else a common name or a DNS name.
+    """
+    return frozenset(
+        with_type
+        for name in names
+        for with_type in (
+            [name]
+            if name.startswith(NAME_TYPES)
+            else [f"uri:{name}"]
+            if "://" in name
+            else [f"cn:{name}", f"dns:{name}"]
+        )
+    )
+
+
+def certified_names(
+    common: Iterable[str], dns: Iterable[str] = (), uris: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Return the names in a verified certificate with their types, the common name first.
+
+    There are none where one of them could mislead: each reader takes another one of two common names.
+    """
+    names = (*(f"cn:{name}" for name in common), *(f"dns:{name}" for name in dns))
+    names += tuple(f"uri:{name}" for name in uris)
+    unclear = sum(name.startswith("cn:") for name in names) > 1 or not all(map(str.isprintable, names))
+    return () if unclear else names
+
+
+def shown_names(names: Iterable[str]) -> str:
+    """Return how an error calls a client with these names."""
+    return ", ".join(names) or "without a certificate that names it"

@@ -1,0 +1,61 @@
+"""The runtime's measurements as metrics."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mooring.framework.state import ClusterState
+from mooring.runtime.cache.outcome import CacheCounts
+from mooring.runtime.commit.reservations import Reservations, Stage
+from mooring.telemetry.cache_metrics import CacheCollector
+from mooring.telemetry.metrics import Metrics
+
+
+class MetricsObserver:
+    """Implements ``mooring.runtime.cycle.plugin_calls.Observer``. Thread-safe."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
+        self._metrics.plugin_execution_duration(plugin, extension_point, status).observe(seconds)
+
+    def point_duration(self, extension_point: str, status: str, profile: str, seconds: float) -> None:
+        self._metrics.extension_point_duration(extension_point, status, profile).observe(seconds)
+
+    def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
+        self._metrics.plugin_evaluation(plugin, extension_point, profile).inc()
+
+    def algorithm_duration(self, seconds: float, count: int = 1) -> None:
+        self._metrics.algorithm_duration().observe(seconds, count)
+
+    def plugin_raised(self, plugin: str, extension_point: str) -> None:
+        self._metrics.plugin_errors(plugin, extension_point).inc()
+
+    def plugin_event(self, plugin: str, event: str) -> None:
+        self._metrics.plugin_events(plugin, event).inc()
+
+    def self_checked(self, result: str) -> None:
+        self._metrics.self_checks(result).inc()
+
+
+def measure_cache(metrics: Metrics, counts: CacheCounts) -> None:
+    """Let every scrape read how questions to the evaluation cache ended."""
+    metrics.registry.register(CacheCollector(counts))
+
+
+def measure_state(metrics: Metrics, state: ClusterState) -> None:
+    """Let every scrape count what the state holds."""
+    metrics.cache_size.labels("nodes").set_function(lambda: len(state.snapshot.nodes))
+    metrics.cache_size.labels("pods").set_function(lambda: len(state.snapshot.pods))
+    metrics.cache_size.labels("assumed_pods").set_function(lambda: state.snapshot.pods.assumed_count)
+
+
+def measure_reservations(metrics: Metrics, reservations: Reservations) -> None:
+    """Let every scrape count the places that are kept for pods."""
+    for stage in Stage:
+        metrics.reservations.labels(stage.value).set_function(partial(_count, reservations, stage))
+
+
+def _count(reservations: Reservations, stage: Stage) -> float:
+    return reservations.count_by_stage()[stage]

@@ -1,0 +1,178 @@
+"""Metrics: grpc_server_*, and kube-scheduler's names, labels and buckets with the prefix mooring_.
+
+A pod's or node's name is never a label.
+"""
+
+import grpc
+from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+from mooring.telemetry.meters import Count, Counts, Duration, Durations
+
+
+def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
+    """Upper bounds of histogram buckets: start, start*factor, ... (`count` of them)."""
+    return tuple(start * factor**i for i in range(count))
+
+
+class Metrics:
+    """Every metric of one server, in a registry of its own. Thread-safe.
+
+    An attribute with labels is called with their values: `metrics.plugin_events("Fit", "asked").inc()`.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        self._decisions()
+        self._state()
+        self._plugins()
+        self._calls()
+        self._protection()
+
+    def _decisions(self) -> None:
+        self.schedule_attempts = self._counters(
+            "mooring_schedule_attempts",
+            "Attempts to reserve or bind a pod, by result: scheduled, unschedulable or error.",
+            ("result", "profile"),
+        )
+        self.dry_runs = self._counters(
+            "mooring_dry_runs",
+            "Decisions that reserve and bind nothing, by result: scheduled, unschedulable or error.",
+            ("result", "profile"),
+        )
+        self.attempt_duration = self._histograms(
+            "mooring_scheduling_attempt_duration_seconds",
+            "Seconds of one scheduling attempt, including its commit.",
+            ("result", "profile"),
+            exponential(0.001, 2, 15),
+        )
+        self.algorithm_duration = self._histograms(
+            "mooring_scheduling_algorithm_duration_seconds",
+            "Seconds to filter and score the nodes for one pod.",
+            (),
+            exponential(0.001, 2, 15),
+        )
+        self.extension_point_duration = self._histograms(
+            "mooring_framework_extension_point_duration_seconds",
+            "Seconds to run all plugins of an extension point.",
+            ("extension_point", "status", "profile"),
+            exponential(0.0001, 2, 12),
+        )
+
+    def _state(self) -> None:
+        self.stale_decisions = Counter(
+            "mooring_stale_decisions",
+            "Decisions without a commit that were made on a stale state.",
+            registry=self.registry,
+        )
+        self.self_checks = self._counters(
+            "mooring_self_checks",
+            "Cached answers compared with full evaluations, by result: same, different or failed.",
+            ("result",),
+        )
+        self.cache_size = Gauge(
+            "mooring_cache_size", "Objects in the state.", ("type",), registry=self.registry
+        )
+        self.reservations = Gauge(
+            "mooring_reservations",
+            "Pods with a reservation that are not bound yet, by stage: reserved, binding or unknown.",
+            ("stage",),
+            registry=self.registry,
+        )
+
+    def _plugins(self) -> None:
+        self.plugin_execution_duration = self._histograms(
+            "mooring_plugin_execution_duration_seconds",
+            "Seconds to run a plugin at an extension point, sampled.",
+            ("plugin", "extension_point", "status"),
+            exponential(0.00001, 1.5, 20),
+        )
+        self.plugin_evaluation = self._counters(
+            "mooring_plugin_evaluation",
+            "Times a plugin was evaluated, by extension point and profile.",
+            ("plugin", "extension_point", "profile"),
+        )
+        self.plugin_errors = self._counters(
+            "mooring_plugin_errors", "Plugin calls that raised an exception.", ("plugin", "extension_point")
+        )
+        self.plugin_events = self._counters(
+            "mooring_plugin_events",
+            "Events that a plugin counts itself, by plugin and event.",
+            ("plugin", "event"),
+        )
+
+    def _calls(self) -> None:
+        method = ("grpc_type", "grpc_service", "grpc_method")
+        self.started = self._counters("grpc_server_started", "Calls started.", method)
+        self.handled = self._counters("grpc_server_handled", "Calls ended.", (*method, "grpc_code"))
+        self.received = self._counters("grpc_server_msg_received", "Requests received.", method)
+        self.sent = self._counters("grpc_server_msg_sent", "Responses sent.", method)
+        self.handling = self._histograms(
+            "grpc_server_handling_seconds",
+            "Seconds from a call's start to its end.",
+            method,
+            exponential(0.0001, 2, 17),
+        )
+
+    def _protection(self) -> None:
+        self.inflight_calls = Gauge(
+            "mooring_inflight_calls",
+            "Calls whose request has arrived and that have no answer yet.",
+            registry=self.registry,
+        )
+        self.shed_calls = Counter(
+            "mooring_shed_calls", "Calls refused because too many were in flight.", registry=self.registry
+        )
+        self.body_timeouts = Counter(
+            "mooring_body_timeouts", "Calls whose request did not arrive in time.", registry=self.registry
+        )
+        self.broken_connections = Counter(
+            "mooring_telemetry_broken_connections",
+            "Connections for probes and metrics that broke, such as plain HTTP where TLS is spoken.",
+            registry=self.registry,
+        )
+        self.abandoned_workers = Gauge(
+            "mooring_abandoned_workers",
+            "Threads still running a plugin after their call's deadline.",
+            registry=self.registry,
+        )
+
+    def _counters(self, name: str, text: str, labels: tuple[str, ...]) -> Counts:
+        return Counts(name, text, labels, self.registry)
+
+    def _histograms(
+        self, name: str, text: str, labels: tuple[str, ...], buckets: tuple[float, ...]
+    ) -> Durations:
+        return Durations(name, text, labels, buckets, self.registry)
+
+
+class MethodMetrics:
+    """The grpc_server_* children of one unary method, which exist from the start. Thread-safe.
+
+    Args:
+        metrics: Where they belong.
+        method: The full name as on the wire, such as "/mooring.v1.SchedulingService/Filter".
+    """
+
+    def __init__(self, metrics: Metrics, method: str) -> None:
+        service, _, name = method.strip("/").partition("/")
+        labels = ("unary", service, name)
+        self.started: Count = metrics.started(*labels)
+        self.received: Count = metrics.received(*labels)
+        self.sent: Count = metrics.sent(*labels)
+        self.handling: Duration = metrics.handling(*labels)
+        self.handled: dict[grpc.StatusCode, Count] = {
+            code: metrics.handled(*labels, camel_case(code)) for code in grpc.StatusCode
+        }
+
+
+def camel_case(code: grpc.StatusCode) -> str:
+    """A code as gRPC's Go libraries spell it, which dashboards expect: InvalidArgument, OK, Canceled."""
+    if code is grpc.StatusCode.OK:
+        return "OK"
+    if code is grpc.StatusCode.CANCELLED:
+        return "Canceled"
+    return "".join(word.capitalize() for word in code.name.split("_"))

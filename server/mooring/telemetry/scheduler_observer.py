@@ -1,0 +1,55 @@
+"""What the scheduler tells whoever measures it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class SchedulerObserver(Protocol):
+    """Takes measurements. Called from many threads."""
+
+    def attempted(self, result: str, profile: str, seconds: float) -> None:
+        """A pod was tried; ``result`` is ``scheduled``, ``unschedulable`` or ``error``."""
+        ...
+
+    def scheduled(self, attempts: int, seconds: float) -> None:
+        """A pod was bound after so many attempts, so long after it was first ready to be tried."""
+        ...
+
+    def queued(self, queue: str, event: str) -> None:
+        """A pod came to a place of the queue."""
+        ...
+
+    def preempted(self, victims: int) -> None:
+        """Pods are being deleted to make room for another one."""
+        ...
+
+    def overran(self, plugin: str, extension_point: str) -> None:
+        """An attempt was ended in a plugin, since it took too long; both "" between plugins."""
+        ...
+
+    def dropped(self) -> None:
+        """An Event was not written, since there were too many."""
+        ...
+
+
+class Unobserved:
+    """Measures nothing."""
+
+    def attempted(self, result: str, profile: str, seconds: float) -> None:
+        """Drop it."""
+
+    def scheduled(self, attempts: int, seconds: float) -> None:
+        """Drop it."""
+
+    def queued(self, queue: str, event: str) -> None:
+        """Drop it."""
+
+    def preempted(self, victims: int) -> None:
+        """Drop it."""
+
+    def overran(self, plugin: str, extension_point: str) -> None:
+        """Drop it."""
+
+    def dropped(self) -> None:
+        """Drop it."""

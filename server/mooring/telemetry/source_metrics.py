@@ -1,0 +1,76 @@
+"""How the sources are doing, as metrics that are read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+
+@dataclass(frozen=True, slots=True)
+class KindState:
+    """One kind that a source follows: seconds since anything was told of it, and full lists so far."""
+
+    kind: str
+    last_event_age: float
+    lists: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """One source of objects; see ``SourceInfo``."""
+
+    name: str
+    synced: bool
+    node_count: int = 0
+    pod_count: int = 0
+    session: str = ""
+    next_sequence: int = 0
+    error: str = ""
+    staleness: float = 0.0
+    kinds: tuple[KindState, ...] = ()
+
+
+class SourceCollector(Collector):
+    """Tells of every source and of the kinds that it follows. Safe from any thread.
+
+    Args:
+        sources: The sources as they are now.
+    """
+
+    def __init__(self, sources: Callable[[], Sequence[SourceState]]) -> None:
+        self._sources = sources
+
+    def describe(self) -> list[Metric]:
+        """Nothing is asked for before the sources exist."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        synced = GaugeMetricFamily(
+            "mooring_source_synced",
+            "1 once a source's first full list is complete, else 0.",
+            labels=("source",),
+        )
+        staleness = GaugeMetricFamily(
+            "mooring_source_staleness_seconds",
+            "Seconds since the state was last known to match the cluster.",
+            labels=("source",),
+        )
+        age = GaugeMetricFamily(
+            "mooring_source_last_event_age_seconds",
+            "Seconds since the last event, bookmark or list of a kind.",
+            labels=("source", "kind"),
+        )
+        lists = CounterMetricFamily(
+            "mooring_source_lists", "Full lists of a kind read so far.", labels=("source", "kind")
+        )
+        for source in self._sources():
+            synced.add_metric((source.name,), float(source.synced))
+            staleness.add_metric((source.name,), source.staleness)
+            for kind in source.kinds:
+                age.add_metric((source.name, kind.kind), kind.last_event_age)
+                lists.add_metric((source.name, kind.kind), kind.lists)
+        yield from (synced, staleness, age, lists)

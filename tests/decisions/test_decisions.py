@@ -1,0 +1,37 @@
+"""Decisions to read: NAME.yaml has a cluster and the pod `asked`, NAME.txt what `mooring explain` says of it.
+
+A text that is missing is written, to be judged before it is committed: delete one to have it anew.
+tests/e2e/test_manifests_in_a_cluster.py gives the same manifests to a real kube-scheduler.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import call
+
+HERE = Path(__file__).parent
+DECISIONS = sorted(HERE.glob("*.yaml"))
+
+
+@pytest.mark.parametrize("manifests", DECISIONS, ids=lambda file: file.stem)
+def test_a_decision_is_explained_as_it_is_written(
+    manifests: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = call(capsys, "explain", "asked", "--manifests", manifests)
+    chosen = found.out.splitlines()[-1].startswith("chosen: ")
+    assert (found.code, found.err) == (0 if chosen else 3, "")
+    text = manifests.with_suffix(".txt")
+    if not text.exists():
+        text.write_text(found.out)
+        pytest.fail(f"{text.name} is new: read it, and run the tests again")
+    assert found.out == text.read_text()
+
+
+def test_each_decision_says_what_it_is_about() -> None:
+    assert len(DECISIONS) >= 20
+    assert {file.stem for file in DECISIONS} == {file.stem for file in HERE.glob("*.txt")}
+    for file in DECISIONS:
+        assert file.read_text().startswith("# "), file

@@ -1,0 +1,44 @@
+"""The documents: decisions are dated and listed, what pages name exists, words are those of the glossary."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = sorted(ROOT.glob("docs/**/*.md"))
+DECISIONS = [file for file in ROOT.glob("docs/decisions/*.md") if file.name != "README.md"]
+INDEX = (ROOT / "docs/decisions/README.md").read_text()
+ROOTS = ("", "server/mooring/", "adapters/")
+GLOSSARY = (ROOT / "docs/glossary.md").read_text()
+
+# Words for which the glossary has others.
+PRIVATE = r"\b(?:refus\w+|kept evaluation|standing half|passing (?:answers|scores)|movements|chosen node)\b"
+
+
+@pytest.mark.parametrize("file", DECISIONS, ids=lambda file: file.stem)
+def test_a_decision_is_a_dated_question_that_the_index_lists(file: Path) -> None:
+    found = re.match(r"# (.+\?)\n\n\*\d{4}-\d\d-\d\d\*\n\n", file.read_text())
+    assert found
+    assert f"- [{found.group(1)}]({file.name})\n" in INDEX
+
+
+@pytest.mark.parametrize(
+    "file", [*DOCS, ROOT / "CONTRIBUTING.md"], ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_code_that_a_page_names_exists(file: Path) -> None:
+    prose = re.sub(r"```.*?```", "", file.read_text(), flags=re.DOTALL)
+    named = re.findall(r"`((?:[\w.]+/)+[\w]+\.(?:py|md|toml|txt|proto|binpb))`", prose)
+    missing = [name for name in named if not any((ROOT / root / name).exists() for root in ROOTS)]
+    assert [name for name in missing if "NAME" not in name and not name.startswith(".cache/")] == []
+
+
+@pytest.mark.parametrize("file", DOCS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_page_uses_the_words_of_the_glossary(file: Path) -> None:
+    assert re.findall(PRIVATE, file.read_text(), re.IGNORECASE) == []
+
+
+def test_the_glossary_has_each_term_once_with_a_meaning() -> None:
+    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", GLOSSARY, re.MULTILINE)
+    terms = [term for term, _ in rows if term not in ("term", "---")]
+    assert len(terms) == len(set(terms)) >= 30

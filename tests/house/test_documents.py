@@ -1,0 +1,272 @@
+"""The code of README and docs runs as it stands, the plugin tutorial in an environment of its own."""
+
+import importlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import grpc
+import pytest
+import yaml
+
+from mooring.cluster.state import State
+from mooring.config import from_document
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.cache.pod_signature import Signer
+from mooring.runtime.profiles.registry import new_in_tree_registry
+from mooring.testing import make_pod
+from mooring.testing.question import NoBinder
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+PAGES = {file.stem: file.read_text() for file in ROOT.glob("docs/*.md")}
+FILES = dict(
+    re.findall(
+        r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$",
+        "".join([README, *PAGES.values()]),
+        re.DOTALL | re.MULTILINE,
+    )
+)
+SAMPLE = ROOT / "server/mooring/cluster/sources/sample.yaml"
+TUTORIAL = ["rack_affinity.py", "pyproject.toml", "config.yaml", "test_rack_affinity.py"]
+CACHED = "cached_rack_affinity.py"
+MOORING = Path(sys.executable).with_name("mooring")
+
+
+def plain_environment() -> dict[str, str]:
+    """The environment without COLUMNS, which is set where tests run in parallel."""
+    return {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+
+
+def run(*command: str | Path, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = plain_environment()
+    environment |= {"PYTHONPATH": str(path)} if path else {}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tutorial's folder; the package is installed in its folder ``installed``."""
+    folder = tmp_path_factory.mktemp("tutorial")
+    for name in TUTORIAL:
+        (folder / name).write_text(FILES[name])
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation")
+    done = run(*pip, "--target", folder / "installed", ".", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_tutorial_tests_pass(tutorial: Path) -> None:
+    done = run(sys.executable, "-m", "pytest", "-q", cwd=tutorial, path=tutorial / "installed")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_tutorial_plugin_is_listed(tutorial: Path) -> None:
+    done = run(MOORING, "plugins", cwd=tutorial, path=tutorial / "installed")
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if "RackAffinity" in line)
+    assert "rack-affinity" in line
+
+
+def test_the_tutorial_configuration_is_valid(tutorial: Path) -> None:
+    done = run(MOORING, "config", "check", "config.yaml", cwd=tutorial, path=tutorial / "installed")
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+def test_the_extender_stanza_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "scheduler.yaml").write_text(FILES["scheduler.yaml"])
+    done = run(MOORING, "config", "check", "--strict", "scheduler.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+def test_the_tutorial_is_typed(tutorial: Path) -> None:
+    (tutorial / CACHED).write_text(FILES[CACHED])
+    done = run(sys.executable, "-m", "mypy", "--strict", "rack_affinity.py", CACHED, cwd=tutorial)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "plugin", "cached"),
+    [
+        pytest.param("rack_affinity", "RackAffinity", False, id="plain"),
+        pytest.param("cached_rack_affinity", "CachedRackAffinity", True, id="cacheable"),
+    ],
+)
+def test_only_the_cacheable_plugin_of_the_tutorial_is_cached(
+    module: str, plugin: str, cached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("rack_affinity.py", CACHED):
+        (tmp_path / name).write_text(FILES[name])
+        monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = new_in_tree_registry()
+    registry.register(plugin, getattr(importlib.import_module(module), plugin))
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"score": {"enabled": [{"name": plugin}]}}}],
+    }
+    configuration = from_document(document, registry.catalog())
+    profile = build_engine(configuration, registry, State(), NoBinder()).profile()
+    assert (Signer().sign(make_pod(), profile) is not None) is cached
+
+
+def free_addresses(count: int) -> list[str]:
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners]
+
+
+@pytest.mark.parametrize("installed", [False, True], ids=["not installed", "installed"])
+def test_a_program_brings_its_plugin_along(installed: bool, tutorial: Path, tmp_path: Path) -> None:
+    for name in ("my_mooring.py", "rack_affinity.py"):
+        (tmp_path / name).write_text(FILES[name])
+    path = tutorial / "installed" if installed else None
+    done = run(sys.executable, "my_mooring.py", "plugins", cwd=tmp_path, path=path)
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stdout.splitlines() if "RackAffinity" in line)
+    assert line.split() == ["RackAffinity", "score", "in", "code", "available"]
+
+
+def test_the_decision_shown_is_the_real_one() -> None:
+    shown = README[README.index("pod default/web-3") : README.index("\n...\nmooring ready:")]
+    done = run(MOORING, "explain", "web-3", "--manifests", SAMPLE, cwd=ROOT)
+    assert [line.rstrip() for line in done.stdout.splitlines()][: shown.count("\n") + 1] == shown.split("\n")
+
+
+def shell_lines(text: str) -> list[str]:
+    """The commands of the console blocks in ``text``, without their comments."""
+    blocks = re.findall(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return re.findall(r"^\$ (.*?)(?: +#.*)?$", "".join(blocks), re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What mooring needs, without mooring, pytest and its plugins."""
+    folder = tmp_path_factory.mktemp("dependencies")
+    for entry in Path(pytest.__file__).parents[1].iterdir():
+        if not any(name in entry.name for name in ("hypothesis", "mooring", "pytest")):
+            (folder / entry.name).symlink_to(entry)
+    return folder
+
+
+def test_the_commands_work_in_an_environment_of_ones_own(dependencies: Path, tmp_path: Path) -> None:
+    for name in TUTORIAL:
+        (tmp_path / name).write_text(FILES[name])
+    set_up = [line for line in shell_lines(README) if not line.startswith(("make ", ". .venv"))]
+    tutorial = [
+        line for line in shell_lines(PAGES["writing-a-plugin"]) if not line.startswith("mooring serve")
+    ]
+    assert set_up
+    assert tutorial
+    script = ["set -e", f"cd {ROOT}", *set_up, f"cd {tmp_path}", *tutorial]
+    own = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(script)],
+        env={**plain_environment(), **own, "PYTHONPATH": str(dependencies), "PIP_QUIET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    assert re.search(r"^RackAffinity +score +rack-affinity 0\.1\.0 ", done.stdout, re.MULTILINE)
+
+
+def test_the_generators_are_pinned_or_told() -> None:
+    """Each is fetched in the Go client's version, or stands in the clients' table."""
+    go = yaml.safe_load((ROOT / "buf.gen.yaml").read_text())["plugins"]
+    java = yaml.safe_load((ROOT / "buf.gen.java.yaml").read_text())["plugins"]
+    pinned = (ROOT / "deploy/examples/clients/go/go.mod").read_text()
+    fetched = [plugin["local"] for plugin in go]
+    assert [command[0] for command in fetched] == ["go", "go", "npx"]
+    for command in fetched[:2]:
+        module, _, version = command[2].partition("@")
+        assert any(f"{name} {version}" in pinned for name in (module, module.partition("/cmd/")[0]))
+    assert re.search(r"@\d+\.\d+\.\d+$", fetched[2][2])
+    assert [plugin.get("local", "protoc") for plugin in java] == ["protoc", "protoc-gen-grpc-java"]
+    assert "| protoc 35.1, protoc-gen-grpc-java 1.80 |" in PAGES["clients"]
+
+
+def commands() -> Iterator[str]:
+    """The commands and flags of the tables."""
+    for first in re.findall(r"^\| (`.*?`) \|", PAGES["commands"], re.MULTILINE):
+        yield from re.findall(r"`(.*?)`", first)
+
+
+def test_the_commands_and_flags_exist() -> None:
+    helps = {
+        name: run(MOORING, *words, "--help", cwd=ROOT).stdout
+        for name in ("run", "serve", "scheduler", "schedule", "explain", "config", "plugins", "version")
+        if (words := name.split())
+    }
+    for text in commands():
+        words = text.split()
+        if words[0] == "mooring":
+            assert helps[words[1]].startswith(f"usage: mooring {words[1]}"), text
+        flags = [word for word in words if word.startswith("-")]
+        assert [flag for flag in flags if not any(flag in shown for shown in helps.values())] == []
+
+
+def test_the_second_schedulers_configuration_is_valid(tmp_path: Path) -> None:
+    file = tmp_path / "second-scheduler.yaml"
+    file.write_text(FILES[file.name])
+    done = run(MOORING, "config", "check", file, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The address of a server on the embedded sample cluster."""
+    address, health, metrics = free_addresses(3)
+    listeners = ("--listen", address, "--health-listen", health, "--metrics-listen", metrics)
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [MOORING, "serve", "--source", "sample", *listeners], stdout=log, stderr=subprocess.STDOUT
+        )
+        try:
+            with grpc.insecure_channel(address) as channel:
+                ready = grpc.channel_ready_future(channel)
+                while not ready.done():
+                    assert process.poll() is None, (tmp_path / "log").read_text()
+                    time.sleep(0.05)
+            yield address
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def test_the_client_is_told_a_node(server: str, tmp_path: Path) -> None:
+    (tmp_path / "client.py").write_text(FILES["client.py"])
+    done = run(sys.executable, "client.py", server, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"[a-z0-9.-]+\n", done.stdout)
+
+
+def test_a_batch_is_placed(server: str, tmp_path: Path) -> None:
+    (tmp_path / "batch.py").write_text(FILES["batch.py"])
+    done = run(sys.executable, "batch.py", server, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        f"web-{number}" for number in range(100)
+    ]
+
+
+def test_every_marked_file_is_used() -> None:
+    assert sorted(FILES) == sorted(
+        [
+            *TUTORIAL,
+            CACHED,
+            "batch.py",
+            "client.py",
+            "my_mooring.py",
+            "scheduler.yaml",
+            "second-scheduler.yaml",
+        ]
+    )

@@ -1,0 +1,94 @@
+"""Kept evaluations with the plugins of the published systems: IPs that pods use up, and measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mooring.plugins.network_traffic.plugin import NetworkTraffic
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import CycleOptions
+from mooring.testing import make_pod
+
+from .test_cached_equals_full import EMPTY_NODES, NODES, History, Step, histories, summary
+
+DOCUMENT = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [
+        {
+            "plugins": {
+                "multiPoint": {"enabled": [{"name": "UnderlayIP"}, {"name": "NetworkTraffic", "weight": 2}]}
+            },
+            "pluginConfig": [
+                {"name": "UnderlayIP", "args": {"ipsPerNode": 2, "consumers": {"label": "app=a"}}},
+                {"name": "NetworkTraffic", "args": {"refreshPeriod": "1h", "maxAge": "1h"}},
+            ],
+        }
+    ],
+}
+
+
+class Told:
+    """Measures what a test says."""
+
+    def __init__(self, bandwidth: Mapping[str, int]) -> None:
+        self._bandwidth = bandwidth
+
+    def measure(self) -> Mapping[str, int]:
+        return self._bandwidth
+
+
+class Systems(History):
+    """A cluster with both plugins."""
+
+    def __init__(self) -> None:
+        super().__init__(DOCUMENT)
+        enabled = (one.plugin for one in self.engine.profile().score)
+        (plugin,) = (one for one in enabled if isinstance(one, NetworkTraffic))
+        self._monitor = plugin.monitor
+        # The first measurement, in a thread of its own, is over; the next would be in an hour.
+        self._monitor.latest()
+
+    def measure(self, bandwidth: dict[str, int]) -> None:
+        """The network's traffic is another one from now on; in the state nothing changes."""
+        self.ask()
+        self._monitor.source = Told(bandwidth)
+        self._monitor.refresh()
+        self.ask()
+
+    def ask(self) -> None:
+        """Decide and change nothing."""
+        pod, profile = make_pod("asked", metadata={"uid": "asked"}), self.engine.profile()
+        full = self.engine.decide(pod, profile, ALL_NODES, options=CycleOptions())
+        assert summary(self.engine.decide(pod, profile, ALL_NODES)) == summary(full)
+
+
+measuring = st.tuples(
+    st.just("measure"), st.dictionaries(st.sampled_from(NODES), st.integers(0, 10**6), max_size=len(NODES))
+)
+
+
+@st.composite
+def measured_histories(draw: st.DrawFn) -> list[Step]:
+    """Histories in which measurements come between any two steps."""
+    steps: list[Any] = []
+    for step in draw(histories()):
+        steps += [step, *draw(st.lists(measuring, max_size=1))]
+    return steps
+
+
+@settings(max_examples=60)
+@given(measured_histories())
+def test_decisions_from_kept_evaluations_are_those_in_full(later: list[Step]) -> None:
+    Systems().run([*EMPTY_NODES, *later])
+
+
+def test_most_of_them_are_kept() -> None:
+    quiet = [("measure", {"n0": 100, "n1": 1, "n2": 50, "n5": 7})]
+    alike: list[Step] = [("decide", "of a service"), ("decide", "small")]
+    history = Systems().run([*EMPTY_NODES, *quiet, *alike * 4])
+    assert history.kept == 8

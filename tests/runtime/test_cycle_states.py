@@ -1,0 +1,151 @@
+"""CycleStates of plugins that are kept between decisions: told of the pods since, or found out anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from mooring.cluster.decoding import from_manifest
+from mooring.cluster.kinds import Put
+from mooring.cluster.state import State
+from mooring.framework import (
+    SUCCESS,
+    CacheablePlugin,
+    CycleState,
+    NodeView,
+    Part,
+    Pod,
+    PodChange,
+    PreFilterPlugin,
+    Status,
+)
+from mooring.runtime.cache import cycle_states
+from mooring.runtime.cache.cycle_states import CycleStates
+from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls, Unhurried
+from mooring.testing import make_node, make_pod
+
+POD, CALLS = make_pod("new"), PluginCalls("default-scheduler", Unhurried(), NullObserver())
+SERVICE = from_manifest(
+    {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {}}
+)
+
+
+@dataclass
+class Following(PreFilterPlugin[None], CacheablePlugin):
+    """Follows, or doesn't, and keeps what it is told."""
+
+    parts: Part = Part.PODS
+    follows: bool = True
+    told: list[tuple[str, int]] = field(default_factory=list)
+
+    __hash__ = object.__hash__
+    name = "Following"
+
+    def signature(self, pod: Pod) -> Hashable:
+        return ""
+
+    def depends_on(self, pod: Pod) -> Part:
+        return self.parts
+
+    def update(self, state: CycleState, pod: Pod, changes: Sequence[PodChange]) -> bool:
+        self.told += [(record.name, amount) for _, record, amount in changes]
+        return self.follows
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        return SUCCESS
+
+
+def cluster() -> State:
+    state = State()
+    state.replace("test", [make_node("a"), make_node("b")])
+    return state
+
+
+def come(state: State, *names: str, node: str = "a") -> None:
+    state.apply("test", [Put(make_pod(name, node=node)) for name in names])
+
+
+def kept_over(happens: Callable[[State], None], *plugins: Following) -> tuple[bool, list[tuple[str, int]]]:
+    """Whether notes are still there after something happens, and what the first plugin was told."""
+    state = cluster()
+    kept, noted = CycleStates(state, POD, plugins), CycleState()
+    kept.keep(noted, state.version)
+    happens(state)
+    return kept.at(state.version, CALLS) is noted, plugins[0].told
+
+
+def test_plugins_are_told_once_of_the_pods_on_nodes() -> None:
+    state, plugin = cluster(), Following()
+    kept, noted = CycleStates(state, POD, [plugin]), CycleState()
+    kept.keep(noted, state.version)
+    come(state, "waiting", node="")
+    come(state, "one", "two")
+    come(state, "one", node="b")
+    assert kept.at(state.version, CALLS) is noted
+    assert plugin.told == [("one", 1), ("two", 1), ("one", -1), ("one", 1)]
+    kept.keep(noted, state.version)
+    assert kept.at(state.version, CALLS) is noted
+    assert len(plugin.told) == 4
+
+
+def test_they_are_told_of_nothing_that_is_later_than_the_version() -> None:
+    state, plugin = cluster(), Following()
+    kept, noted = CycleStates(state, POD, [plugin]), CycleState()
+    kept.keep(noted, state.version)
+    come(state, "one")
+    version = state.version
+    come(state, "two")
+    assert kept.at(version, CALLS) is noted
+    assert plugin.told == [("one", 1)]
+
+
+@pytest.mark.parametrize(
+    ("plugins", "happens", "stay"),
+    [
+        pytest.param([Following()], lambda _: None, True, id="nothing"),
+        pytest.param([Following(follows=False)], lambda _: None, True, id="nothing, to one that can't"),
+        pytest.param([Following(follows=False)], lambda state: come(state, "one"), False, id="it can't"),
+        pytest.param(
+            [Following(), Following(follows=False)],
+            lambda state: come(state, "one"),
+            False,
+            id="another can't",
+        ),
+        pytest.param([Following()], lambda state: state.apply("test", [Put(SERVICE)]), True, id="not read"),
+        pytest.param(
+            [Following(parts=Part.PODS | Part.OBJECTS)],
+            lambda state: state.apply("test", [Put(SERVICE)]),
+            False,
+            id="an object that it reads",
+        ),
+        pytest.param(
+            [Following()],
+            lambda state: come(state, *(f"p{at}" for at in range(cycle_states.MOST_CHANGES + 1))),
+            False,
+            id="too much",
+        ),
+    ],
+)
+def test_notes_are_found_out_anew_when_they_cant_follow(
+    plugins: list[Following], happens: Callable[[State], None], stay: bool
+) -> None:
+    assert kept_over(happens, *plugins)[0] is stay
+
+
+def test_what_may_have_been_read_of_a_later_version_is_not_kept() -> None:
+    state, plugin = cluster(), Following()
+    kept, noted = CycleStates(state, POD, [plugin]), CycleState()
+    version = state.version
+    come(state, "meanwhile")
+    kept.keep(noted, version)
+    assert kept.at(state.version, CALLS) is not noted
+
+
+def test_notes_are_gone_once_a_decision_that_used_them_failed() -> None:
+    state, plugin = cluster(), Following()
+    kept, noted = CycleStates(state, POD, [plugin]), CycleState()
+    kept.keep(noted, state.version)
+    assert kept.at(state.version, CALLS) is noted
+    assert kept.at(state.version, CALLS) is not noted

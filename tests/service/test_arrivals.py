@@ -1,0 +1,188 @@
+"""Calls whose request does not come: they cost the others nothing, and have an end."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import grpc
+import pytest
+from grpc_reflection.v1alpha import reflection_pb2  # type: ignore[import-untyped]  # ships no types
+
+from mooring.framework.errors import DeadlineExceededError
+from mooring.service import arrivals
+from mooring.service.access import Access
+from mooring.service.admission import Admission
+from mooring.service.arrivals import Arrivals
+from mooring.service.interceptors import EndedByCallers, Pipeline
+from mooring.service.memory import MemoryBudget
+from mooring.telemetry.metrics import Metrics
+from mooring.v1 import cluster_service_pb2 as pb
+from tests.good_client import good_client
+from tests.service.frames import DATA, END_STREAM, RST_STREAM, Insistent, connect, frame, open_streams
+from tests.service.harness import LONG, SERVICE, Running, answering, running, service, until
+
+METHOD = f"/{SERVICE.full_name}/GetClusterInfo"
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+GOOD_CALLS = 100
+CANCELLED = b"\0\0\0\x08"
+LABELS = {"grpc_type": "unary", "grpc_service": SERVICE.full_name, "grpc_method": "GetClusterInfo"}
+
+
+def handled(mooring: Running, code: str) -> float | None:
+    return mooring.value("grpc_server_handled_total", **LABELS, grpc_code=code)
+
+
+def message(request: bytes) -> bytes:
+    return b"\0" + len(request).to_bytes(4) + request
+
+
+@pytest.mark.parametrize(
+    ("method", "streams", "body", "body_timeout"),
+    [
+        pytest.param(METHOD, 100, b"", LONG, id="headers only"),
+        pytest.param(METHOD, 100, b"\0\0\0\1\0ab", LONG, id="half a body"),
+        pytest.param(METHOD, 100, b"", 0.2, id="headers only, again and again"),
+        pytest.param(REFLECTION, 30, b"", LONG, id="reflection that asks nothing"),
+        pytest.param(
+            REFLECTION,
+            30,
+            message(reflection_pb2.ServerReflectionRequest(list_services="*").SerializeToString()),
+            LONG,
+            id="reflection that asks no more",
+        ),
+    ],
+)
+def test_streams_that_wait_cost_good_calls_nothing(
+    method: str, streams: int, body: bytes, body_timeout: float
+) -> None:
+    with (
+        running(reflection=True, body_timeout=body_timeout) as mooring,
+        good_client(mooring.server.address) as client,
+    ):
+        calm = client.calls(GOOD_CALLS)
+        with Insistent(mooring.server.address, method, 10, streams, body):
+            beside = client.calls(GOOD_CALLS)
+    assert beside.failed == []
+    assert beside.percentile(0.5) < 3 * calm.percentile(0.5)
+
+
+def test_a_call_without_a_request_takes_no_thread() -> None:
+    with running(transport_threads=1, body_timeout=LONG) as mooring, connect(mooring.server.address) as other:
+        open_streams(other, METHOD, 16)
+        until(lambda: mooring.value("grpc_server_started_total", **LABELS) == 16)
+        assert mooring.ask().synced
+
+
+def test_while_the_process_stands_still_no_request_becomes_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+
+    def later() -> float:
+        looks.append(time.monotonic() + 1000 * LONG)
+        return looks[-1]
+
+    with running(body_timeout=4) as mooring, connect(mooring.server.address) as other:
+        open_streams(other, METHOD, 1)
+        until(lambda: mooring.value("grpc_server_started_total", **LABELS) == 1)
+        monkeypatch.setattr(
+            arrivals, "time", SimpleNamespace(monotonic=later, perf_counter=time.perf_counter)
+        )
+        until(lambda: len(looks) > 1)
+        other.sendall(frame(DATA, END_STREAM, 1, message(b"")))
+        until(lambda: handled(mooring, "OK") == 1)
+
+
+def test_callers_who_leave_before_the_request_are_counted() -> None:
+    with running(body_timeout=LONG) as mooring, connect(mooring.server.address) as other:
+        open_streams(other, METHOD, 16)
+        for stream in range(1, 32, 2):
+            other.sendall(frame(RST_STREAM, 0, stream, CANCELLED))
+        # A reset that follows at once looks as if the caller had ended without a request.
+        until(lambda: sum(handled(mooring, code) or 0 for code in ("Canceled", "InvalidArgument")) == 16)
+        assert mooring.ask().synced
+
+
+def test_the_call_that_waited_longest_ends_first_where_too_many_wait() -> None:
+    metrics = Metrics()
+    ended: list[int] = []
+    with ThreadPoolExecutor(1) as threads:
+        waiting = Arrivals(threads, metrics, LONG, most=3)
+        pipeline = Pipeline(metrics, MemoryBudget(0), Admission(metrics, 1), Access(False, frozenset()))
+        server = grpc.server(waiting, interceptors=[pipeline])  # type: ignore[arg-type]  # any executor will do
+        service(answering).add(server)
+        address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+        server.start()
+        with connect(address) as other, other.makefile("rb") as stream:
+            open_streams(other, METHOD, 5)
+            while len(ended) < 2:
+                head = stream.read(9)
+                stream.read(int.from_bytes(head[:3]))
+                if head[3] == RST_STREAM:
+                    ended.append(int.from_bytes(head[5:]))
+        server.stop(None).wait()
+    assert ended == [1, 3]
+    assert metrics.registry.get_sample_value("mooring_body_timeouts_total") == 2
+
+
+def test_many_calls_in_flight_on_one_connection_are_all_answered() -> None:
+    """A connection's limit counts calls whose answer the client has, until the server forgets them."""
+    with running() as mooring:
+        for _ in range(20):
+            calls = [
+                mooring.stub.GetClusterInfo.future(pb.GetClusterInfoRequest(), timeout=LONG)
+                for _ in range(150)
+            ]
+            assert {call.code() for call in calls} == {grpc.StatusCode.OK}
+
+
+def leave_before_the_request(mooring: Running) -> None:
+    with connect(mooring.server.address) as other:
+        open_streams(other, METHOD, 16)
+        until(lambda: handled(mooring, "DeadlineExceeded") == 16)
+
+
+def cancel(mooring: Running) -> None:
+    calls = [mooring.stub.GetClusterInfo.future(pb.GetClusterInfoRequest()) for _ in range(16)]
+    until(lambda: mooring.value("mooring_inflight_calls") == 16)
+    for call in calls:
+        call.cancel()
+    until(lambda: handled(mooring, "Canceled") == 16)
+
+
+def let_the_deadline_pass(mooring: Running) -> None:
+    calls = [mooring.stub.GetClusterInfo.future(pb.GetClusterInfoRequest(), timeout=0.5) for _ in range(16)]
+    # The client's clock may be ahead of the server's.
+    until(lambda: sum(handled(mooring, code) or 0 for code in ("Canceled", "DeadlineExceeded")) == 16)
+    assert all(call.code() is grpc.StatusCode.DEADLINE_EXCEEDED for call in calls)
+
+
+@pytest.mark.parametrize("end", [leave_before_the_request, cancel, let_the_deadline_pass])
+def test_what_callers_end_themselves_is_one_line_without_a_traceback(
+    end: Callable[[Running], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    def slow(context: grpc.ServicerContext) -> pb.GetClusterInfoResponse:
+        gone = threading.Event()
+        if context.add_callback(gone.set):
+            gone.wait(LONG)
+        raise DeadlineExceededError("nobody waits for this")
+
+    with caplog.at_level(logging.INFO), running(slow, body_timeout=0.2) as mooring:
+        end(mooring)
+    [line] = [record for record in caplog.records if record.name.startswith(("mooring", "grpc"))]
+    assert (line.levelname, line.exc_info) == ("INFO", None)
+    assert METHOD in line.getMessage()
+
+
+def test_the_next_line_counts_the_calls_since_the_last(caplog: pytest.LogCaptureFixture) -> None:
+    callers = EndedByCallers(every=0.05)
+    with caplog.at_level(logging.INFO):
+        for _ in range(3):
+            callers.ended(METHOD, grpc.StatusCode.CANCELLED, 1.5)
+        while len(caplog.records) < 2:
+            callers.ended(METHOD, grpc.StatusCode.CANCELLED, 1.5)
+    first, second = (record.getMessage() for record in caplog.records)
+    assert first.startswith("1 calls ended before their answer")
+    assert int(second.split()[0]) >= 3
+    assert f"{METHOD}, CANCELLED after 1.500 s" in second
