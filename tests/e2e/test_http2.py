@@ -2,6 +2,9 @@
 
 What h2spec finds there is gRPC core's, and out of our hands: it stands in `fixtures/h2spec.txt`. A case that
 is new, a server that ends and a good call that fails are ours. The adapter's listener has no HTTP/2.
+
+Some cases break a rule on a stream that the server may just have ended, after which HTTP/2 lets it pass: they
+are a race between two writes, so a case is new only if it fails each time.
 """
 
 import subprocess
@@ -32,6 +35,7 @@ PARTS = (
 """The sections, in parts that take about as long: h2spec mostly waits for answers that do not come."""
 
 CASES = 145
+ATTEMPTS = 5
 
 
 @pytest.fixture
@@ -51,23 +55,36 @@ def outcomes(report: Path) -> dict[str, bool]:
     }
 
 
-def test_frames_that_break_the_rules_harm_nobody(server: MooringServer, tmp_path: Path) -> None:
+def h2spec(server: MooringServer, report: Path, *sections: str) -> subprocess.Popen[bytes]:
+    """h2spec's cases of these sections, running."""
     host, _, port = server.address.rpartition(":")
+    command: list[str | Path] = [BIN / "h2spec", "--host", host, "--port", port, "--junit-report", report]
+    return subprocess.Popen([*command, *sections], env=environment(), stdout=subprocess.DEVNULL)
+
+
+def fails_again(server: MooringServer, report: Path, case: str) -> bool:
+    """Whether the case fails once more, its section running alone."""
+    section, _, _ = case.partition(" ")
+    h2spec(server, report, section).wait()
+    return outcomes(report)[case]
+
+
+def test_frames_that_break_the_rules_harm_nobody(server: MooringServer, tmp_path: Path) -> None:
     reports = [tmp_path / f"{at}.xml" for at in range(len(PARTS))]
-    command: list[str | Path] = [BIN / "h2spec", "--host", host, "--port", port]
-    parts = [
-        subprocess.Popen(
-            [*command, "--junit-report", report, *part], env=environment(), stdout=subprocess.DEVNULL
-        )
-        for part, report in zip(PARTS, reports, strict=True)
-    ]
+    parts = [h2spec(server, report, *part) for part, report in zip(PARTS, reports, strict=True)]
     calls = 0
     with grpc.insecure_channel(server.address) as channel:
         stub = pb_grpc.ClusterServiceStub(channel)
         while any(part.poll() is None for part in parts):
             assert stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=30).synced
             calls += 1
-    found = {case: bad for report in reports for case, bad in outcomes(report).items()}
-    assert (len(found), calls > 0) == (CASES, True)
-    known = {line for line in KNOWN.read_text().splitlines() if line and not line.startswith("#")}
-    assert sorted(case for case, bad in found.items() if bad and case not in known) == []
+        found = {case: bad for report in reports for case, bad in outcomes(report).items()}
+        assert (len(found), calls > 0) == (CASES, True)
+        known = {line for line in KNOWN.read_text().splitlines() if line and not line.startswith("#")}
+        new = [case for case, bad in found.items() if bad and case not in known]
+        assert [
+            case
+            for case in new
+            if all(fails_again(server, tmp_path / "again.xml", case) for _ in range(ATTEMPTS))
+        ] == []
+        assert stub.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=30).synced
