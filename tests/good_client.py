@@ -36,7 +36,7 @@ PAUSE = 0.01
 LEAST = 20
 """So many calls make a measurement."""
 
-MOST_FAILED = 2
+MAX_FAILED = 2
 """After more failures nobody waits for the other calls: each of them may take its whole timeout."""
 
 POD = {
@@ -117,7 +117,7 @@ class Asking:
         """The calls since the last time, once there are ``count`` or too many have failed."""
         while True:
             with self._lock:
-                if len(self._calls.seconds) >= count or len(self._calls.failed) > MOST_FAILED:
+                if len(self._calls.seconds) >= count or len(self._calls.failed) > MAX_FAILED:
                     calls, self._calls = self._calls, Calls()
                     return Calls(sorted(calls.seconds), sorted(set(calls.failed)))
             time.sleep(PAUSE)

@@ -15,7 +15,7 @@ _LIMIT_FILES: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
-_MOST_BYTES: Final = 512 * 2**20
+_MAX_BYTES: Final = 512 * 2**20
 _SHARE: Final = 8
 """A call takes several times its body: what was decoded, the message to mooring, the answer."""
 
@@ -27,7 +27,7 @@ def default_budget_bytes(files: tuple[Path, ...] = ()) -> int:
         # No such file, or the word max: this hierarchy sets no limit.
         with contextlib.suppress(OSError, ValueError):
             memory = min(memory, int(file.read_text()))
-    return min(memory // _SHARE, _MOST_BYTES)
+    return min(memory // _SHARE, _MAX_BYTES)
 
 
 class Budget:

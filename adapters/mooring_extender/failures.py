@@ -18,7 +18,7 @@ import msgspec
 from mooring_extender import wire
 
 VERBS: Final = ("filter", "prioritize", "bind", "preempt")
-_MOST_CHARACTERS: Final = 900
+_MAX_CHARACTERS: Final = 900
 
 
 class CallError(Exception):
@@ -32,7 +32,7 @@ class CallError(Exception):
 def shortened(error: object) -> str:
     """Return what `error` says, at most about 1 kB: it may quote a question of many megabytes."""
     text = str(error)
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} ..."
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]} ..."
 
 
 def misfit(text: str) -> CallError:

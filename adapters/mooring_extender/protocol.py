@@ -22,13 +22,13 @@ CONNECTION_SECONDS: Final = 300.0
 MAX_HEAD_BYTES: Final = 64 * 2**10
 
 
-def _most_connections() -> int:
+def _max_connections() -> int:
     """Half of the files that may be open are left to others: inside `mooring serve` gRPC is one of them."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 1024 if files == resource.RLIM_INFINITY else min(1024, files // 2)
 
 
-MOST_CONNECTIONS: Final = _most_connections()
+MAX_CONNECTIONS: Final = _max_connections()
 
 
 class _Alarm:
@@ -56,7 +56,7 @@ class GuardedProtocol(HttpToolsProtocol):
       after the client stopped reading. A connection without any request lives as long as an idle one does:
       Go's client opens connections that it does not use at once.
     - A head, and trailers, may have MAX_HEAD_BYTES; trailers are dropped.
-    - Of more than MOST_CONNECTIONS the one that has waited longest for a request is ended, and before it
+    - Of more than MAX_CONNECTIONS the one that has waited longest for a request is ended, and before it
       those that never sent one.
     - The answer after CONNECTION_SECONDS ends its connection, so that each client shows its certificate
       anew; for the same reason no TLS session is resumed.
@@ -87,7 +87,7 @@ class GuardedProtocol(HttpToolsProtocol):
         )
         if is_resumed(transport.get_extra_info("ssl_object")):
             transport.abort()
-        elif len(self.connections) > MOST_CONNECTIONS:
+        elif len(self.connections) > MAX_CONNECTIONS:
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mooring.cluster.decoding import decode_node
 from mooring.cluster.kinds import Put
 from mooring.cluster.state import State
-from mooring.framework.columns import MOST_LABEL_COLUMNS
+from mooring.framework.columns import MAX_LABEL_COLUMNS
 from mooring.testing.builders import make_node, to_json
 
 _TEXTS = st.sampled_from(("a", "b", "node", "other"))
@@ -42,7 +42,7 @@ def test_they_are_written_as_any_labels() -> None:
 
 
 def test_columns_of_any_number_of_keys_are_right_and_few_are_kept() -> None:
-    state, keys = State(), [f"k{at}" for at in range(3 * MOST_LABEL_COLUMNS)]
+    state, keys = State(), [f"k{at}" for at in range(3 * MAX_LABEL_COLUMNS)]
 
     def put(value: str) -> None:
         state.apply("test", [Put(make_node("n0", labels=dict.fromkeys(keys, value)))])
@@ -53,4 +53,4 @@ def test_columns_of_any_number_of_keys_are_right_and_few_are_kept() -> None:
         put(f"v{at}")
         column = table.label(key)
         assert column.values[column.ids[table.index["n0"]]] == f"v{at}"
-    assert len(table.label_columns) == MOST_LABEL_COLUMNS
+    assert len(table.label_columns) == MAX_LABEL_COLUMNS

@@ -22,7 +22,7 @@ from tests.conformance import program
 from tests.conformance.families.draft import Manifest
 from tests.conformance.recordings import recording, write
 
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,6 @@ class Comparison:
                 wrong.append("\n  ".join([question["id"], *found]))
             else:
                 agreed += 1
-        print("\n".join(wrong[:MOST_SHOWN]))
+        print("\n".join(wrong[:MAX_SHOWN]))
         print(f"{agreed} agree, {len(wrong)} differ, {refused} refused; {dict(counts)}")
         return 1 if wrong else 0

@@ -20,7 +20,7 @@ from .processes import Adapter, MooringServer
 pytestmark = pytest.mark.e2e
 
 RACKS = {"a1": "a", "a2": "a", "b1": "b", "b2": "b"}
-MOST_PODS = 420
+MAX_PODS = 420
 PAUSE_SECONDS = 0.05
 DRAIN = "2s"
 
@@ -87,7 +87,7 @@ def load(control_plane: ControlPlane) -> Iterator[None]:
             rack = "ab"[number % 2]
             affinity = objects.node_affinity({objects.RACK: rack})
             control_plane.api.create(objects.pod(f"{rack}-{number}", affinity=affinity, containers=SMALL))
-            if enough.wait(PAUSE_SECONDS) or number == MOST_PODS:
+            if enough.wait(PAUSE_SECONDS) or number == MAX_PODS:
                 return
 
     maker = threading.Thread(target=make)

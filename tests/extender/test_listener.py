@@ -292,7 +292,7 @@ def test_trailers_say_nothing_about_their_request(server: ExtenderServer) -> Non
 
 def test_a_crowd_of_silent_connections_shuts_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 8
-    monkeypatch.setattr(protocol, "MOST_CONNECTIONS", most)
+    monkeypatch.setattr(protocol, "MAX_CONNECTIONS", most)
     with listening(FakeClient) as running, connect(running) as kept, ExitStack() as crowd:
         kept.sendall(whole())
         assert answer(kept).status == 200
@@ -308,7 +308,7 @@ def test_a_crowd_of_silent_connections_shuts_nobody_out(monkeypatch: pytest.Monk
 
 
 def test_calls_that_are_answered_are_not_ended_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(protocol, "MAX_CONNECTIONS", 2)
     asked, go_on = threading.Event(), threading.Event()
 
     def verdict(_name: str) -> int:

@@ -163,7 +163,7 @@ def _objects(pattern: str) -> tuple[bytes, ...]:
     return tuple(file.read_bytes() for file in sorted(OBJECTS.glob(pattern)))
 
 
-MOST_PODS = 400
+MAX_PODS = 400
 """Pods after which a state is put aside, as calls about it take longer and longer."""
 
 
@@ -178,7 +178,7 @@ def judging() -> Iterator[Judge]:
             served[:] = [stack.enter_context(serving())]
 
         def judge(data: bytes) -> bool:
-            if not served or not served[0].synced or len(served[0].world.state.snapshot.pods) > MOST_PODS:
+            if not served or not served[0].synced or len(served[0].world.state.snapshot.pods) > MAX_PODS:
                 renew()
             head, _, body = data.partition(b"\n")
             name = head.decode(errors="replace")

@@ -150,7 +150,7 @@ class Followed:
                 pass
 
 
-MOST_INPUTS = 1_500
+MAX_INPUTS = 1_500
 """Inputs after which a state is put aside."""
 
 
@@ -162,7 +162,7 @@ def judging() -> Iterator[Judge]:
     def judge(data: bytes) -> bool:
         nonlocal followed, count
         count += 1
-        if count % MOST_INPUTS == 0:
+        if count % MAX_INPUTS == 0:
             followed = Followed()
         head, _, body = data.partition(b"\n")
         way, _, kind = head.decode(errors="replace").partition(" ")

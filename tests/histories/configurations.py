@@ -126,9 +126,9 @@ def _limits(dice: Random) -> dict[tuple[Any, str], int]:
             dice.choice((0, 3_000))
         )
     if dice.random() < 0.2:
-        limits[cycle_states, "MOST_CHANGES"] = dice.choice((0, 2, 5))
+        limits[cycle_states, "MAX_CHANGES"] = dice.choice((0, 2, 5))
     if dice.random() < 0.2:
-        limits[batch, "MOST_ALIKE"] = dice.choice((1, 3))
+        limits[batch, "MAX_ALIKE"] = dice.choice((1, 3))
     return limits
 
 

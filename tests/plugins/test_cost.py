@@ -26,7 +26,7 @@ from mooring.testing.builders import Manifest, make_node, make_pod, pod_manifest
 from mooring.testing.question import NoBinder
 
 NODES, SPARE, FEW, MANY = 60, 5, 300, 4800
-MOST = 1.5
+MAX_RATIO = 1.5
 """So many times the instructions may MANY pods take: some columns are longer, and nodes differ more."""
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -168,7 +168,7 @@ def test_more_pods_of_the_same_kinds_cost_nothing(
     pod = make_pod("pending", labels={"app": "a"}, spec=spec)
     few, many, first = (_cluster(count, placed, objects) for count in (FEW, MANY, FEW))
     _instructions(first, pod)  # What a process does once doesn't count.
-    assert _instructions(many, pod) <= MOST * _instructions(few, pod)
+    assert _instructions(many, pod) <= MAX_RATIO * _instructions(few, pod)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_label_that_each_placed_pod_has_of_its_own_costs_nothing(
         engine = _cluster(count, {}, objects, own_labels=True)
         # The first pod that names a label pays for its column.
         costs.append([_instructions(engine, pod) for pod in asked][1])
-    assert costs[2] <= MOST * costs[1]
+    assert costs[2] <= MAX_RATIO * costs[1]
 
 
 def _with_attached(pods: int) -> Engine:
@@ -219,4 +219,4 @@ def test_volumes_that_were_counted_once_cost_nothing() -> None:
     few, many = map(_with_attached, (FEW, MANY))
     for engine in (few, many):
         _instructions(engine, pod)
-    assert _instructions(many, pod) <= MOST * _instructions(few, pod)
+    assert _instructions(many, pod) <= MAX_RATIO * _instructions(few, pod)

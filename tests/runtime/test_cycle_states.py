@@ -122,7 +122,7 @@ def test_they_are_told_of_nothing_that_is_later_than_the_version() -> None:
         ),
         pytest.param(
             [Following()],
-            lambda state: come(state, *(f"p{at}" for at in range(cycle_states.MOST_CHANGES + 1))),
+            lambda state: come(state, *(f"p{at}" for at in range(cycle_states.MAX_CHANGES + 1))),
             False,
             id="too much",
         ),

@@ -171,7 +171,7 @@ def test_plain_pods_take_one_call_until_no_node_takes_one(
     names: list[str], count: int, most: int, summed: int, known: list[int]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch_module, "MOST_ALIKE", most)
+        patch.setattr(batch_module, "MAX_ALIKE", most)
         patch.setattr(table_writer, "_WORTH_SUMMING_UP", summed)
         indices = [index for index in range(len(names)) for _ in range(count)]
         batch = Batch(names, indices, known)

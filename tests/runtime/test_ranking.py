@@ -44,7 +44,7 @@ def test_the_leaders_are_those_of_all_totals(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "_SMALLEST_BLOCK", block if small else 1)
-        patch.setattr(ranking, "_MOST_BLOCKS", ROWS if small else 3)
+        patch.setattr(ranking, "_MAX_BLOCKS", ROWS if small else 3)
         pairs = [(Ranking(np.array(begin, np.int32)), list(begin))]
         last = 0
         for what, number, total in course:

@@ -11,7 +11,7 @@ import pytest
 
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
-    MOST_VIOLATIONS,
+    MAX_VIOLATIONS,
     AbortedError,
     InvalidArgumentError,
     NotFoundError,
@@ -118,14 +118,14 @@ def test_every_violation_reaches_the_client() -> None:
     "letter", [pytest.param("x", id="ascii"), pytest.param("\N{KISS MARK}", id="four bytes")]
 )
 def test_details_too_long_for_trailers_are_cut_and_say_so(letter: str) -> None:
-    found = [FieldError(f"pods[{i}]", letter * 5000) for i in range(MOST_VIOLATIONS)]
+    found = [FieldError(f"pods[{i}]", letter * 5000) for i in range(MAX_VIOLATIONS)]
     with running(raises(InvalidArgumentError(found, **{f"k{i}": letter * 99 for i in range(3)}))) as mooring:
         failure = mooring.fails()
     assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
     assert failure.text.startswith("pods[0]: ")
     assert failure.violations[0][0] == "pods[0]"
     count = len(failure.violations) - 1
-    assert failure.violations[-1] == ("", f"and {MOST_VIOLATIONS - count} more violations")
+    assert failure.violations[-1] == ("", f"and {MAX_VIOLATIONS - count} more violations")
 
 
 def test_malformed_bytes_are_the_callers_fault() -> None:

@@ -186,7 +186,7 @@ def test_watches_can_be_given_up_by_the_thousand() -> None:
 
 
 def test_watches_have_a_limit_and_leave_it_when_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "MOST_WATCHES", 2)
+    monkeypatch.setattr(health, "MAX_WATCHES", 2)
     request = health_pb2.HealthCheckRequest()
     with running() as mooring, grpc.insecure_channel(mooring.server.health_address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
@@ -249,11 +249,11 @@ def test_probes_are_answered_beside_more_slow_connections_than_there_may_be() ->
             attackers.enter_context(closing((silence, trickle)[at % 2](mooring.server.metrics_address)))
         for _ in range(10):
             assert get(mooring, "/readyz")[0] == 200
-        until(lambda: threading.active_count() - before <= 2 * page_listener.MOST_CONNECTIONS)
+        until(lambda: threading.active_count() - before <= 2 * page_listener.MAX_CONNECTIONS)
         until(
             lambda: (
                 (mooring.value("mooring_telemetry_broken_connections_total") or 0)
-                >= 300 - page_listener.MOST_CONNECTIONS
+                >= 300 - page_listener.MAX_CONNECTIONS
             )
         )
 

@@ -12,7 +12,7 @@ from mooring.app.bridge import Decoder
 from mooring.app.local_client import LocalClient
 from mooring.cluster.decoding import from_manifest
 from mooring.framework import SUCCESS, CycleState, FilterPlugin, Node, NodeInfo, Pod, Status
-from mooring.framework.errors import MOST_VIOLATIONS, DeadlineExceededError, InvalidArgumentError
+from mooring.framework.errors import MAX_VIOLATIONS, DeadlineExceededError, InvalidArgumentError
 from mooring.service.offer import Servicers
 from mooring.service.preempt import _faults, _given
 from mooring.service.slots import SlotProgress
@@ -251,7 +251,7 @@ def test_captured_requests_of_kube_scheduler(mode: str) -> None:
 
 def test_of_many_faults_the_first_are_told_and_the_others_not_looked_for() -> None:
     candidates = pb.PreemptionCandidates(candidates=[pb.PreemptionCandidate()] * 1_000)
-    looked_at = list(islice(_faults(candidates), MOST_VIOLATIONS))
+    looked_at = list(islice(_faults(candidates), MAX_VIOLATIONS))
     with pytest.raises(InvalidArgumentError) as caught:
         InvalidArgumentError.refuse(_faults(candidates))
     assert list(caught.value.violations) == looked_at

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mooring.framework.errors import InvalidArgumentError, ResourceExhaustedError
 from mooring.framework.memory import memory_bytes
-from mooring.service.counting import MOST_BYTES, MOST_ENTRIES, MOST_FIELDS, Counting
+from mooring.service.counting import MAX_BYTES, MAX_ENTRIES, MAX_FIELDS, Counting
 from mooring.service.memory import FREE_BYTES, MemoryBudget, Share
 from mooring.service.reading import MAX_MESSAGE_BYTES, Reader
 from mooring.testing.builders import make_node, make_pod
@@ -44,7 +44,7 @@ def inside(*numbers: int, of: bytes) -> bytes:
     return of
 
 
-def many(number: int, count: int = MOST_ENTRIES + 1) -> bytes:
+def many(number: int, count: int = MAX_ENTRIES + 1) -> bytes:
     return field(number, b"") * count
 
 
@@ -67,7 +67,7 @@ def inline(*sizes: int) -> nodes_pb2.InlineNodes:
         pytest.param(pb.ScoreRequest, inside(2, 2, of=many(1)), "nodes.names.names", id="names"),
         pytest.param(pb.ExplainRequest, inside(2, of=many(7)), "nodes.assumed_pods", id="assumed pods"),
         pytest.param(
-            pb.ExplainRequest, field(2, many(7, 1)) * (MOST_ENTRIES + 1), "nodes.assumed_pods", id="in parts"
+            pb.ExplainRequest, field(2, many(7, 1)) * (MAX_ENTRIES + 1), "nodes.assumed_pods", id="in parts"
         ),
         pytest.param(pb.ScheduleRequest, many(1), "templates", id="templates"),
         pytest.param(pb.ScheduleRequest, inside(2, of=many(3)), "pods.names", id="columns"),
@@ -80,11 +80,11 @@ def inline(*sizes: int) -> nodes_pb2.InlineNodes:
         pytest.param(
             cluster_pb.PushObjectsRequest, inside(4, 2, of=many(3)), "events.put.objects", id="objects"
         ),
-        pytest.param(pb.FilterRequest, many(1, MOST_FIELDS + 1), "", id="fields without number"),
-        pytest.param(pb.FilterRequest, inside(2, of=many(99, MOST_FIELDS)), "", id="unknown fields"),
-        pytest.param(pb.FilterRequest, inside(2, 3, of=bytes(MOST_BYTES)), "", id="bytes of names"),
+        pytest.param(pb.FilterRequest, many(1, MAX_FIELDS + 1), "", id="fields without number"),
+        pytest.param(pb.FilterRequest, inside(2, of=many(99, MAX_FIELDS)), "", id="unknown fields"),
+        pytest.param(pb.FilterRequest, inside(2, 3, of=bytes(MAX_BYTES)), "", id="bytes of names"),
         pytest.param(
-            pb.BindRequest, inside(2, of=bytes(MOST_BYTES)), "", id="bytes of a method without lists"
+            pb.BindRequest, inside(2, of=bytes(MAX_BYTES)), "", id="bytes of a method without lists"
         ),
     ],
 )
@@ -106,17 +106,17 @@ def test_what_holds_too_much_is_refused_before_it_is_parsed(kind: Any, body: byt
     "request_",
     [
         pytest.param(nodes_of(inline=inline(*[100] * 100_000)), id="many inline nodes"),
-        pytest.param(nodes_of(inline=inline(MOST_BYTES, MOST_BYTES)), id="large inline nodes"),
+        pytest.param(nodes_of(inline=inline(MAX_BYTES, MAX_BYTES)), id="large inline nodes"),
         pytest.param(
-            nodes_of(names=nodes_pb2.NodeNames(names=["a\nb\n" * 9] * MOST_ENTRIES)),
+            nodes_of(names=nodes_pb2.NodeNames(names=["a\nb\n" * 9] * MAX_ENTRIES)),
             id="names with line feeds",
         ),
-        pytest.param(nodes_of(joined_names=b"a\0" * MOST_ENTRIES), id="joined names"),
+        pytest.param(nodes_of(joined_names=b"a\0" * MAX_ENTRIES), id="joined names"),
         pytest.param(
             cluster_pb.PushObjectsRequest(
                 events=[
-                    cluster_pb.PushEvent(put=cluster_pb.PutObjects(objects=inline(MOST_BYTES).nodes)),
-                    cluster_pb.PushEvent(put=cluster_pb.PutObjects(objects=inline(MOST_BYTES).nodes)),
+                    cluster_pb.PushEvent(put=cluster_pb.PutObjects(objects=inline(MAX_BYTES).nodes)),
+                    cluster_pb.PushEvent(put=cluster_pb.PutObjects(objects=inline(MAX_BYTES).nodes)),
                 ]
             ),
             id="pushed objects",

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from mooring.framework import timely
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
 from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls
-from mooring.service.slots import MOST_STUCK_ABOUT_ONE_POD, SlotProgress, Slots
+from mooring.service.slots import MAX_STUCK_ABOUT_ONE_POD, SlotProgress, Slots
 from tests.service.harness import LONG, until
 
 
@@ -245,14 +245,14 @@ def test_what_is_stuck_about_one_pod_takes_few_threads() -> None:
 
         return work
 
-    while slots.abandoned < MOST_STUCK_ABOUT_ONE_POD:
+    while slots.abandoned < MAX_STUCK_ABOUT_ONE_POD:
         with pytest.raises(DeadlineExceededError):
             slots.run(about("bad"), time.monotonic() + 0.05)
     for _ in range(20):
         with pytest.raises(ResourceExhaustedError, match="stuck about the pod with UID 'bad'") as refused:
             slots.run(about("bad"), late())
         assert refused.value.reason == "OVERLOADED"
-    assert slots.abandoned == MOST_STUCK_ABOUT_ONE_POD
+    assert slots.abandoned == MAX_STUCK_ABOUT_ONE_POD
     assert slots.alive()
     release.set()
     assert slots.run(about("good"), late()) == "late"

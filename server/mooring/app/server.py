@@ -51,7 +51,7 @@ LEASE = "mooring-serve"
 COMMIT_SLOTS = 32
 """Commits worked on at once; most of the time they wait for the API server."""
 
-MOST_OPEN_COMMITS = 256
+MAX_OPEN_COMMITS = 256
 """Commits whose callers have gone, while the API server is silent, before further ones are refused."""
 
 
@@ -78,7 +78,7 @@ def serve(
         stop.set()
 
     slots = Slots(options.plugin_slots, options.max_abandoned_workers, metrics.abandoned_workers)
-    commit_slots = Slots(COMMIT_SLOTS, MOST_OPEN_COMMITS)
+    commit_slots = Slots(COMMIT_SLOTS, MAX_OPEN_COMMITS)
     decisions = _decisions(options, MetricsObserver(metrics), give_up)
     servicers = Servicers.of(decisions.backend(slots, commit_slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.

@@ -18,8 +18,8 @@ HIDDEN: Final = "REDACTED"
 """What is shown in place of a secret."""
 
 
-MOST_PATH_CHARACTERS = 300
-MOST_MESSAGE_CHARACTERS = 700
+MAX_PATH_CHARACTERS = 300
+MAX_MESSAGE_CHARACTERS = 700
 """Of a fault; together less than a kilobyte."""
 
 
@@ -42,7 +42,7 @@ class FieldError:
 
     def __post_init__(self) -> None:
         """Cut what is quoted from the object, which may have megabytes."""
-        for name, most in (("path", MOST_PATH_CHARACTERS), ("message", MOST_MESSAGE_CHARACTERS)):
+        for name, most in (("path", MAX_PATH_CHARACTERS), ("message", MAX_MESSAGE_CHARACTERS)):
             text = getattr(self, name)
             if len(text) > most:
                 object.__setattr__(self, name, f"{text[: most - 4]} ...")

@@ -18,7 +18,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 ABSENT = 0
 """The id of "there is no such label"."""
 
-MOST_LABEL_COLUMNS = 64
+MAX_LABEL_COLUMNS = 64
 """At most this many label keys of a table have a column: whoever creates pods selects the keys, and each
 write of a row goes through all columns."""
 
@@ -114,7 +114,7 @@ class LabelColumn:
 class LabelColumns(dict[str, LabelColumn]):
     """A table's label columns by key, each built when it is asked for the first time.
 
-    There are `MOST_LABEL_COLUMNS` at most; for one more, the one that was built first is dropped.
+    There are `MAX_LABEL_COLUMNS` at most; for one more, the one that was built first is dropped.
 
     Args:
         columns: Those that are there already.
@@ -134,7 +134,7 @@ class LabelColumns(dict[str, LabelColumn]):
             column = self.get(key)
             if column is None:
                 column = build(key)
-                while len(self) >= MOST_LABEL_COLUMNS:
+                while len(self) >= MAX_LABEL_COLUMNS:
                     del self[next(iter(self))]
                 self[key] = column
             return column

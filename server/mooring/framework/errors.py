@@ -41,7 +41,7 @@ class MooringError(Exception):
         self.metadata: dict[str, str] = metadata
 
 
-MOST_VIOLATIONS = 100
+MAX_VIOLATIONS = 100
 """The most violations that an error reports; further ones would only cost memory and time."""
 
 
@@ -51,7 +51,7 @@ class InvalidArgumentError(MooringError):
     def __init__(
         self, violations: Iterable[FieldError], reason: str = "REQUEST_INVALID", **metadata: str
     ) -> None:
-        self.violations = tuple(islice(violations, MOST_VIOLATIONS))
+        self.violations = tuple(islice(violations, MAX_VIOLATIONS))
         text = "; ".join(f"{v.path}: {v.message}" if v.path else v.message for v in self.violations)
         super().__init__(text, reason=reason, **metadata)
 

@@ -12,13 +12,13 @@ V = TypeVar("V")
 
 _encode = msgspec.msgpack.Encoder().encode
 
-MOST_PODS = 1 << 10
+MAX_PODS = 1 << 10
 """How many pods a plugin remembers something of that each decision about pods like them asks for."""
 
-MOST_POD_BYTES = 1 << 19
+MAX_POD_BYTES = 1 << 19
 """What these pods have together, encoded; as objects they take several times as much."""
 
-MOST_AT_ONCE = 1 << 5
+MAX_AT_ONCE = 1 << 5
 """The same of what one decision asks for several times, and hardly any later: new memory is slower."""
 
 

@@ -18,7 +18,7 @@ from mooring.framework.names import is_qualified_name
 from mooring.framework.objects import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from mooring.framework.quantity import Quantity, QuantityError, millis, parse_quantity, units
 from mooring.framework.releases import Gates
-from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
+from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -219,7 +219,7 @@ def _sum(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
 
 
 def _summing(missing: Amounts) -> ByIdentity[PodSpec, Amounts]:
-    return ByIdentity(lambda spec: _sum(Pod(spec=spec), NEWEST_RULES, missing), most=MOST_AT_ONCE)
+    return ByIdentity(lambda spec: _sum(Pod(spec=spec), NEWEST_RULES, missing), most=MAX_AT_ONCE)
 
 
 _plain_amounts, _plain_amounts_with_defaults = _summing({}), _summing(DEFAULT_AMOUNTS)

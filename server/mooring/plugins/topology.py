@@ -34,7 +34,7 @@ from mooring.framework.internal import SignedByShape
 from mooring.framework.pod_table import AffinityClass, PodKind
 from mooring.framework.remembering import ByIdentity
 
-_MOST_KINDS = 256
+_MAX_KINDS = 256
 """Of so many kinds of pods it is remembered what they add."""
 
 
@@ -203,7 +203,7 @@ class PodCounts(ABC):
     _adds_of: ByIdentity[PodKind, Sequence[tuple[Move, int]]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_adds_of", ByIdentity(self._adds, _MOST_KINDS))
+        object.__setattr__(self, "_adds_of", ByIdentity(self._adds, _MAX_KINDS))
 
     def update(self, changes: Sequence[PodChange]) -> None:
         """Count the pods that came, and those that left no longer."""

@@ -26,7 +26,7 @@ from grpc._cython import cygrpc  # type: ignore[attr-defined]  # missing in grpc
 from mooring.service.memory import Share
 from mooring.telemetry.metrics import Metrics
 
-MOST_WAITING: Final = 16_384
+MAX_WAITING: Final = 16_384
 """Calls that may wait for their request; a good one does so for less than a millisecond."""
 
 ENDED_AT_ONCE: Final = 20
@@ -100,7 +100,7 @@ class Arrivals(Executor):
     """
 
     def __init__(
-        self, threads: Executor, metrics: Metrics, seconds: float = 2.0, most: int = MOST_WAITING
+        self, threads: Executor, metrics: Metrics, seconds: float = 2.0, most: int = MAX_WAITING
     ) -> None:
         self._threads = threads
         self._metrics = metrics

@@ -14,20 +14,20 @@ from google.protobuf.message import DecodeError
 
 from mooring.framework.errors import InvalidArgumentError
 
-MOST_ENTRIES: Final = 1 << 17
+MAX_ENTRIES: Final = 1 << 17
 """How many entries a repeated field of a request may have, at any depth and in all."""
 
-MOST_FIELDS: Final = 1 << 20
+MAX_FIELDS: Final = 1 << 20
 """How many fields a request may have that are worth counting, known or not: each costs time."""
 
-MOST_BYTES: Final = 8 * 2**20
+MAX_BYTES: Final = 8 * 2**20
 """How many bytes a request may have beside objects of which a whole cluster's may be sent along."""
 
 _WHOLE_CLUSTER: Final = frozenset({"mooring.v1.NodeSelection.inline", "mooring.v1.PushObjectsRequest.events"})
 
 _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
 _LONGEST_VARINT: Final = 10
-_MOST_SHORT: Final = 15
+_MAX_SHORT: Final = 15
 _TEXT: Final = (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
 
 
@@ -73,10 +73,10 @@ class Counting:
         if self._fields:
             tally.walk(data, 0, len(data), self._fields)
         usual = len(data) - tally.whole_cluster_bytes
-        if usual > MOST_BYTES:
+        if usual > MAX_BYTES:
             raise InvalidArgumentError.at(
                 "",
-                f"{usual} bytes beside inline nodes and pushed objects, more than {MOST_BYTES}",
+                f"{usual} bytes beside inline nodes and pushed objects, more than {MAX_BYTES}",
             )
         return sum(tally.counts.values())
 
@@ -93,8 +93,8 @@ class _Tally:
         """Count the fields of the message between two positions."""
         while at < end:
             self._fields += 1
-            if self._fields > MOST_FIELDS:
-                raise InvalidArgumentError.at("", f"the request has more than {MOST_FIELDS} fields")
+            if self._fields > MAX_FIELDS:
+                raise InvalidArgumentError.at("", f"the request has more than {MAX_FIELDS} fields")
             tag = data[at]
             at += 1
             if tag > 0x7F:
@@ -125,7 +125,7 @@ class _Tally:
         if field.tags:
             # Each name has a tag, so there are no more than bytes that look like one: that is told fastest.
             most = sum(data.count(tag, at, end) for tag in field.tags)
-            if self.counts.get(field.path, 0) + most <= MOST_ENTRIES:
+            if self.counts.get(field.path, 0) + most <= MAX_ENTRIES:
                 self._add(field.path, most)
                 return
         if field.fields:
@@ -133,8 +133,8 @@ class _Tally:
 
     def _add(self, path: str, count: int) -> None:
         self.counts[path] = count = self.counts.get(path, 0) + count
-        if count > MOST_ENTRIES:
-            raise InvalidArgumentError.at(path, f"has more than {MOST_ENTRIES} entries")
+        if count > MAX_ENTRIES:
+            raise InvalidArgumentError.at(path, f"has more than {MAX_ENTRIES} entries")
 
 
 def _counted_fields(message: Descriptor, path: str) -> Fields:
@@ -156,7 +156,7 @@ def _counted_fields(message: Descriptor, path: str) -> Fields:
 
 def _text_tags(message: Descriptor) -> tuple[int, ...]:
     """The tags of lists of text in a message without others inside, where a tag is a byte; else none."""
-    if any(field.message_type or field.number > _MOST_SHORT for field in message.fields):
+    if any(field.message_type or field.number > _MAX_SHORT for field in message.fields):
         return ()
     lists = (field for field in message.fields if field.is_repeated and field.type in _TEXT)
     return tuple(field.number << 3 | _DELIMITED for field in lists)

@@ -22,12 +22,12 @@ LIVENESS: Final = "liveness"
 REFRESH_SECONDS: Final = 0.5
 """How soon a watcher learns of a change. Check is always up to date."""
 
-MOST_WATCHES: Final = 256
+MAX_WATCHES: Final = 256
 """Watches at once, of all clients; more are refused."""
 
 CONNECTIONS_SHARE: Final = 1 / 16
 """The part of the files that this process may open, which connections may take here,"""
-MOST_CONNECTIONS: Final = 256
+MAX_CONNECTIONS: Final = 256
 """and their number at most."""
 
 OPTIONS: Final = (
@@ -62,8 +62,8 @@ class _Servicer(health_pb2_grpc.HealthServicer):  # type: ignore[misc]  # the pa
         return health_pb2.HealthListResponse(statuses=answers)
 
     async def Watch(self, request: Any, context: _Context) -> None:
-        if self._watches >= MOST_WATCHES:
-            text = f"{MOST_WATCHES} watches are open, which is the limit; use Check"
+        if self._watches >= MAX_WATCHES:
+            text = f"{MAX_WATCHES} watches are open, which is the limit; use Check"
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
         self._watches += 1
         try:
@@ -131,7 +131,7 @@ class HealthListener:
 
 
 async def _open(address: str, probes: Probes, services: Sequence[str]) -> tuple[grpc.aio.Server, str]:
-    most = at_most(share_of_files(CONNECTIONS_SHARE, MOST_CONNECTIONS))
+    most = at_most(share_of_files(CONNECTIONS_SHARE, MAX_CONNECTIONS))
     server = grpc.aio.server(options=(*OPTIONS, most))
     health_pb2_grpc.add_HealthServicer_to_server(_Servicer(probes, services), server)
     try:

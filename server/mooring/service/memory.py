@@ -11,7 +11,7 @@ from mooring.framework.memory import share_of_memory
 _SHARE: Final = 8
 """A call takes several times its body: as it came, as a message, as objects, and what is remembered."""
 
-_MOST_BYTES: Final = 512 * 2**20
+_MAX_BYTES: Final = 512 * 2**20
 
 FREE_BYTES: Final = 256 * 2**10
 """So much of each body is not counted: a small one is read however much memory others take."""
@@ -19,7 +19,7 @@ FREE_BYTES: Final = 256 * 2**10
 
 def body_budget_bytes() -> int:
     """What all bodies together may take by default: an eighth of the memory, 512 MiB at most."""
-    return share_of_memory(_SHARE, _MOST_BYTES)
+    return share_of_memory(_SHARE, _MAX_BYTES)
 
 
 class MemoryBudget:

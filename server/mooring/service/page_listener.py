@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 REQUEST_SECONDS = 10.0
 """How long a connection may take in all: handshake, request, answer. Each has one request."""
 
-MOST_CONNECTIONS = 32
+MAX_CONNECTIONS = 32
 """Connections at once. One more ends the oldest: a probe sends its request at once, and is seldom that."""
 
 BACKLOG = 128
@@ -157,10 +157,10 @@ class _Connections:
     def add(self, connection: socket.socket) -> bool:
         """Take a connection on, in the place of the oldest one if need be; False while threads don't end."""
         with self._lock:
-            if len(self._due) >= MOST_CONNECTIONS:
+            if len(self._due) >= MAX_CONNECTIONS:
                 self._drop(next(iter(self._due)))
             # Who was dropped may be in a page still, which nobody reads any more.
-            if self._threads >= 2 * MOST_CONNECTIONS:
+            if self._threads >= 2 * MAX_CONNECTIONS:
                 return False
             self._threads += 1
             self._due[connection] = time.monotonic() + REQUEST_SECONDS

@@ -10,7 +10,7 @@ from mooring.service.backend import ObjectDecoder
 _BEGINNING = 192
 """Bytes of an object by which it is found again; the name of a node that Go has written is among them."""
 
-_MOST_BYTES = share_of_memory(16, 1 << 27)
+_MAX_BYTES = share_of_memory(16, 1 << 27)
 """At this many bytes everything is forgotten; decoded, they take as much again."""
 
 
@@ -54,7 +54,7 @@ class SentNodes:
     def _keep(self, beginning: bytes, encoding: str, data: bytes, node: Node) -> None:
         known = self._known.get(beginning)
         self._bytes += len(data) - (len(known[1]) if known else 0)
-        if self._bytes > _MOST_BYTES:
+        if self._bytes > _MAX_BYTES:
             self._known.clear()
             self._bytes = len(data)
         self._known[beginning] = (encoding, data, node)

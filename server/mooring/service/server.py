@@ -52,7 +52,7 @@ SERVER_OPTIONS: tuple[tuple[str, int], ...] = (
 
 CONNECTIONS_SHARE = 1 / 3
 """The part of the files that this process may open, which calls' connections may take,"""
-MOST_CONNECTIONS = 4_096
+MAX_CONNECTIONS = 4_096
 """and their number at most. Half is for `--extender-listen`; probes and the API server's need the rest."""
 
 log = logging.getLogger(__name__)
@@ -208,7 +208,7 @@ def build(
     server = grpc.server(
         arrivals,  # type: ignore[arg-type]  # any executor will do
         interceptors=[Pipeline(metrics, MemoryBudget(options.body_budget_bytes), admission, access)],
-        options=(*SERVER_OPTIONS, at_most(share_of_files(CONNECTIONS_SHARE, MOST_CONNECTIONS))),
+        options=(*SERVER_OPTIONS, at_most(share_of_files(CONNECTIONS_SHARE, MAX_CONNECTIONS))),
     )
     for service in services:
         service.add(server)

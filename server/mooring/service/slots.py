@@ -24,7 +24,7 @@ from mooring.service.threads import waiting
 
 Result = TypeVar("Result")
 
-MOST_STUCK_ABOUT_ONE_POD = 2
+MAX_STUCK_ABOUT_ONE_POD = 2
 """With so many threads stuck about one pod, calls about it are refused: who asks again and again about a pod
 for which a plugin never comes back takes no more threads from all others, nor ends the process."""
 
@@ -256,7 +256,7 @@ class Slots:
         if not self._stuck or not pod:
             return
         stuck = [job for job in tuple(self._stuck) if job.progress.pod == pod]
-        if len(stuck) >= MOST_STUCK_ABOUT_ONE_POD:
+        if len(stuck) >= MAX_STUCK_ABOUT_ONE_POD:
             raise ResourceExhaustedError(
                 f"{len(stuck)} workers are stuck about the pod with UID {pod!r}, one in {stuck[0].where}; "
                 "look at what the plugin waits for",

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from mooring.telemetry.meters import Counts, Durations
 from mooring.telemetry.metrics import Metrics, exponential
 
-MOST_ATTEMPTS = 15
+MAX_ATTEMPTS = 15
 """So many attempts and more share a label."""
 
 
@@ -87,7 +87,7 @@ class SchedulerMetrics:
 
     def scheduled(self, attempts: int, seconds: float) -> None:
         self._attempts.observe(attempts)
-        label = str(attempts) if attempts < MOST_ATTEMPTS else f"{MOST_ATTEMPTS}+"
+        label = str(attempts) if attempts < MAX_ATTEMPTS else f"{MAX_ATTEMPTS}+"
         self._until_bound(label).observe(seconds)
 
     def queued(self, queue: str, event: str) -> None:

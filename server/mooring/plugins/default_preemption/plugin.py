@@ -35,7 +35,7 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"
 """What is said when extenders leave none."""
 
-MOST_AT_ONCE = 256
+MAX_AT_ONCE = 256
 """So many nodes are tried at once at most; what is tried beyond the last one wanted is for nothing."""
 
 MANY = 2**31
@@ -138,7 +138,7 @@ class DefaultPreemption(
             group, places = places[:size], places[size:]
             yield from zip(group, search.on_nodes([names[at] for at in group]), strict=True)
             if search.nodes.independent:
-                size = min(2 * size, MOST_AT_ONCE)
+                size = min(2 * size, MAX_AT_ONCE)
 
     def _wanted(self, count: int) -> int:
         """How many candidates of ``count`` nodes are enough."""

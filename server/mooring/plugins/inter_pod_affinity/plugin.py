@@ -24,7 +24,7 @@ from mooring.framework import (
 )
 from mooring.framework.objects import Namespace, PodAffinity
 from mooring.framework.pod_affinity import affinity_terms
-from mooring.framework.remembering import MOST_POD_BYTES, MOST_PODS, ByIdentity
+from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
 from mooring.framework.upstream import Upstream
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
 from mooring.plugins.inter_pod_affinity.filtering import AffinityCounts, affinity_counts
@@ -56,7 +56,7 @@ class InterPodAffinity(
 
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._terms = ByIdentity(affinity_terms, MOST_PODS, MOST_POD_BYTES)
+        self._terms = ByIdentity(affinity_terms, MAX_PODS, MAX_POD_BYTES)
 
     def signature(self, pod: Pod) -> Hashable:
         return hashable(pod.metadata.namespace, pod.metadata.labels, *_own(pod))

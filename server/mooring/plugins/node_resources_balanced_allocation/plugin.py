@@ -26,7 +26,7 @@ from mooring.framework import (
 from mooring.framework.internal import NodeRater
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass
-from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
+from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
 from mooring.framework.resources import ResourceRules, is_scalar_resource, pod_amounts
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
@@ -63,7 +63,7 @@ class NodeResourcesBalancedAllocation(
     def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._rules = ResourceRules.of(handle.gates)
-        self._requests = ByIdentity(self._listed, most=MOST_AT_ONCE)
+        self._requests = ByIdentity(self._listed, most=MAX_AT_ONCE)
         self._devices = DevicesInstead(handle)
         self._improves = handle.kube_version >= _IMPROVEMENT_SINCE
 

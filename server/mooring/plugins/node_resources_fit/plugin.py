@@ -25,7 +25,7 @@ from mooring.framework import (
 )
 from mooring.framework.internal import NodeRater
 from mooring.framework.objects import DeviceClass
-from mooring.framework.remembering import MOST_AT_ONCE, ByIdentity
+from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
 from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, is_scalar_resource, pod_amounts
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
@@ -65,8 +65,8 @@ class NodeResourcesFit(
         self._resolvable = handle.kube_version < _UNRESOLVABLE_SINCE
         self._scored_names = tuple(resource.name for resource in args.scoring_strategy.resources)
         self._devices = DevicesInstead(handle)
-        self._checked_requests = ByIdentity(self._requests_to_check, most=MOST_AT_ONCE)
-        self._scored_requests = ByIdentity(self._requests_to_score, most=MOST_AT_ONCE)
+        self._checked_requests = ByIdentity(self._requests_to_check, most=MAX_AT_ONCE)
+        self._scored_requests = ByIdentity(self._requests_to_score, most=MAX_AT_ONCE)
 
     def signature(self, pod: Pod) -> Hashable:
         return self._checked_requests(pod), self._scored_requests(pod)

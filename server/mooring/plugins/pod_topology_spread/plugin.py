@@ -25,7 +25,7 @@ from mooring.framework import (
 from mooring.framework.internal import SkipCacheable
 from mooring.framework.label_selector import SelectorError
 from mooring.framework.objects import ReplicaSet, ReplicationController, Service, StatefulSet
-from mooring.framework.remembering import MOST_POD_BYTES, MOST_PODS, ByIdentity
+from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
 from mooring.framework.upstream import Upstream
 from mooring.plugins.pod_topology_spread.args import Defaulting, PodTopologySpreadArgs
 from mooring.plugins.pod_topology_spread.constraints import (
@@ -75,8 +75,8 @@ class PodTopologySpread(
         self._own = {
             action: ByIdentity(
                 partial(own_constraints, action=action, reads_keys=self._reads_keys),
-                MOST_PODS,
-                MOST_POD_BYTES,
+                MAX_PODS,
+                MAX_POD_BYTES,
             )
             for action in (HARD, SOFT)
         }

@@ -49,10 +49,10 @@ REASON_MASTER = "node(s) were masters, which have no underlay IPs"
 MASTER_LABELS = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
 """Nodes with one of these labels are out of scope."""
 
-MOST_KINDS = 1 << 14
+MAX_KINDS = 1 << 14
 """Of so many kinds of pods it is remembered whether they use an IP."""
 
-MOST_NODES = 1 << 14
+MAX_NODES = 1 << 14
 """For how many nodes the number of IPs is remembered."""
 
 FEW_NODES = 64
@@ -79,9 +79,9 @@ class UnderlayIP(
 
     def __init__(self, args: UnderlayIPArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._ips: ByIdentity[Node, int] = ByIdentity(lambda node: ips_of(node, args), MOST_NODES)
+        self._ips: ByIdentity[Node, int] = ByIdentity(lambda node: ips_of(node, args), MAX_NODES)
         self._counts: ByIdentity[PodKind, bool] = ByIdentity(
-            lambda kind: uses_ip(kind.template, args.consumers), MOST_KINDS
+            lambda kind: uses_ip(kind.template, args.consumers), MAX_KINDS
         )
 
     def signature(self, pod: Pod) -> Hashable:

@@ -16,7 +16,7 @@ from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.profiles.profile import Profile
 
-MOST_ALIKE = 256
+MAX_ALIKE = 256
 """For so many decisions at most the state is held at a time: about a millisecond."""
 
 
@@ -68,7 +68,7 @@ class CachedBatch:
                 use = partial(calls, profile)
                 while (at := len(choices)) < end:
                     check_may_decide(self._cluster, pod, profile)
-                    some = slice(at, min(end, at + MOST_ALIKE))
+                    some = slice(at, min(end, at + MAX_ALIKE))
                     self._decide(pod, template, names[some], uids[some], use)
         except DeadlineExceededError:
             if not choices:

@@ -11,7 +11,7 @@ from mooring.framework.pod_table import UNPLACED
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 
-MOST_CHANGES = 64
+MAX_CHANGES = 64
 """With more, PreFilter is faster than an update."""
 
 
@@ -60,7 +60,7 @@ class CycleStates:
     def _pods_since(self, version: int) -> list[PodChange] | None:
         """The pods that came and went up to ``version``; None when plugins can't be told."""
         changes = self._cluster.changes_since(self._version)
-        if changes is None or len(changes) > MOST_CHANGES:
+        if changes is None or len(changes) > MAX_CHANGES:
             return None
         moved: list[PodChange] = []
         for row, record, amount in changes[: version - self._version]:

@@ -12,7 +12,7 @@ OUT = -1
 """The total of a row that no pod can go to."""
 
 _SMALLEST_BLOCK = 1024
-_MOST_BLOCKS = 64
+_MAX_BLOCKS = 64
 _NONE_PICKED = -1, 0
 
 
@@ -35,7 +35,7 @@ class Ranking:
     _picked: tuple[int, int]
 
     def __init__(self, totals: Int32s) -> None:
-        self._size = max(_SMALLEST_BLOCK, -(-len(totals) // _MOST_BLOCKS))
+        self._size = max(_SMALLEST_BLOCK, -(-len(totals) // _MAX_BLOCKS))
         self._use(totals)
         # No row of a block has more than this; what it has at most is found out when it matters.
         self._most = [int(block.max()) for block in self._blocks]

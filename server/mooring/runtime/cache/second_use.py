@@ -23,7 +23,7 @@ class Counted(Protocol):
 
 Value = TypeVar("Value", bound=Counted)
 
-_MOST_HASHES = 1 << 12
+_MAX_HASHES = 1 << 12
 """Hashes of what was used once; then all of them are forgotten."""
 
 _MEASURED_EACH = 16
@@ -87,7 +87,7 @@ class SecondUseCache(Generic[Value]):
                 self._values[key], self._newest = value, None
                 dropped = self._trim()
             else:
-                if len(self._used_once) >= _MOST_HASHES:
+                if len(self._used_once) >= _MAX_HASHES:
                     self._used_once.clear()
                 self._used_once.add(mark)
                 self._newest = key, value

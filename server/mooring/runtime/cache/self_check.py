@@ -37,7 +37,7 @@ DEFAULT_SHARE = 0.02
 FIRST_AFTER = 1.0
 """Seconds without checks after the start: a short burst of decisions is not held up by one."""
 
-_MOST_REMEMBERED, _MOST_REMEMBERED_ROWS = 8, 1 << 17
+_MAX_REMEMBERED, _MAX_REMEMBERED_ROWS = 8, 1 << 17
 """Evaluations of earlier checks that are kept, to find out which plugin's answers changed, and how many nodes
 they have together: each of them holds a copy of the state."""
 
@@ -157,7 +157,7 @@ class SelfCheck:
         earlier = self._earlier
         earlier.append(asked)
         rows = sum(len(one.evaluation.rows) for one in earlier)
-        while len(earlier) > _MOST_REMEMBERED or rows > _MOST_REMEMBERED_ROWS:
+        while len(earlier) > _MAX_REMEMBERED or rows > _MAX_REMEMBERED_ROWS:
             rows -= len(earlier.popleft().evaluation.rows)
 
     def _tell(self, cached: Cached, full: Choice, now: Asked, found: Sequence[str], seed: int) -> None:
