@@ -63,7 +63,7 @@ def test_bare_protobuf_needs_the_kind() -> None:
         pytest.param(
             {"metadata": {"name": "x"}}, "Service", "example.com/v1", "example.com/v1 Service", id="told"
         ),
-        pytest.param({"metadata": {"name": "x"}}, "Secret", "", "kind Secret", id="nobody reads it"),
+        pytest.param({"metadata": {"name": "x"}}, "Secret", "", "kinds are ignored: Secret", id="ignored"),
     ],
 )
 def test_what_is_not_stored_is_warned_about(

@@ -8,7 +8,7 @@ from mooring.cluster.sources import Source
 from mooring.framework.handle import Leadership
 
 LOOK_SECONDS = 0.1
-"""Between two looks whether the state is young enough: finding out costs more than a pod should."""
+"""Between two looks at the state's age at most: finding out costs more than a pod should."""
 
 
 class Freshness:
@@ -24,9 +24,9 @@ class Freshness:
         self._max_staleness = max_staleness
 
     @property
-    def holds(self) -> bool:
-        """Whether the state is young enough."""
-        return self._source.staleness <= self._max_staleness
+    def seconds_left(self) -> float:
+        """For how long the state stays young enough if nothing more is heard; negative once it is not."""
+        return self._max_staleness - self._source.staleness
 
     def stale(self) -> str:
         """Why the state may be behind the cluster; "" while it is not."""
@@ -41,7 +41,9 @@ class Freshness:
 
 
 class FreshLeadership:
-    """Leadership that counts only while the state is fresh; that is looked at now and then.
+    """Leadership that counts only while the state is fresh. Safe from any thread.
+
+    The state's age is looked at now and then; it is exact all the same, since an age only grows with time.
 
     Args:
         leadership: Whether this process leads.
@@ -58,8 +60,9 @@ class FreshLeadership:
         """Whether this process leads, by a state that is young enough to decide upon."""
         now = time.monotonic()
         if now >= self._look_at:
-            self._look_at = now + LOOK_SECONDS
-            self._fresh = self._freshness.holds
+            left = self._freshness.seconds_left
+            self._fresh = left >= 0
+            self._look_at = now + (min(left, LOOK_SECONDS) if self._fresh else LOOK_SECONDS)
         return self._fresh and self._leadership.is_leader()
 
     def leader(self) -> str:

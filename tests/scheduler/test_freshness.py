@@ -1,0 +1,53 @@
+"""A leader decides while its state is young enough, and not a moment longer."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mooring.app.freshness import LOOK_SECONDS, FreshLeadership, Freshness
+from mooring.cluster.sources.sample import SampleSource
+from mooring.cluster.state import State
+from mooring.framework.handle import Unchallenged
+
+MAX_STALENESS = 8.0
+
+
+class SilentSource(SampleSource):
+    """A cluster that was heard of at some moment, and then no more."""
+
+    heard_at = 100.0
+
+    @property
+    def staleness(self) -> float:
+        return time.monotonic() - self.heard_at
+
+
+@pytest.fixture
+def source() -> SilentSource:
+    return SilentSource(State())
+
+
+def leads_at(leadership: FreshLeadership, moment: float, monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.setattr(time, "monotonic", lambda: moment)
+    return leadership.is_leader()
+
+
+@pytest.mark.parametrize(
+    "looked_at", [0.0, 7.0, 7.95, 8.0], ids=lambda seconds: f"looked at after {seconds} s"
+)
+def test_leads_to_the_moment(looked_at: float, source: SilentSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    leadership = FreshLeadership(Unchallenged(), Freshness(source, MAX_STALENESS))
+    assert leads_at(leadership, source.heard_at + looked_at, monkeypatch)
+    assert leads_at(leadership, source.heard_at + MAX_STALENESS, monkeypatch)
+    assert not leads_at(leadership, source.heard_at + MAX_STALENESS + 0.01, monkeypatch)
+
+
+def test_leads_again_soon_after_something_is_heard(
+    source: SilentSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leadership = FreshLeadership(Unchallenged(), Freshness(source, MAX_STALENESS))
+    assert not leads_at(leadership, source.heard_at + 9.0, monkeypatch)
+    source.heard_at += 9.0
+    assert leads_at(leadership, source.heard_at + LOOK_SECONDS, monkeypatch)
