@@ -325,7 +325,8 @@ def test_a_group_that_is_missing_weakens_plugins_by_name(
     try:
         until(lambda: source.synced, "the first lists")
         text = caplog.text
-        assert "no podgroups in scheduling.k8s.io/v1alpha2; weakened by that: GangScheduling" in text
+        versions = "scheduling.k8s.io/v1beta1 or scheduling.k8s.io/v1alpha2"
+        assert f"no podgroups in {versions}; weakened by that: GangScheduling" in text
         assert "services is forbidden" in text
         assert "weakened by that: PodTopologySpread, Other" in text
         error = source.describe()[0].error

@@ -60,7 +60,7 @@ _CORE = ("v1",)
 _APPS = ("apps/v1", "apps/v1beta2", "apps/v1beta1", "extensions/v1beta1")
 _STORAGE = ("storage.k8s.io/v1", "storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1")
 _PRIORITY = ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha1")
-_GROUPS = ("scheduling.k8s.io/v1alpha2",)
+_GROUPS = ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha2")
 _DEVICES = ("resource.k8s.io/v1", "resource.k8s.io/v1beta2")
 
 API_VERSIONS: dict[type[ClusterObject], tuple[str, ...]] = {

@@ -72,7 +72,9 @@ def _reader(shape: inspect.Type, wire: FieldDescriptor) -> tuple[Reader, bool]:
     """
     if isinstance(shape, inspect.UnionType):
         parts = [part for part in shape.types if not isinstance(part, inspect.NoneType)]
-        return _reader(parts[0], wire)[0], len(parts) < len(shape.types)
+        # What one API version has as text another one has as a message.
+        fitting = [part for part in parts if isinstance(part, inspect.StructType) == bool(wire.message_type)]
+        return _reader((fitting or parts)[0], wire)[0], len(parts) < len(shape.types)
     if isinstance(shape, inspect.DictType):
         return _map_reader(shape.value_type, wire.message_type), False
     if isinstance(shape, inspect.VarTupleType):

@@ -53,6 +53,12 @@ MESSAGES: dict[str, type[Message]] = {
 }
 """The message of each kind, by its API name."""
 
+OLDER_MESSAGES: dict[tuple[str, str], type[Message]] = {
+    ("PodGroup", "scheduling.k8s.io/v1alpha2"): group_pb2.AlphaPodGroup,
+    ("Workload", "scheduling.k8s.io/v1alpha2"): group_pb2.AlphaWorkload,
+}
+"""The message of a kind in an API version whose field numbers are others."""
+
 MessageT = TypeVar("MessageT", bound=Message)
 
 
@@ -109,7 +115,9 @@ def decode_protobuf(
     wanted = agreed_kind((kind, api_version), stated)
     if wanted is None:
         return None
-    message = _parsed(MESSAGES[wanted.__name__], data)
+    version = api_version or stated[1]
+    kind_of_message = OLDER_MESSAGES.get((wanted.__name__, version), MESSAGES[wanted.__name__])
+    message = _parsed(kind_of_message, data)
     try:
         item: ClusterObject = object_from(message, wanted)
     except (ValueError, OverflowError) as error:

@@ -46,7 +46,9 @@ from mooring.framework.objects.devices import (
     ResourceSliceSpec,
 )
 from mooring.framework.objects.groups import (
+    AllDisruptionMode,
     BasicSchedulingPolicy,
+    DisruptionMode,
     GangSchedulingPolicy,
     PodGroup,
     PodGroupResourceClaim,
@@ -57,9 +59,11 @@ from mooring.framework.objects.groups import (
     PodGroupStatus,
     PodGroupTemplate,
     PodGroupTemplateReference,
+    SingleDisruptionMode,
     TopologyConstraint,
     Workload,
     WorkloadPodGroupTemplateReference,
+    WorkloadReference,
     WorkloadSpec,
 )
 from mooring.framework.objects.meta import (
@@ -171,7 +175,8 @@ from mooring.framework.objects.workloads import (
 
 # fmt: off
 __all__ = [
-    "AWSElasticBlockStoreVolumeSource", "Affinity", "AllocatedDeviceStatus", "AllocationResult",
+    "AWSElasticBlockStoreVolumeSource", "Affinity", "AllDisruptionMode", "AllocatedDeviceStatus",
+    "AllocationResult",
     "AzureDiskVolumeSource", "AzureFilePersistentVolumeSource", "AzureFileVolumeSource",
     "BasicSchedulingPolicy", "CELDeviceSelector", "CSIDriver", "CSIDriverSpec", "CSINode", "CSINodeDriver",
     "CSINodeSpec", "CSIPersistentVolumeSource", "CSIStorageCapacity", "CSIVolumeSource",
@@ -181,7 +186,8 @@ __all__ = [
     "ContainerStatus", "Counter", "CounterSet", "Device", "DeviceAllocationResult", "DeviceAttribute",
     "DeviceCapacity", "DeviceClaim", "DeviceClass", "DeviceClassSpec", "DeviceConstraint",
     "DeviceCounterConsumption", "DeviceRequest", "DeviceRequestAllocationResult", "DeviceSelector",
-    "DeviceSubRequest", "DeviceTaint", "DeviceToleration", "EphemeralVolumeSource", "ExactDeviceRequest",
+    "DeviceSubRequest", "DeviceTaint", "DeviceToleration", "DisruptionMode", "EphemeralVolumeSource",
+    "ExactDeviceRequest",
     "GCEPersistentDiskVolumeSource", "GangSchedulingPolicy", "HostPathVolumeSource",
     "ISCSIPersistentVolumeSource", "ISCSIVolumeSource", "ImageVolumeSource", "LabelSelector",
     "LabelSelectorRequirement", "LocalVolumeSource", "Namespace", "Node", "NodeAddress", "NodeAffinityTerms",
@@ -198,11 +204,13 @@ __all__ = [
     "RBDVolumeSource", "ReplicaSet", "ReplicaSetSpec", "ReplicationController", "ReplicationControllerSpec",
     "ResourceClaim", "ResourceClaimConsumerReference", "ResourceClaimSpec", "ResourceClaimStatus",
     "ResourceClaimTemplate", "ResourceClaimTemplateSpec", "ResourcePool", "ResourceRequirements",
-    "ResourceSlice", "ResourceSliceSpec", "Service", "ServiceSpec", "StatefulSet", "StatefulSetSpec",
+    "ResourceSlice", "ResourceSliceSpec", "Service", "ServiceSpec", "SingleDisruptionMode", "StatefulSet",
+    "StatefulSetSpec",
     "StorageClass", "Taint", "Toleration", "TopologyConstraint", "TopologySelectorLabelRequirement",
     "TopologySelectorTerm", "TopologySpreadConstraint", "Volume", "VolumeAttachment",
     "VolumeAttachmentSource", "VolumeAttachmentSpec", "VolumeAttachmentStatus", "VolumeNodeAffinity",
     "VolumeNodeResources", "VolumeReference", "VolumeResourceRequirements", "VsphereVirtualDiskVolumeSource",
-    "WeightedPodAffinityTerm", "Workload", "WorkloadPodGroupTemplateReference", "WorkloadSpec",
+    "WeightedPodAffinityTerm", "Workload", "WorkloadPodGroupTemplateReference", "WorkloadReference",
+    "WorkloadSpec",
 ]
 # fmt: on

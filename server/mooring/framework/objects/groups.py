@@ -1,4 +1,4 @@
-"""scheduling.k8s.io/v1alpha2: Workload and PodGroup, what gang scheduling reads."""
+"""scheduling.k8s.io/v1beta1 and v1alpha2: Workload and PodGroup, what scheduling reads of both."""
 
 from __future__ import annotations
 
@@ -50,6 +50,21 @@ class PodGroupResourceClaimStatus(Object, frozen=True):
     resource_claim_name: str | None = None
 
 
+class SingleDisruptionMode(Object, frozen=True):
+    """The group's pods may go one by one."""
+
+
+class AllDisruptionMode(Object, frozen=True):
+    """The group's pods go together or not at all."""
+
+
+class DisruptionMode(Object, frozen=True):
+    """How a group may be preempted, as v1beta1 says it; one of the two is set."""
+
+    single: SingleDisruptionMode | None = None
+    all: AllDisruptionMode | None = None
+
+
 class PodGroupTemplate(Object, frozen=True):
     """What the groups of a workload are made of."""
 
@@ -57,9 +72,10 @@ class PodGroupTemplate(Object, frozen=True):
     scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
     scheduling_constraints: PodGroupSchedulingConstraints | None = None
     resource_claims: tuple[PodGroupResourceClaim, ...] = ()
-    disruption_mode: str | None = None
+    disruption_mode: str | DisruptionMode | None = None
     priority_class_name: str = ""
     priority: Int32 | None = None
+    preemption_policy: str | None = None
 
 
 class WorkloadSpec(Object, frozen=True):
@@ -88,16 +104,30 @@ class PodGroupTemplateReference(Object, frozen=True):
     workload: WorkloadPodGroupTemplateReference | None = None
 
 
+class WorkloadReference(Object, frozen=True):
+    """A template of a workload in the same namespace, as v1beta1 names it."""
+
+    workload_name: str = ""
+    template_name: str = ""
+
+
 class PodGroupSpec(Object, frozen=True):
-    """How a group is scheduled; see ``PodGroupTemplate``."""
+    """How a group is scheduled; see ``PodGroupTemplate``.
+
+    ``pod_group_template_ref`` is of v1alpha2; ``parent_composite_pod_group_name``, ``workload_ref`` and
+    ``preemption_policy`` came with v1beta1.
+    """
 
     pod_group_template_ref: PodGroupTemplateReference | None = None
+    parent_composite_pod_group_name: str | None = None
+    workload_ref: WorkloadReference | None = None
     scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
     scheduling_constraints: PodGroupSchedulingConstraints | None = None
     resource_claims: tuple[PodGroupResourceClaim, ...] = ()
-    disruption_mode: str | None = None
+    disruption_mode: str | DisruptionMode | None = None
     priority_class_name: str = ""
     priority: Int32 | None = None
+    preemption_policy: str | None = None
 
 
 class PodGroupStatus(Object, frozen=True):
@@ -113,3 +143,9 @@ class PodGroup(Object, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
+
+    @property
+    def goes_together(self) -> bool:
+        """Whether its pods are preempted together or not at all, whichever API version says so."""
+        mode = self.spec.disruption_mode
+        return mode == "PodGroup" if isinstance(mode, str) else mode is not None and mode.all is not None

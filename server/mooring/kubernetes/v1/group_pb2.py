@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from mooring.kubernetes.v1 import meta_pb2 as mooring_dot_kubernetes_dot_v1_dot_meta__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!mooring/kubernetes/v1/group.proto\x12\x15mooring.kubernetes.v1\x1a mooring/kubernetes/v1/meta.proto\"\x17\n\x15\x42\x61sicSchedulingPolicy\")\n\x14GangSchedulingPolicy\x12\x11\n\tmin_count\x18\x01 \x01(\x05\"\x92\x01\n\x18PodGroupSchedulingPolicy\x12;\n\x05\x62\x61sic\x18\x01 \x01(\x0b\x32,.mooring.kubernetes.v1.BasicSchedulingPolicy\x12\x39\n\x04gang\x18\x02 \x01(\x0b\x32+.mooring.kubernetes.v1.GangSchedulingPolicy\"!\n\x12TopologyConstraint\x12\x0b\n\x03key\x18\x01 \x01(\t\"\\\n\x1dPodGroupSchedulingConstraints\x12;\n\x08topology\x18\x01 \x03(\x0b\x32).mooring.kubernetes.v1.TopologyConstraint\"h\n\x15PodGroupResourceClaim\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1b\n\x13resource_claim_name\x18\x02 \x01(\t\x12$\n\x1cresource_claim_template_name\x18\x03 \x01(\t\"H\n\x1bPodGroupResourceClaimStatus\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1b\n\x13resource_claim_name\x18\x02 \x01(\t\"\xd1\x02\n\x10PodGroupTemplate\x12\x0c\n\x04name\x18\x01 \x01(\t\x12J\n\x11scheduling_policy\x18\x02 \x01(\x0b\x32/.mooring.kubernetes.v1.PodGroupSchedulingPolicy\x12T\n\x16scheduling_constraints\x18\x03 \x01(\x0b\x32\x34.mooring.kubernetes.v1.PodGroupSchedulingConstraints\x12\x45\n\x0fresource_claims\x18\x04 \x03(\x0b\x32,.mooring.kubernetes.v1.PodGroupResourceClaim\x12\x17\n\x0f\x64isruption_mode\x18\x05 \x01(\t\x12\x1b\n\x13priority_class_name\x18\x06 \x01(\t\x12\x10\n\x08priority\x18\x07 \x01(\x05\"T\n\x0cWorkloadSpec\x12\x44\n\x13pod_group_templates\x18\x02 \x03(\x0b\x32\'.mooring.kubernetes.v1.PodGroupTemplate\"r\n\x08Workload\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x31\n\x04spec\x18\x02 \x01(\x0b\x32#.mooring.kubernetes.v1.WorkloadSpec\"[\n!WorkloadPodGroupTemplateReference\x12\x15\n\rworkload_name\x18\x01 \x01(\t\x12\x1f\n\x17pod_group_template_name\x18\x02 \x01(\t\"g\n\x19PodGroupTemplateReference\x12J\n\x08workload\x18\x01 \x01(\x0b\x32\x38.mooring.kubernetes.v1.WorkloadPodGroupTemplateReference\"\x91\x03\n\x0cPodGroupSpec\x12P\n\x16pod_group_template_ref\x18\x01 \x01(\x0b\x32\x30.mooring.kubernetes.v1.PodGroupTemplateReference\x12J\n\x11scheduling_policy\x18\x02 \x01(\x0b\x32/.mooring.kubernetes.v1.PodGroupSchedulingPolicy\x12T\n\x16scheduling_constraints\x18\x03 \x01(\x0b\x32\x34.mooring.kubernetes.v1.PodGroupSchedulingConstraints\x12\x45\n\x0fresource_claims\x18\x04 \x03(\x0b\x32,.mooring.kubernetes.v1.PodGroupResourceClaim\x12\x17\n\x0f\x64isruption_mode\x18\x05 \x01(\t\x12\x1b\n\x13priority_class_name\x18\x06 \x01(\t\x12\x10\n\x08priority\x18\x07 \x01(\x05\"\x9b\x01\n\x0ePodGroupStatus\x12\x34\n\nconditions\x18\x01 \x03(\x0b\x32 .mooring.kubernetes.v1.Condition\x12S\n\x17resource_claim_statuses\x18\x02 \x03(\x0b\x32\x32.mooring.kubernetes.v1.PodGroupResourceClaimStatus\"\xa9\x01\n\x08PodGroup\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x31\n\x04spec\x18\x02 \x01(\x0b\x32#.mooring.kubernetes.v1.PodGroupSpec\x12\x35\n\x06status\x18\x03 \x01(\x0b\x32%.mooring.kubernetes.v1.PodGroupStatusBQ\n\x19\x64\x65v.mooring.kubernetes.v1P\x01Z2mooring.dev/api/mooring/kubernetes/v1;kubernetesv1')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!mooring/kubernetes/v1/group.proto\x12\x15mooring.kubernetes.v1\x1a mooring/kubernetes/v1/meta.proto\"\x17\n\x15\x42\x61sicSchedulingPolicy\")\n\x14GangSchedulingPolicy\x12\x11\n\tmin_count\x18\x01 \x01(\x05\"\x92\x01\n\x18PodGroupSchedulingPolicy\x12;\n\x05\x62\x61sic\x18\x01 \x01(\x0b\x32,.mooring.kubernetes.v1.BasicSchedulingPolicy\x12\x39\n\x04gang\x18\x02 \x01(\x0b\x32+.mooring.kubernetes.v1.GangSchedulingPolicy\"!\n\x12TopologyConstraint\x12\x0b\n\x03key\x18\x01 \x01(\t\"\\\n\x1dPodGroupSchedulingConstraints\x12;\n\x08topology\x18\x01 \x03(\x0b\x32).mooring.kubernetes.v1.TopologyConstraint\"h\n\x15PodGroupResourceClaim\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1b\n\x13resource_claim_name\x18\x02 \x01(\t\x12$\n\x1cresource_claim_template_name\x18\x03 \x01(\t\"H\n\x1bPodGroupResourceClaimStatus\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1b\n\x13resource_claim_name\x18\x02 \x01(\t\"\x16\n\x14SingleDisruptionMode\"\x13\n\x11\x41llDisruptionMode\"\x84\x01\n\x0e\x44isruptionMode\x12;\n\x06single\x18\x01 \x01(\x0b\x32+.mooring.kubernetes.v1.SingleDisruptionMode\x12\x35\n\x03\x61ll\x18\x02 \x01(\x0b\x32(.mooring.kubernetes.v1.AllDisruptionMode\"\x93\x03\n\x10PodGroupTemplate\x12\x0c\n\x04name\x18\x01 \x01(\t\x12J\n\x11scheduling_policy\x18\x02 \x01(\x0b\x32/.mooring.kubernetes.v1.PodGroupSchedulingPolicy\x12T\n\x16scheduling_constraints\x18\x03 \x01(\x0b\x32\x34.mooring.kubernetes.v1.PodGroupSchedulingConstraints\x12\x45\n\x0fresource_claims\x18\x04 \x03(\x0b\x32,.mooring.kubernetes.v1.PodGroupResourceClaim\x12>\n\x0f\x64isruption_mode\x18\x05 \x01(\x0b\x32%.mooring.kubernetes.v1.DisruptionMode\x12\x1b\n\x13priority_class_name\x18\x06 \x01(\t\x12\x10\n\x08priority\x18\x07 \x01(\x05\x12\x19\n\x11preemption_policy\x18\x08 \x01(\t\"T\n\x0cWorkloadSpec\x12\x44\n\x13pod_group_templates\x18\x02 \x03(\x0b\x32\'.mooring.kubernetes.v1.PodGroupTemplate\"r\n\x08Workload\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x31\n\x04spec\x18\x02 \x01(\x0b\x32#.mooring.kubernetes.v1.WorkloadSpec\"A\n\x11WorkloadReference\x12\x15\n\rworkload_name\x18\x01 \x01(\t\x12\x15\n\rtemplate_name\x18\x02 \x01(\t\"\xea\x03\n\x0cPodGroupSpec\x12\'\n\x1fparent_composite_pod_group_name\x18\x01 \x01(\t\x12>\n\x0cworkload_ref\x18\x02 \x01(\x0b\x32(.mooring.kubernetes.v1.WorkloadReference\x12J\n\x11scheduling_policy\x18\x03 \x01(\x0b\x32/.mooring.kubernetes.v1.PodGroupSchedulingPolicy\x12T\n\x16scheduling_constraints\x18\x04 \x01(\x0b\x32\x34.mooring.kubernetes.v1.PodGroupSchedulingConstraints\x12\x45\n\x0fresource_claims\x18\x05 \x03(\x0b\x32,.mooring.kubernetes.v1.PodGroupResourceClaim\x12>\n\x0f\x64isruption_mode\x18\x06 \x01(\x0b\x32%.mooring.kubernetes.v1.DisruptionMode\x12\x1b\n\x13priority_class_name\x18\x07 \x01(\t\x12\x10\n\x08priority\x18\x08 \x01(\x05\x12\x19\n\x11preemption_policy\x18\t \x01(\t\"\x9b\x01\n\x0ePodGroupStatus\x12\x34\n\nconditions\x18\x01 \x03(\x0b\x32 .mooring.kubernetes.v1.Condition\x12S\n\x17resource_claim_statuses\x18\x02 \x03(\x0b\x32\x32.mooring.kubernetes.v1.PodGroupResourceClaimStatus\"\xa9\x01\n\x08PodGroup\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x31\n\x04spec\x18\x02 \x01(\x0b\x32#.mooring.kubernetes.v1.PodGroupSpec\x12\x35\n\x06status\x18\x03 \x01(\x0b\x32%.mooring.kubernetes.v1.PodGroupStatus\"\xd6\x02\n\x15\x41lphaPodGroupTemplate\x12\x0c\n\x04name\x18\x01 \x01(\t\x12J\n\x11scheduling_policy\x18\x02 \x01(\x0b\x32/.mooring.kubernetes.v1.PodGroupSchedulingPolicy\x12T\n\x16scheduling_constraints\x18\x03 \x01(\x0b\x32\x34.mooring.kubernetes.v1.PodGroupSchedulingConstraints\x12\x45\n\x0fresource_claims\x18\x04 \x03(\x0b\x32,.mooring.kubernetes.v1.PodGroupResourceClaim\x12\x17\n\x0f\x64isruption_mode\x18\x05 \x01(\t\x12\x1b\n\x13priority_class_name\x18\x06 \x01(\t\x12\x10\n\x08priority\x18\x07 \x01(\x05\"^\n\x11\x41lphaWorkloadSpec\x12I\n\x13pod_group_templates\x18\x02 \x03(\x0b\x32,.mooring.kubernetes.v1.AlphaPodGroupTemplate\"|\n\rAlphaWorkload\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x36\n\x04spec\x18\x02 \x01(\x0b\x32(.mooring.kubernetes.v1.AlphaWorkloadSpec\"[\n!WorkloadPodGroupTemplateReference\x12\x15\n\rworkload_name\x18\x01 \x01(\t\x12\x1f\n\x17pod_group_template_name\x18\x02 \x01(\t\"g\n\x19PodGroupTemplateReference\x12J\n\x08workload\x18\x01 \x01(\x0b\x32\x38.mooring.kubernetes.v1.WorkloadPodGroupTemplateReference\"\x96\x03\n\x11\x41lphaPodGroupSpec\x12P\n\x16pod_group_template_ref\x18\x01 \x01(\x0b\x32\x30.mooring.kubernetes.v1.PodGroupTemplateReference\x12J\n\x11scheduling_policy\x18\x02 \x01(\x0b\x32/.mooring.kubernetes.v1.PodGroupSchedulingPolicy\x12T\n\x16scheduling_constraints\x18\x03 \x01(\x0b\x32\x34.mooring.kubernetes.v1.PodGroupSchedulingConstraints\x12\x45\n\x0fresource_claims\x18\x04 \x03(\x0b\x32,.mooring.kubernetes.v1.PodGroupResourceClaim\x12\x17\n\x0f\x64isruption_mode\x18\x05 \x01(\t\x12\x1b\n\x13priority_class_name\x18\x06 \x01(\t\x12\x10\n\x08priority\x18\x07 \x01(\x05\"\xb3\x01\n\rAlphaPodGroup\x12\x33\n\x08metadata\x18\x01 \x01(\x0b\x32!.mooring.kubernetes.v1.ObjectMeta\x12\x36\n\x04spec\x18\x02 \x01(\x0b\x32(.mooring.kubernetes.v1.AlphaPodGroupSpec\x12\x35\n\x06status\x18\x03 \x01(\x0b\x32%.mooring.kubernetes.v1.PodGroupStatusBQ\n\x19\x64\x65v.mooring.kubernetes.v1P\x01Z2mooring.dev/api/mooring/kubernetes/v1;kubernetesv1')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,20 +47,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PODGROUPRESOURCECLAIM']._serialized_end=544
   _globals['_PODGROUPRESOURCECLAIMSTATUS']._serialized_start=546
   _globals['_PODGROUPRESOURCECLAIMSTATUS']._serialized_end=618
-  _globals['_PODGROUPTEMPLATE']._serialized_start=621
-  _globals['_PODGROUPTEMPLATE']._serialized_end=958
-  _globals['_WORKLOADSPEC']._serialized_start=960
-  _globals['_WORKLOADSPEC']._serialized_end=1044
-  _globals['_WORKLOAD']._serialized_start=1046
-  _globals['_WORKLOAD']._serialized_end=1160
-  _globals['_WORKLOADPODGROUPTEMPLATEREFERENCE']._serialized_start=1162
-  _globals['_WORKLOADPODGROUPTEMPLATEREFERENCE']._serialized_end=1253
-  _globals['_PODGROUPTEMPLATEREFERENCE']._serialized_start=1255
-  _globals['_PODGROUPTEMPLATEREFERENCE']._serialized_end=1358
-  _globals['_PODGROUPSPEC']._serialized_start=1361
-  _globals['_PODGROUPSPEC']._serialized_end=1762
-  _globals['_PODGROUPSTATUS']._serialized_start=1765
-  _globals['_PODGROUPSTATUS']._serialized_end=1920
-  _globals['_PODGROUP']._serialized_start=1923
-  _globals['_PODGROUP']._serialized_end=2092
+  _globals['_SINGLEDISRUPTIONMODE']._serialized_start=620
+  _globals['_SINGLEDISRUPTIONMODE']._serialized_end=642
+  _globals['_ALLDISRUPTIONMODE']._serialized_start=644
+  _globals['_ALLDISRUPTIONMODE']._serialized_end=663
+  _globals['_DISRUPTIONMODE']._serialized_start=666
+  _globals['_DISRUPTIONMODE']._serialized_end=798
+  _globals['_PODGROUPTEMPLATE']._serialized_start=801
+  _globals['_PODGROUPTEMPLATE']._serialized_end=1204
+  _globals['_WORKLOADSPEC']._serialized_start=1206
+  _globals['_WORKLOADSPEC']._serialized_end=1290
+  _globals['_WORKLOAD']._serialized_start=1292
+  _globals['_WORKLOAD']._serialized_end=1406
+  _globals['_WORKLOADREFERENCE']._serialized_start=1408
+  _globals['_WORKLOADREFERENCE']._serialized_end=1473
+  _globals['_PODGROUPSPEC']._serialized_start=1476
+  _globals['_PODGROUPSPEC']._serialized_end=1966
+  _globals['_PODGROUPSTATUS']._serialized_start=1969
+  _globals['_PODGROUPSTATUS']._serialized_end=2124
+  _globals['_PODGROUP']._serialized_start=2127
+  _globals['_PODGROUP']._serialized_end=2296
+  _globals['_ALPHAPODGROUPTEMPLATE']._serialized_start=2299
+  _globals['_ALPHAPODGROUPTEMPLATE']._serialized_end=2641
+  _globals['_ALPHAWORKLOADSPEC']._serialized_start=2643
+  _globals['_ALPHAWORKLOADSPEC']._serialized_end=2737
+  _globals['_ALPHAWORKLOAD']._serialized_start=2739
+  _globals['_ALPHAWORKLOAD']._serialized_end=2863
+  _globals['_WORKLOADPODGROUPTEMPLATEREFERENCE']._serialized_start=2865
+  _globals['_WORKLOADPODGROUPTEMPLATEREFERENCE']._serialized_end=2956
+  _globals['_PODGROUPTEMPLATEREFERENCE']._serialized_start=2958
+  _globals['_PODGROUPTEMPLATEREFERENCE']._serialized_end=3061
+  _globals['_ALPHAPODGROUPSPEC']._serialized_start=3064
+  _globals['_ALPHAPODGROUPSPEC']._serialized_end=3470
+  _globals['_ALPHAPODGROUP']._serialized_start=3473
+  _globals['_ALPHAPODGROUP']._serialized_end=3652
 # @@protoc_insertion_point(module_scope)
