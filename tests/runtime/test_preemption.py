@@ -23,7 +23,7 @@ from mooring.framework import (
     PreFilterPlugin,
     Status,
 )
-from mooring.framework.preemption import RefusedNodes
+from mooring.framework.preemption import RejectedNodes
 from mooring.testing import explain
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.runtime.fakes import cycle, filtering, prefiltering, profile, registry_of
@@ -36,7 +36,7 @@ def post_filtering(name: str, answer: Any, asked: list[str] | None = None) -> ty
     """A PostFilter plugin: a status, or what a function makes of the nodes and the pod."""
 
     class PostFiltering(PostFilterPlugin[None]):
-        def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
+        def post_filter(self, state: CycleState, pod: Pod, nodes: RejectedNodes) -> Status:
             if asked is not None:
                 asked.append(name)
             status: Status = answer(nodes, pod) if callable(answer) else answer
@@ -92,7 +92,7 @@ def test_what_is_told_of_the_nodes() -> None:
     statuses = {"a": Status.unschedulable("full"), "b": Status.unresolvable("wrong"), "c": NO}
     told: dict[str, Any] = {}
 
-    def look(nodes: RefusedNodes, _: Pod) -> Status:
+    def look(nodes: RejectedNodes, _: Pod) -> Status:
         told.update({name: nodes.status(name).code for name in ("a", "b", "c", "gone")})
         told["resolvable"] = list(nodes.resolvable())
         told["count"] = len(nodes.rows)
@@ -147,9 +147,9 @@ class Counting(PreFilterPlugin[None], FilterPlugin[None]):
 
 
 def tried(
-    objects: list[dict[str, Any]], steps: Callable[[RefusedNodes, Pod], object], *plugins: type[Plugin[Any]]
+    objects: list[dict[str, Any]], steps: Callable[[RejectedNodes, Pod], object], *plugins: type[Plugin[Any]]
 ) -> dict[str, Any]:
-    def look(nodes: RefusedNodes, pod: Pod) -> Status:
+    def look(nodes: RejectedNodes, pod: Pod) -> Status:
         steps(nodes, pod)
         return NO
 
@@ -168,7 +168,7 @@ CROWD = [
 def test_pods_go_and_come_back() -> None:
     seen: list[str] = []
 
-    def steps(nodes: RefusedNodes, _: Pod) -> None:
+    def steps(nodes: RejectedNodes, _: Pod) -> None:
         first, second = nodes.snapshot.pods.on_row(nodes.snapshot.nodes.index["a"])
         for _repeat in range(2):
             with nodes.what_if(["a"]) as node:
@@ -199,7 +199,7 @@ def nominated(name: str, node: str, priority: int) -> dict[str, Any]:
 def test_nominated_pods_count_in_what_ifs(priority: int, room: bool) -> None:
     seen: list[bool] = []
 
-    def steps(nodes: RefusedNodes, _: Pod) -> None:
+    def steps(nodes: RejectedNodes, _: Pod) -> None:
         first, second = nodes.snapshot.pods.on_row(nodes.snapshot.nodes.index["a"])
         with nodes.what_if(["a"]) as node:
             node.remove("a", first)
@@ -248,7 +248,7 @@ class TwoPerNode(FilterPlugin[None], CacheablePlugin):
 def test_nodes_that_do_not_matter_to_each_other_are_tried_together() -> None:
     seen: list[list[str]] = []
 
-    def steps(nodes: RefusedNodes, _: Pod) -> None:
+    def steps(nodes: RejectedNodes, _: Pod) -> None:
         first, second = nodes.snapshot.pods.on_row(nodes.snapshot.nodes.index["a"])
         assert nodes.independent
         with nodes.what_if(["a", "b"]) as trial:
@@ -264,7 +264,7 @@ def test_nodes_that_do_not_matter_to_each_other_are_tried_together() -> None:
 
 @pytest.mark.parametrize("plugin", [Counting, FULL], ids=["add_pod and remove_pod", "of the whole cluster"])
 def test_other_nodes_are_tried_one_at_a_time(plugin: type[Plugin[Any]]) -> None:
-    def steps(nodes: RefusedNodes, _: Pod) -> None:
+    def steps(nodes: RejectedNodes, _: Pod) -> None:
         assert not nodes.independent
         with pytest.raises(ValueError, match="2 nodes tried at once"):
             nodes.what_if(["a", "b"])
@@ -285,7 +285,7 @@ def test_an_extension_that_refuses_fails_the_decision() -> None:
         def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
             return Status.unschedulable("lost count")
 
-    def steps(nodes: RefusedNodes, _: Pod) -> None:
+    def steps(nodes: RejectedNodes, _: Pod) -> None:
         (first, _second) = nodes.snapshot.pods.on_row(nodes.snapshot.nodes.index["a"])
         with nodes.what_if(["a"]) as node:
             node.remove("a", first)

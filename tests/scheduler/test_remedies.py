@@ -12,7 +12,7 @@ from mooring.cluster.api import ApiServer
 from mooring.cluster.cluster_api import KubernetesApi
 from mooring.framework import ClusterApi, CycleState, Pod, PostFilterPlugin, Remedy, Status
 from mooring.framework.errors import UnavailableError
-from mooring.framework.preemption import RefusedNodes
+from mooring.framework.preemption import RejectedNodes
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.evaluation import Evaluation
@@ -107,7 +107,7 @@ def test_the_scheduler_carries_it_out_and_says_so(error: Exception | None, said:
     class Proposing(PostFilterPlugin[None]):
         name = "Proposing"
 
-        def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
+        def post_filter(self, state: CycleState, pod: Pod, nodes: RejectedNodes) -> Status:
             state.write(Remedy, Remedy("may change", "changed", change))
             return Status.unschedulable("may change", "more")
 

@@ -253,7 +253,7 @@ def test_of_many_faults_the_first_are_told_and_the_others_not_looked_for() -> No
     candidates = pb.PreemptionCandidates(candidates=[pb.PreemptionCandidate()] * 1_000)
     looked_at = list(islice(_faults(candidates), MAX_VIOLATIONS))
     with pytest.raises(InvalidArgumentError) as caught:
-        InvalidArgumentError.refuse(_faults(candidates))
+        InvalidArgumentError.raise_if_any(_faults(candidates))
     assert list(caught.value.violations) == looked_at
 
 

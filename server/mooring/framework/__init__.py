@@ -45,7 +45,7 @@ from mooring.framework.normalize import MAX_NODE_SCORE, MIN_NODE_SCORE, Normaliz
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Node, Pod, Taint, Toleration
 from mooring.framework.pod_table import PodChange, PodTable
-from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
+from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.releases import Gates, KubeVersion
 from mooring.framework.remedy import Remedy
 from mooring.framework.scores import InvalidScoreError
@@ -111,7 +111,7 @@ __all__ = [
     "Preemption",
     "QueueSortPlugin",
     "QueueingHint",
-    "RefusedNodes",
+    "RejectedNodes",
     "Remedy",
     "ReservePlugin",
     "ScorePlugin",

@@ -71,7 +71,8 @@ class CacheablePlugin(ABC):
 
     @abstractmethod
     def signature(self, pod: Pod) -> Hashable | None:
-        """What of ``pod`` the answers depend on: for pods with equal signatures they are equal.
+        """Return the parts of ``pod`` that the answers depend on: pods with equal signatures get equal
+        answers.
 
         Called once for each pod that the engine has not seen the like of, before the cycle. Don't read the
         cluster here, and return something small: it is compared and kept.
@@ -83,7 +84,7 @@ class CacheablePlugin(ABC):
 
     @abstractmethod
     def depends_on(self, pod: Pod) -> Part:
-        """Which parts of the cluster the answers for ``pod`` depend on.
+        """Return the parts of the cluster that the answers for ``pod`` depend on.
 
         The same for pods with equal signatures, and called with any one of them. It covers all points of the
         plugin, their Skip included. Name what is read, not what happens to matter today: what is not named
@@ -107,5 +108,5 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def hashable(*parts: object) -> bytes:
-    """``parts`` of a pod, of which some can't be hashed, as one value for ``CacheablePlugin.signature``."""
+    """Return ``parts`` of a pod, some of them unhashable, as one value for ``CacheablePlugin.signature``."""
     return _encode(parts)

@@ -34,12 +34,12 @@ class ClusterApi(Protocol):
     Each call blocks until the API server answered, or its time is over.
 
     Every method raises MooringErrors: NotFoundError (gone), AbortedError (it is another object now, or it
-    changed meanwhile), PermissionDeniedError, InvalidArgumentError (refused as it is), UnavailableError (no
+    changed meanwhile), PermissionDeniedError, InvalidArgumentError (rejected as it is), UnavailableError (no
     answer: it may have happened).
     """
 
     def read_pod(self, namespace: str, name: str) -> Pod | None:
-        """The pod as the API server has it; None when there is none."""
+        """Return the pod as the API server has it; None when there is none."""
         ...
 
     def delete_pod(self, pod: Pod) -> None:
@@ -51,7 +51,7 @@ class ClusterApi(Protocol):
         ...
 
     def read(self, target: ObjectReference) -> dict[str, Any] | None:
-        """The whole object as JSON values; None when there is none."""
+        """Return the whole object as JSON values; None when there is none."""
         ...
 
     def patch(

@@ -1,6 +1,6 @@
 """What happens in the cluster, in the words of the scheduling queue: which event may help which pod.
 
-A plugin that refused a pod says here which changes could make it change its mind, so that the pod is
+A plugin that rejected a pod says here which changes may make the pod fit, so that the pod is
 tried again then and not before. Mirrors ``ClusterEvent`` and ``EnqueueExtensions`` of
 ``k8s.io/kube-scheduler/framework`` (types.go, interface.go).
 """
@@ -108,7 +108,7 @@ class HintedEvent:
 
     Attributes:
         event: The event; its action may combine several.
-        hint: Tells for one pod; None = it may help every pod that the plugin refused. A hint that raises
+        hint: Tells for one pod; None = it may help every pod that the plugin rejected. A hint that raises
             counts as ``QUEUE``.
     """
 
@@ -117,7 +117,7 @@ class HintedEvent:
 
     @classmethod
     def of(cls, resource: EventResource, action: ActionType, hint: HintFunction | None = None) -> HintedEvent:
-        """The event that ``action`` happens to a ``resource``, with its hint."""
+        """Return the event of ``action`` on a ``resource``, with its hint."""
         return cls(ClusterEvent(resource, action), hint)
 
 

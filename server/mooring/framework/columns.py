@@ -24,7 +24,7 @@ write of a row goes through all columns."""
 
 
 def grown(array: npt.NDArray[Scalar], length: int) -> npt.NDArray[Scalar]:
-    """A copy of ``array`` with its last axis ``length`` long, the new part zero.
+    """Return a copy of ``array`` with its last axis ``length`` long, the new part zero.
 
     Arrays are never resized in place, so that a reader that holds the old one stays safe.
     """
@@ -52,14 +52,14 @@ class LabelColumn:
 
     @classmethod
     def of(cls, capacity: int, values: Iterable[tuple[int, str | None]]) -> LabelColumn:
-        """The column of ``capacity`` rows with these values by row."""
+        """Return the column of ``capacity`` rows with these values by row."""
         column = cls(capacity)
         for row, value in values:
             column.put(row, value)
         return column
 
     def id_of(self, value: str) -> int:
-        """The id of ``value``; ``ABSENT`` when no row ever had it."""
+        """Return the id of ``value``; ``ABSENT`` when no row ever had it."""
         return self._index.get(value, ABSENT)
 
     def put(self, row: int, value: str | None) -> None:
@@ -78,7 +78,7 @@ class LabelColumn:
         self.ids = grown(self.ids, capacity)
 
     def copy(self) -> LabelColumn:
-        """An independent column with the same content."""
+        """Return an independent column with the same content."""
         twin = LabelColumn(0)
         twin.ids, twin.values, twin._index = self.ids.copy(), self.values.copy(), self._index.copy()
         return twin
@@ -101,7 +101,7 @@ class LabelColumn:
         return self._lookup(ids, {number for number in present if number and test(self.values[number])})
 
     def _at(self, rows: Int32s | slice) -> Int32s:
-        """A copy, to which no id is added that the values looked at next don't have."""
+        """Return a copy of these rows."""
         ids = self.ids[rows]
         return ids.copy() if isinstance(rows, slice) else ids
 
@@ -126,7 +126,7 @@ class LabelColumns(dict[str, LabelColumn]):
         super().__init__(columns or {})
 
     def find(self, key: str, lock: threading.RLock, build: Callable[[str], LabelColumn]) -> LabelColumn:
-        """The column of ``key``. ``lock`` is the writer's, and is taken only to ``build`` the column."""
+        """Return the column of ``key``. ``lock`` is the writer's, taken only to ``build`` the column."""
         column = self.get(key)
         if column is not None:
             return column

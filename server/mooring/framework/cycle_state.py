@@ -27,7 +27,7 @@ class CycleState:
         self._values[key] = value
 
     def read(self, key: Hashable, kind: type[T]) -> T:
-        """The value under ``key``.
+        """Return the value under ``key``.
 
         Raises:
             KeyError: Nothing was written under ``key``; the plugin's earlier point did not run.
@@ -39,7 +39,7 @@ class CycleState:
         return value
 
     def get(self, key: Hashable, kind: type[T]) -> T | None:
-        """The value under ``key``, or None when nothing was written."""
+        """Return the value under ``key``, or None when nothing was written."""
         return self.read(key, kind) if key in self._values else None
 
     def delete(self, key: Hashable) -> None:
@@ -47,7 +47,7 @@ class CycleState:
         self._values.pop(key, None)
 
     def clone(self) -> CycleState:
-        """A copy for a what-if evaluation: immutable values are shared, the others cloned."""
+        """Return a copy for a what-if evaluation: immutable values are shared, the others cloned."""
         copy = CycleState()
         copy._values = {key: _cloned(value) for key, value in self._values.items()}
         return copy

@@ -12,7 +12,7 @@ class to one gRPC code, and `reason` is the name of a value of `mooring.v1.Error
     ├── UnavailableError          not now; a retry may help
     ├── ResourceExhaustedError    too much at once
     ├── DeadlineExceededError     out of time
-    ├── PermissionDeniedError     somebody refused the server's credentials
+    ├── PermissionDeniedError     the API server rejected our credentials
     ├── PluginFailureError        a plugin raised, or returned what it must not
     └── UnimplementedError        not offered
 """
@@ -57,12 +57,12 @@ class InvalidArgumentError(MooringError):
 
     @classmethod
     def at(cls, path: str, message: str) -> InvalidArgumentError:
-        """The error with one violation."""
+        """Return the error with one violation."""
         return cls([FieldError(path, message)])
 
     @classmethod
-    def refuse(cls, violations: Iterable[FieldError]) -> None:
-        """Raises the error if there are any violations; no more are looked for than it holds."""
+    def raise_if_any(cls, violations: Iterable[FieldError]) -> None:
+        """Raise the error if there are violations; iteration ends once it holds as many as it can."""
         error = cls(violations)
         if error.violations:
             raise error
@@ -100,7 +100,7 @@ class DeadlineExceededError(MooringError):
 
 
 class PermissionDeniedError(MooringError):
-    """Somebody refused the server's credentials."""
+    """The API server rejected the credentials of this server."""
 
     def __init__(self, message: str, **metadata: str) -> None:
         super().__init__(message, reason="FORBIDDEN", **metadata)
@@ -123,14 +123,14 @@ class UnimplementedError(MooringError):
 
 
 def node_not_found(node_name: str) -> NotFoundError:
-    """The error for a node that is not there, or no longer."""
+    """Return the error for a node that does not exist (any more)."""
     return NotFoundError(
         f"node {node_name!r} is not known; schedule the pod again", reason="NODE_NOT_FOUND", node=node_name
     )
 
 
 def bound_elsewhere(pod_key: str, node_name: str) -> FailedPreconditionError:
-    """The error for a pod that has, or is being given, another node."""
+    """Return the error for a pod that has, or is being given, another node."""
     return FailedPreconditionError(
         f"pod {pod_key} is on node {node_name} already; forget this decision",
         reason="POD_BOUND_ELSEWHERE",

@@ -46,11 +46,11 @@ class Leadership(Protocol):
     """Whether this process may commit: with several replicas, only the one that holds the lease."""
 
     def is_leader(self) -> bool:
-        """Whether it may, now, by its own clock; never blocks. Safe from any thread."""
+        """Return whether it may commit now, by its own clock; never blocks. Safe from any thread."""
         ...
 
     def leader(self) -> str:
-        """Who may, as far as is known; "" when it isn't."""
+        """Return the holder of the lease, as far as is known, else ""."""
         ...
 
 
@@ -58,16 +58,16 @@ class Unchallenged:
     """The leadership of a process without election: it always leads."""
 
     def is_leader(self) -> bool:
-        """True."""
+        """Return True: it always leads."""
         return True
 
     def leader(self) -> str:
-        """Nobody needs to be told."""
+        """Return "": there is no other leader to name."""
         return ""
 
 
 def require_leader(leadership: Leadership) -> None:
-    """Refuse to go on without the lease.
+    """Require that this process holds the lease.
 
     Raises:
         UnavailableError: Another process holds it (NOT_LEADER).

@@ -20,7 +20,7 @@ class HostPort:
 
 
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:
-    """The host ports of containers and sidecars (``GetHostPorts`` in pkg/scheduler/util/utils.go)."""
+    """Return the host ports of containers and sidecars (``GetHostPorts`` in pkg/scheduler/util/utils.go)."""
     sidecars = (c for c in pod.spec.init_containers if c.restart_policy == "Always")
     return tuple(
         HostPort(port.protocol or "TCP", port.host_port, port.host_ip or ANY_ADDRESS)

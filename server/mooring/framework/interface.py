@@ -31,7 +31,7 @@ from mooring.framework.handle import Handle
 from mooring.framework.node_info import NodeInfo
 from mooring.framework.normalize import Normalizer
 from mooring.framework.objects import Object, Pod
-from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
+from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.scores import checked_score
 from mooring.framework.status import SUCCESS, Status
 from mooring.framework.verdicts import Verdicts
@@ -64,7 +64,7 @@ class Plugin(ABC, Generic[ArgsT]):
         self.handle = handle
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        """The events after which a pod that this plugin rejected may be tried again; by default, all."""
+        """Return the events after which a pod that this plugin rejected is tried again; by default, all."""
         return (EVERY_EVENT,)
 
 
@@ -78,7 +78,7 @@ class PreEnqueuePlugin(Plugin[ArgsT]):
 
     @abstractmethod
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Whether ``pod`` may be scheduled.
+        """Return whether ``pod`` may be scheduled.
 
         Returns:
             Success; or Unschedulable or UnschedulableAndUnresolvable with the reason: the pod is gated until
@@ -95,7 +95,7 @@ class QueueSortPlugin(Plugin[ArgsT]):
 
     @abstractmethod
     def less(self, first: Pod, first_queued: float, second: Pod, second_queued: float) -> bool:
-        """True when ``first`` goes before ``second``; the floats are when each was queued, in seconds."""
+        """Return whether ``first`` goes before ``second``; the floats say when each was queued, in s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class FilterPlugin(Plugin[ArgsT]):
     """
 
     def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
-        """Whether ``node`` can take ``pod``.
+        """Say whether ``node`` can take ``pod``.
 
         Returns:
             Success; Unschedulable when removing pods from the node may help, so that preemption looks at it;
@@ -154,7 +154,7 @@ class FilterPlugin(Plugin[ArgsT]):
         raise TypeError(f"{type(self).__name__} has no per-node filter")
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
-        """The same for all of ``nodes`` at once, in columns; K nodes, K verdicts."""
+        """Filter all of ``nodes`` at once, in columns: K nodes, K verdicts."""
         rows = timely(nodes.rows.tolist())
         return Verdicts.of([self.filter(state, pod, nodes.info(row)) for row in rows])
 
@@ -168,7 +168,7 @@ class PostFilterPlugin(Plugin[ArgsT]):
     """
 
     @abstractmethod
-    def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
+    def post_filter(self, state: CycleState, pod: Pod, nodes: RejectedNodes) -> Status:
         """Make room, or say why there can't be any.
 
         Returns:
@@ -183,15 +183,15 @@ class PreemptingPlugin(PostFilterPlugin[ArgsT]):
 
     @abstractmethod
     def preempt(
-        self, state: CycleState, pod: Pod, nodes: RefusedNodes, given: Sequence[Candidate] | None = None
+        self, state: CycleState, pod: Pod, nodes: RejectedNodes, given: Sequence[Candidate] | None = None
     ) -> Preemption:
-        """What could be done for ``pod``; nothing is.
+        """Look for pods that could go to make room for ``pod``, and evict none.
 
         ``given`` are candidates to check instead of looking for some: they may be left out, and get more
         victims.
         """
 
-    def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
+    def post_filter(self, state: CycleState, pod: Pod, nodes: RejectedNodes) -> Status:
         return self.preempt(state, pod, nodes).status
 
 
@@ -228,11 +228,11 @@ class ScorePlugin(Plugin[ArgsT]):
     normalizer: ClassVar[Normalizer | None] = None
 
     def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """The raw score of ``node``: an int, more is better after normalising."""
+        """Return the raw score of ``node``, an int; after normalising, more is better."""
         raise TypeError(f"{type(self).__name__} has no per-node score")
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
-        """int64[K], the raw scores of all of ``nodes``."""
+        """Return the raw scores of all of ``nodes``, int64[K]."""
         scores = np.empty(len(nodes), np.int64)
         for position, row in enumerate(timely(nodes.rows.tolist())):
             node = nodes.info(row)

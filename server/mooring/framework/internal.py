@@ -35,7 +35,7 @@ class SkipCacheable(CacheablePlugin):
 
     @abstractmethod
     def skip_depends_on(self, pod: Pod) -> Part:
-        """What could end that PreFilter or PreScore skips ``pod``."""
+        """Return the parts whose change may end the Skip of PreFilter or PreScore for ``pod``."""
 
 
 class NodeRater(ABC):
@@ -58,11 +58,13 @@ class SelectiveReserve(ABC):
 
     @abstractmethod
     def reserves_for(self, pod: Pod) -> bool:
-        """Whether ``reserve`` may have anything to do for ``pod``, on any node."""
+        """Return whether ``reserve`` may have anything to do for ``pod``, on any node."""
 
 
 def parts_of(plugin: Plugin[Any], pod: Pod, *, skipped: bool = False) -> Part:
-    """What the answers of ``plugin`` for ``pod`` depend on; with ``skipped``, what its Skip does."""
+    """Return what the answers of ``plugin`` for ``pod`` depend on; with ``skipped``, what its Skip depends
+    on.
+    """
     if skipped and isinstance(plugin, SkipCacheable):
         return plugin.skip_depends_on(pod)
     return plugin.depends_on(pod) if isinstance(plugin, CacheablePlugin) else Part.ALL

@@ -26,7 +26,7 @@ class Requirement:
     values: frozenset[str] = frozenset()
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether ``labels`` meet the condition."""
+        """Return whether ``labels`` meet the condition."""
         if self.operator == "Exists":
             return self.key in labels
         if self.operator == "DoesNotExist":
@@ -53,11 +53,11 @@ class LabelMatcher:
         return not self.nothing and not self.requirements
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether ``labels`` match."""
+        """Return whether ``labels`` match."""
         return not self.nothing and all(requirement.holds(labels) for requirement in self.requirements)
 
     def narrowed(self, other: LabelMatcher) -> LabelMatcher:
-        """What matches both; nothing when one of them matches nothing."""
+        """Return a matcher of what both match; it matches nothing when one of them does."""
         return LabelMatcher(self.requirements + other.requirements, self.nothing or other.nothing)
 
 
@@ -66,7 +66,7 @@ NOTHING = LabelMatcher(nothing=True)
 
 
 def having(labels: Mapping[str, str]) -> LabelMatcher:
-    """What has all of ``labels``."""
+    """Return a matcher of what has all of ``labels``."""
     return LabelMatcher(tuple(Requirement(key, "In", frozenset((value,))) for key, value in labels.items()))
 
 

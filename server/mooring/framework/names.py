@@ -10,7 +10,7 @@ _MAX_SUBDOMAIN = 253
 
 
 def is_qualified_name(text: str) -> bool:
-    """True for what may be a label key or a resource name: ``name`` or ``example.com/name``."""
+    """Return whether ``text`` may be a label key or a resource name: ``name`` or ``example.com/name``."""
     prefix, slash, name = text.rpartition("/")
     if slash and not (len(prefix) <= _MAX_SUBDOMAIN and _SUBDOMAIN.fullmatch(prefix)):
         return False
@@ -18,5 +18,7 @@ def is_qualified_name(text: str) -> bool:
 
 
 def is_label_value(text: str) -> bool:
-    """True for what may be a label's value: up to 63 letters, digits, ``-``, ``_``, ``.``; or nothing."""
+    """Return whether ``text`` may be a label's value: up to 63 letters, digits, ``-``, ``_``, ``.``; or
+    nothing.
+    """
     return not text or _NAME.fullmatch(text) is not None

@@ -103,25 +103,25 @@ def preferred_scores(terms: Collection[PreferredSchedulingTerm], nodes: NodeView
 
 
 def is_empty(term: NodeSelectorTerm) -> bool:
-    """True when the term has no conditions."""
+    """Return whether the term has no conditions."""
     return not term.match_expressions and not term.match_fields
 
 
 def selector_errors(selector: NodeSelector, path: str) -> Iterator[FieldError]:
-    """What is malformed in the selector at ``path``."""
+    """Yield what is malformed in the selector at ``path``."""
     for index, term in enumerate(timely(selector.node_selector_terms)):
         yield from term_errors(term, f"{path}.nodeSelectorTerms[{index}]")
 
 
 def preferred_errors(terms: Collection[PreferredSchedulingTerm], path: str) -> Iterator[FieldError]:
-    """What is malformed in the preferred terms at ``path``; those of weight 0 are never looked at."""
+    """Yield what is malformed in the preferred terms at ``path``; those of weight 0 are not checked."""
     for index, term in enumerate(timely(terms)):
         if term.weight:
             yield from term_errors(term.preference, f"{path}[{index}].preference")
 
 
 def term_errors(term: NodeSelectorTerm, path: str) -> Iterator[FieldError]:
-    """What is malformed in the term at ``path``."""
+    """Yield what is malformed in the term at ``path``."""
     for index, requirement in enumerate(timely(term.match_expressions)):
         yield from _label_errors(requirement, f"{path}.matchExpressions[{index}]")
     for index, requirement in enumerate(timely(term.match_fields)):
@@ -129,7 +129,7 @@ def term_errors(term: NodeSelectorTerm, path: str) -> Iterator[FieldError]:
 
 
 def _view(node: Node) -> NodeView:
-    """A view of this node with its name and its labels alone: all that node selectors read."""
+    """Return a view of this node with its name and its labels alone: all that node selectors read."""
     name = node.metadata.name
     table = NodeTable(names=[name], index={name: 0}, nodes=[node], alive=np.ones(1, np.bool_))
     return NodeView(Snapshot(table, PodTable()), np.zeros(1, np.int32))
@@ -207,6 +207,6 @@ def _field_matches(requirement: NodeSelectorRequirement, nodes: NodeView) -> Boo
 
 
 def _integer(text: str) -> int | None:
-    """The value of a decimal int64, None for anything else."""
+    """Return the value of a decimal int64, None for anything else."""
     number = int(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and -(2**63) <= number < 2**63 else None

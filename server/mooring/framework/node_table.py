@@ -114,7 +114,7 @@ class NodeTable:
         return np.flatnonzero(self.alive).astype(np.int32)
 
     def label(self, key: str) -> LabelColumn:
-        """The column of label ``key``; built when it is asked for the first time."""
+        """Return the column of label ``key``, built on first use."""
         return self.label_columns.find(key, self.lock, self._label_column)
 
     def _label_column(self, key: str) -> LabelColumn:

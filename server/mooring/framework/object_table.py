@@ -46,7 +46,7 @@ class ObjectTable:
     attachments: dict[str, tuple[ObjectKey, ...]] = field(default_factory=dict)
 
     def get(self, kind: type[ObjectT], name: str, namespace: str = "") -> ObjectT | None:
-        """The object of that name, or None.
+        """Return the object of that name, or None.
 
         Args:
             kind: Its struct type, such as ``Service``.
@@ -62,11 +62,11 @@ class ObjectTable:
         return self._list(kind, None)
 
     def in_namespace(self, kind: type[ObjectT], namespace: str) -> Sequence[ObjectT]:
-        """The objects of ``kind`` in ``namespace``, in the order in which they came; O(1) as ``all``."""
+        """Return the objects of ``kind`` in ``namespace``, in the order of arrival; O(1) as ``all``."""
         return self._list(kind, namespace)
 
     def version(self, kind: type[Object]) -> int:
-        """Changes with every change of ``kind``; 0 before its first object.
+        """Return a number that changes with every change of ``kind``; 0 before its first object.
 
         Equal versions mean equal objects, also between a state and its forks, so it may key a cache.
         """

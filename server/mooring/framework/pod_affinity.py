@@ -39,7 +39,7 @@ class AffinityTerm:
     weight: int = 0
 
     def matches(self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]) -> bool:
-        """Whether a pod with ``labels`` in ``namespace``, which has ``namespace_labels``, is meant."""
+        """Return whether a pod with ``labels`` in ``namespace``, which has ``namespace_labels``, is meant."""
         inside = namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
         return inside and self.selector.matches(labels)
 
@@ -72,7 +72,7 @@ def affinity_key(pod: Pod) -> AffinityKey | None:
 
 
 def affinity_terms(pod: Pod) -> AffinityTerms:
-    """The pod's terms, ready to be matched."""
+    """Return the pod's terms, ready to be matched."""
     affinity = pod.spec.affinity
     if affinity is None:
         return NO_TERMS

@@ -101,7 +101,7 @@ class PodClasses:
         return found if requirement.operator == "In" else ~found
 
     def _label_column(self, key: str) -> LabelColumn:
-        """The column of label ``key``, as the classes are now."""
+        """Return the column of label ``key`` for the current classes."""
         classes = tuple(self.numbers.items())
         values = ((number, _value(labels, key)) for (_, labels, _), number in classes)
         return LabelColumn.of(len(self.terminating), values)

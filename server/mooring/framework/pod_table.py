@@ -85,7 +85,9 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     def of(
         cls, pod: Pod, kind: PodKind, row: int, node_name: str | None = None, *, assumed: bool = False
     ) -> PodRecord:
-        """The record of ``pod``, which is of ``kind``; ``node_name`` replaces what it says of its node."""
+        """Return the record of ``pod``, which is of ``kind``; ``node_name`` replaces what it says of its
+        node.
+        """
         meta = pod.metadata
         return cls(
             kind,
@@ -109,7 +111,9 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
         rows: Iterable[int],
         node_names: Iterable[str],
     ) -> list[PodRecord]:
-        """The records of assumed pods that differ from ``pod``, one of ``kind``, in name and UID alone."""
+        """Return the records of assumed pods that differ from ``pod``, one of ``kind``, in name and UID
+        alone.
+        """
         meta, start_time = pod.metadata, pod.status.start_time
         version, created = meta.resource_version, meta.creation_timestamp
         return [
@@ -123,7 +127,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
         return self.kind.template.metadata.namespace
 
     def says_what(self, other: PodRecord) -> bool:
-        """Whether ``other`` is of an equal object; rows and decisions aside."""
+        """Return whether ``other`` is of an equal object; rows and decisions aside."""
         return (self.kind is other.kind or self.kind.template == other.kind.template) and (
             replace(self, kind=other.kind, row=other.row, assumed=other.assumed) == other
         )
@@ -135,7 +139,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 def of_template(template: Pod, own: ObjectMeta | PodRecord, node_name: str, start_time: str | None) -> Pod:
-    """The pod whose ``template_of`` is ``template``, with what was left out there."""
+    """Return the pod whose ``template_of`` is ``template``, with what was left out there."""
     spec, status = template.spec, template.status
     return Pod(
         replace(
@@ -179,7 +183,7 @@ class PodTable:
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
         nominated: UIDs of the pods without a node, by the name of the node that preemption made room on.
         groups: UIDs of the pods of each pod group, placed or not, by its namespace and name.
-        pending_count: How many pods no node was chosen for.
+        pending_count: How many pods have no node.
         assumed_count: How many pods have a node that no source has told of.
     """
 
@@ -201,27 +205,27 @@ class PodTable:
         return len(self.records)
 
     def get(self, uid: str) -> PodRecord | None:
-        """The pod with this UID."""
+        """Return the pod with this UID."""
         return self.records.get(uid)
 
     def on_row(self, row: int) -> Iterator[Pod]:
-        """The pods on a node, in the order in which they came."""
+        """Return the pods on a node, in the order in which they came."""
         return (record.pod for record in self.records_on(row))
 
     def records_on(self, row: int) -> Iterator[PodRecord]:
-        """The same as records, which cost nothing to look at."""
+        """Yield the records of the pods on a node, which is cheaper than the pods."""
         return self._records(self.by_row.get(row, ()))
 
     def with_storage_on(self, row: int) -> Iterator[Pod]:
-        """The pods on a node that have a claim or a disk, in the order in which they came."""
+        """Return the pods on a node that have a claim or a disk, in the order in which they came."""
         return (record.pod for record in self._records(self.with_storage.get(row, {})))
 
     def in_group(self, group: tuple[str, str]) -> Iterator[Pod]:
-        """The pods of a pod group, in the order in which they came."""
+        """Return the pods of a pod group, in the order in which they came."""
         return (record.pod for record in self._records(self.groups.get(group, {})))
 
     def pending(self) -> Iterator[Pod]:
-        """The pods that no node was chosen for, in the order in which they came."""
+        """Yield the pods without a node, in the order in which they came."""
         for record in tuple(self.records.values()):
             if not record.node_name:
                 yield record.pod

@@ -73,13 +73,13 @@ POINTS: Mapping[str, ExtensionPoint] = {
 
 
 def points_of(plugin: type[Plugin[Any]] | Plugin[Any]) -> Sequence[str]:
-    """The names of the points that ``plugin`` implements, in the order of the cycle."""
+    """Return the names of the points that ``plugin`` implements, in the order of the cycle."""
     kind = plugin if isinstance(plugin, type) else type(plugin)
     return [name for name, point in POINTS.items() if issubclass(kind, point.base)]
 
 
 def calls_of(base: type[Any]) -> Mapping[str, Sequence[str]]:
-    """The methods that a base class of plugins declares, each with the names of its arguments."""
+    """Return the methods that a base class of plugins declares, each with the names of its arguments."""
     return {
         name: list(inspect.signature(member).parameters)[1:]
         for name, member in vars(base).items()

@@ -28,12 +28,12 @@ class WhatIf(Protocol):
         ...
 
     def statuses(self, node_names: Sequence[str]) -> list[Status]:
-        """What the Filter plugins say of each node as it is now, the pods nominated for it included."""
+        """Return the Filter plugins' statuses of each node as it is now, with the pods nominated for it."""
         ...
 
 
-class RefusedNodes(Protocol):
-    """The nodes that were looked at, most often all of them refused.
+class RejectedNodes(Protocol):
+    """The nodes that were evaluated for a pod and, as a rule, all rejected.
 
     Attributes:
         snapshot: The tables that were read.
@@ -49,22 +49,22 @@ class RefusedNodes(Protocol):
     independent: bool
 
     def status(self, node_name: str) -> Status:
-        """What was said of the node; UnschedulableAndUnresolvable when it was not looked at."""
+        """Return the status of the node; UnschedulableAndUnresolvable when it was not evaluated."""
         ...
 
     def resolvable(self) -> Sequence[str]:
-        """The names of the nodes that were found Unschedulable, in row order."""
+        """Return the names of the nodes that were found Unschedulable, in row order."""
         ...
 
     def what_if(self, node_names: Sequence[str]) -> AbstractContextManager[WhatIf]:
-        """The nodes, to try things on; at the end of the ``with`` block they are as before.
+        """Return the nodes to try changes on; at the end of the ``with`` block they are as before.
 
         Only one at a time while they are not independent.
         """
         ...
 
     def after_extenders(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        """What the scheduler's extenders make of the candidates that were found, at least one.
+        """Return what the scheduler's extenders leave of the candidates that were found, at least one.
 
         Raises:
             PluginFailureError: An extender failed; the attempt fails with it.

@@ -34,7 +34,7 @@ class QuantityError(ValueError):
 
 @lru_cache(maxsize=1 << 16)
 def parse_quantity(text: Quantity) -> int:
-    """The quantity in billionths of a unit, rounded away from zero, within int64 units.
+    """Return the quantity in billionths of a unit, rounded away from zero, within int64 units.
 
     Raises:
         QuantityError: ``text`` is no quantity.

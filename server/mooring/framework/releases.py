@@ -113,7 +113,7 @@ class Gates:
         self._explicit = dict(explicit or {})
 
     def enabled(self, name: str) -> bool:
-        """Whether a gate is on."""
+        """Return whether a gate is on."""
         gate = FEATURE_GATES.get(name)
         if gate is not None and self.version < gate.known_since:
             return False
@@ -121,7 +121,7 @@ class Gates:
         return self._explicit.get(name, on_since is not None and self.version >= on_since)
 
     def locked(self) -> list[str]:
-        """The gates that were set although the release doesn't let them be set so."""
+        """Return the gates that were set although the release doesn't let them be set so."""
         return sorted(
             name
             for name, value in self._explicit.items()
@@ -132,7 +132,7 @@ class Gates:
         )
 
     def unmet(self) -> list[tuple[str, str]]:
-        """The gates that are on without the one that they need, and which that is."""
+        """Return the gates that are on without the one that they need, and which that is."""
         return [
             (name, gate.needs)
             for name, gate in FEATURE_GATES.items()
@@ -140,7 +140,9 @@ class Gates:
         ]
 
     def not_followed(self) -> list[tuple[str, bool]]:
-        """The gates set to what mooring does not do at this release, and the value that it follows."""
+        """Return the gates whose value mooring does not follow at this release, with the value that it
+        follows.
+        """
         return [
             (name, gate.required)
             for name, gate in FEATURE_GATES.items()
@@ -149,7 +151,7 @@ class Gates:
         ]
 
     def without_effect(self) -> list[str]:
-        """The gates that were set although mooring, at this release, does not act on them."""
+        """Return the gates that were set although mooring, at this release, does not act on them."""
         return sorted(
             name
             for name in self._explicit

@@ -10,7 +10,7 @@ from mooring.framework.cluster_api import ClusterApi
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A change that may let a refused pod fit.
+    """A change that may let a rejected pod fit.
 
     A PostFilter plugin writes it to the CycleState, under this class, and says ``proposal``. The second
     scheduler carries it out; a dry run, which asks the plugin in the same way, changes nothing.

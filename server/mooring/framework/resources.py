@@ -97,18 +97,18 @@ class PodUsage:
     host_ports: tuple[HostPort, ...]
 
     def request(self, resource: str) -> int:
-        """The request for ``resource``, 0 when there is none."""
+        """Return the request for ``resource``, 0 when there is none."""
         return dict(self.requests).get(resource, 0)
 
 
 def is_native_resource(name: str) -> bool:
-    """True for names without a domain, or in Kubernetes' own."""
+    """Return whether ``name`` has no domain, or Kubernetes' own."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 @lru_cache
 def is_extended_resource(name: str) -> bool:
-    """True for a well-formed name in somebody else's domain (``example.com/gpu``)."""
+    """Return whether ``name`` is well-formed and in another domain than Kubernetes' (``example.com/gpu``)."""
     if is_native_resource(name) or name.startswith("requests."):
         return False
     return is_qualified_name(f"requests.{name}")
@@ -116,7 +116,7 @@ def is_extended_resource(name: str) -> bool:
 
 @lru_cache
 def is_scalar_resource(name: str) -> bool:
-    """True for resources that nodes count beside CPU, memory, ephemeral storage and pods."""
+    """Return whether nodes count the resource beside CPU, memory, ephemeral storage and pods."""
     return (
         is_extended_resource(name)
         or name.startswith(("hugepages-", "attachable-volumes-"))
@@ -157,7 +157,7 @@ def parse_amounts(quantities: Mapping[str, Quantity], path: str) -> Amounts:
 
 
 def allocatable(quantities: Mapping[str, Quantity]) -> dict[str, int]:
-    """A node's allocatable as the scheduler counts it.
+    """Return a node's allocatable as the scheduler counts it.
 
     Raises:
         ResourceError: A quantity is malformed or negative.
@@ -166,7 +166,7 @@ def allocatable(quantities: Mapping[str, Quantity]) -> dict[str, int]:
 
 
 def pod_usage(pod: Pod, rules: ResourceRules = NEWEST_RULES) -> PodUsage:
-    """What ``pod`` takes from its node.
+    """Return what ``pod`` takes from its node.
 
     Raises:
         ResourceError: A quantity is malformed or negative, with the field's path.
@@ -187,7 +187,8 @@ def pod_usage(pod: Pod, rules: ResourceRules = NEWEST_RULES) -> PodUsage:
 
 
 def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) -> Mapping[str, int]:
-    """The sum of what ``pod`` requests, in billionths, every name it mentions (upstream's ``PodRequests``).
+    """Return the sum of what ``pod`` requests, in billionths, every name it mentions (upstream's
+    ``PodRequests``).
 
     Args:
         pod: The pod.
@@ -249,7 +250,7 @@ def _container_requests(pod: Pod, missing: Amounts) -> Amounts:
 
 
 def _effective_requests(pod: Pod, container: Container, path: str) -> Amounts:
-    """A container's requests; while it is being resized, the most of what was asked, given and allocated."""
+    """Return a container's requests; during a resize, the maximum of desired, actual and allocated ones."""
     spec = parse_amounts(container.resources.requests, f"{path}.resources.requests")
     for statuses in (pod.status.init_container_statuses, pod.status.container_statuses):
         for status in timely(statuses):

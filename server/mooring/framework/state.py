@@ -21,7 +21,7 @@ class ClusterState(Protocol):
     """The tables with their one writer. All methods are safe from any thread.
 
     Attributes:
-        lock: Held while the tables change; take it to choose and assume in one step.
+        lock: Held while the tables change; take it to select and assume in one step.
         snapshot: The tables, live.
         version: Counts every change.
     """
@@ -31,17 +31,19 @@ class ClusterState(Protocol):
     version: int
 
     def find_pod(self, namespace: str, name: str) -> Pod | None:
-        """The pod of that name as it is now, also one that is assumed; None when there is none."""
+        """Return the pod of that name as it is now, also one that is assumed; None when there is none."""
         ...
 
     def changes_since(self, version: int) -> Sequence[RowChange] | None:
-        """What changed after ``version``, one entry per version; None when the log is too short."""
+        """Return what changed after ``version``, one entry per version; None when the log does not reach back
+        so far.
+        """
         ...
 
     def kind_of(self, pod: Pod, *, remember: bool = True) -> PodKind:
-        """What ``pod`` counts as, for ``assume`` of all pods that differ from it only in name and UID.
+        """Return the kind of ``pod``, for ``assume`` of all pods that differ from it only in name and UID.
 
-        Without ``remember`` nothing is left of a pod that is only asked about.
+        Without ``remember`` the kind is not stored: for pods that are only evaluated.
         """
         ...
 
@@ -103,7 +105,7 @@ class ClusterState(Protocol):
         ...
 
     def fork(self, nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> ClusterState:
-        """A private copy in which ``nodes`` replace those of the same name and ``pods`` are added.
+        """Return a private copy in which ``nodes`` replace those of the same name and ``pods`` are added.
 
         Changes to either side never show on the other.
         """

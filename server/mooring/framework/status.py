@@ -55,22 +55,22 @@ class Status:
 
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:
-        """The node is refused as things stand; removing pods from it may help."""
+        """Reject the node as it is now; removing pods from it may help."""
         return cls(Code.UNSCHEDULABLE, reasons)
 
     @classmethod
     def unresolvable(cls, *reasons: str) -> Status:
-        """The node is refused, and removing pods from it can't help."""
+        """Reject the node; removing pods from it can't help."""
         return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
 
     @classmethod
     def error(cls, *reasons: str) -> Status:
-        """Something unexpected happened: the decision fails."""
+        """Fail the decision: something unexpected happened."""
         return cls(Code.ERROR, reasons)
 
     @classmethod
     def skip(cls, *reasons: str) -> Status:
-        """From PreFilter or PreScore: this plugin has nothing to do for this pod."""
+        """Skip this plugin for this pod; an answer of PreFilter and PreScore."""
         return cls(Code.SKIP, reasons)
 
     @property
@@ -89,7 +89,9 @@ class Status:
         return ", ".join(self.reasons)
 
     def by(self, plugin: str) -> Status:
-        """This status, said by ``plugin``; unchanged when it already names one or is Success."""
+        """Return this status with ``plugin`` as its author; unchanged when it names one already or is
+        Success.
+        """
         return self if self.plugin or self.ok else replace(self, plugin=plugin)
 
 

@@ -14,7 +14,8 @@ _INT64_LENGTH = 20
 
 
 def tolerates(toleration: Toleration, taint: Taint, *, comparing: bool = False) -> bool:
-    """True when ``toleration`` bears ``taint``. An empty effect or key of the toleration fits all.
+    """Return whether ``toleration`` tolerates ``taint``. An empty effect or key of the toleration matches
+    all.
 
     Args:
         toleration: The pod's side.
@@ -33,14 +34,14 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparing: bool = False) 
 
 
 def tolerated(taint: Taint, tolerations: Collection[Toleration], *, comparing: bool = False) -> bool:
-    """True when one of ``tolerations`` bears ``taint``; ``comparing`` as in ``tolerates``."""
+    """Return whether one of ``tolerations`` tolerates ``taint``; ``comparing`` as in ``tolerates``."""
     return any(tolerates(toleration, taint, comparing=comparing) for toleration in timely(tolerations))
 
 
 def untolerated(
     taints: Iterable[Taint], tolerations: Sequence[Toleration], *, comparing: bool = False
 ) -> Taint | None:
-    """The first of ``taints`` that keeps a pod with ``tolerations`` off the node; None when none does."""
+    """Return the first of ``taints`` that ``tolerations`` don't tolerate; None when they tolerate all."""
     hard = (taint for taint in taints if taint.effect in ("NoSchedule", "NoExecute"))
     return next((taint for taint in hard if not tolerated(taint, tolerations, comparing=comparing)), None)
 

@@ -44,5 +44,5 @@ class Verdicts:
         return len(self.codes)
 
     def status(self, position: int) -> Status:
-        """The status of the node at ``position``."""
+        """Return the status of the node at ``position``."""
         return self.statuses[int(self.codes[position])]

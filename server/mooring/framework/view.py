@@ -60,7 +60,7 @@ class NodeView:
         return [names[row] for row in self.rows.tolist()]
 
     def subset(self, rows: Int32s) -> NodeView:
-        """The same tables, other rows."""
+        """Return a view of other rows of the same tables."""
         return NodeView(self.snapshot, rows)
 
     def take(self, column: npt.NDArray[Scalar], *, live: bool = False) -> npt.NDArray[Scalar]:
@@ -83,20 +83,20 @@ class NodeView:
         return self._column(self.snapshot.nodes.requested, resource, live=live)
 
     def has_column(self, resource: str) -> bool:
-        """Whether a node ever offered ``resource``, or a pod on one took it."""
+        """Return whether a node ever offered ``resource``, or a pod on one took it."""
         return 0 <= self.table.resource_index.get(resource, -1) < len(self.table.allocatable)
 
     def label(self, key: str) -> LabelColumn:
-        """The column of a label key."""
+        """Return the column of a label key."""
         return self.table.label(key)
 
     def infos(self) -> Iterator[NodeInfo]:
-        """A record per node, made as it is asked for."""
+        """Yield a record for each node, made as it is needed."""
         for row in self.rows.tolist():
             yield self.info(row)
 
     def info(self, row: int) -> NodeInfo:
-        """The record of one row."""
+        """Return the record of one row."""
         table = self.table
         node = table.nodes[row]
         if node is None:
@@ -120,13 +120,13 @@ class NodeView:
 
 
 def one_node(snapshot: Snapshot, node_name: str) -> NodeView:
-    """The node of that name alone; none when it is gone."""
+    """Return the node of that name alone; none when it is gone."""
     row = snapshot.nodes.index.get(node_name)
     return NodeView(snapshot, np.array([] if row is None else [row], np.int32))
 
 
 def _unbroken(rows: Int32s) -> slice | None:
-    """The slice that ``rows`` are, many times faster to copy; None when they aren't one."""
+    """Return ``rows`` as a slice, which is many times faster to copy; None when they are not contiguous."""
     if not len(rows):
         return None
     first, last = int(rows[0]), int(rows[-1])

@@ -23,19 +23,23 @@ class WaitingPod(Protocol):
 
     @property
     def node_name(self) -> str:
-        """The node that was chosen for it."""
+        """The node that was selected for it."""
         ...
 
     def pending_plugins(self) -> Sequence[str]:
-        """The plugins that have not allowed it yet."""
+        """Return the plugins that have not allowed it yet."""
         ...
 
     def allow(self, plugin: str) -> None:
-        """``plugin`` needs it to wait no longer; it goes on once no plugin does."""
+        """Allow it for ``plugin``; it goes on once all pending plugins have allowed it."""
         ...
 
     def reject(self, plugin: str, message: str) -> bool:
-        """It is not bound: Unschedulable, by ``plugin``, for ``message``. False when it went on before."""
+        """Reject it: it is not bound, but Unschedulable by ``plugin``, for ``message``.
+
+        Returns:
+            False when it went on before.
+        """
         ...
 
 
@@ -43,11 +47,11 @@ class WaitingPods(Protocol):
     """All pods that wait, in the order in which they came. Safe from any thread."""
 
     def get(self, uid: str) -> WaitingPod | None:
-        """The waiting pod of that UID; None when it doesn't wait."""
+        """Return the waiting pod of that UID; None when it doesn't wait."""
         ...
 
     def __iter__(self) -> Iterator[WaitingPod]:
-        """Those that wait now."""
+        """Iterate over those that wait now."""
         ...
 
 
@@ -75,7 +79,7 @@ class PodsToActivate:
 
 
 def _goes_on() -> None:
-    """Somebody waits."""
+    """Go on: the caller waits without limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +97,5 @@ class Caller:
 
     @staticmethod
     def of(state: CycleState) -> Caller:
-        """The one of this decision; without one, somebody who waits for as long as it takes."""
+        """Return the caller of this decision; without one, a caller that waits without limit."""
         return state.get(Caller, Caller) or Caller()

@@ -15,7 +15,7 @@ _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
 def claim_name(pod: Pod, volume: Volume) -> str | None:
-    """The name of the claim behind a volume; None when there is none."""
+    """Return the name of the claim behind a volume; None when there is none."""
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
     if volume.ephemeral is not None:
@@ -24,7 +24,7 @@ def claim_name(pod: Pod, volume: Volume) -> str | None:
 
 
 def is_made_for(claim: PersistentVolumeClaim, pod: Pod) -> bool:
-    """True when the pod controls the claim, as it must the claim of an ephemeral volume."""
+    """Return whether the pod controls the claim, as it must for an ephemeral volume."""
     if claim.metadata.namespace != pod.metadata.namespace:
         return False
     owner = next((owner for owner in claim.metadata.owner_references if owner.controller), None)
@@ -32,23 +32,23 @@ def is_made_for(claim: PersistentVolumeClaim, pod: Pod) -> bool:
 
 
 def not_made_for(claim: PersistentVolumeClaim, pod: Pod) -> str:
-    """What is said of an ephemeral volume's claim that the pod doesn't control."""
+    """Return the reason for an ephemeral volume's claim that the pod doesn't control."""
     name = f"{claim.metadata.namespace}/{claim.metadata.name}"
     return f"PVC {name} was not created for pod {pod.key} (pod is not owner)"
 
 
 def not_found(resource: str, name: str) -> str:
-    """What is said of an object that isn't there; ``resource`` is for example ``persistentvolumeclaim``."""
+    """Return the reason for a missing object; ``resource`` is for example ``persistentvolumeclaim``."""
     return f'{resource} "{name}" not found'
 
 
 def class_of_claim(claim: PersistentVolumeClaim) -> str:
-    """The claim's storage class, "" = none; the annotation of old comes first."""
+    """Return the claim's storage class, "" = none; the deprecated annotation comes first."""
     return _class_of(claim.metadata, claim.spec.storage_class_name)
 
 
 def class_of_volume(volume: PersistentVolume) -> str:
-    """The volume's storage class, "" = none."""
+    """Return the volume's storage class, "" = none."""
     return _class_of(volume.metadata, volume.spec.storage_class_name)
 
 

@@ -66,12 +66,12 @@ MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
 def kind_of(source: object) -> InTreeKind | None:
-    """The kind of a ``Volume`` or a ``PersistentVolumeSpec``; None for one that no driver took over."""
+    """Return the kind of a ``Volume`` or ``PersistentVolumeSpec``; None if it was not migrated to CSI."""
     return next((kind for kind in KINDS if getattr(source, kind.field) is not None), None)
 
 
 def inline_handle(kind: InTreeKind, volume: Volume) -> str:
-    """The driver's name for a volume in a pod.
+    """Return the driver's name for a volume in a pod.
 
     Raises:
         TranslationError: It has none.
@@ -80,7 +80,7 @@ def inline_handle(kind: InTreeKind, volume: Volume) -> str:
 
 
 def volume_handle(kind: InTreeKind, volume: PersistentVolume) -> str:
-    """The driver's name for a persistent volume.
+    """Return the driver's name for a persistent volume.
 
     Raises:
         TranslationError: It has none.
@@ -89,7 +89,7 @@ def volume_handle(kind: InTreeKind, volume: PersistentVolume) -> str:
 
 
 def translated_affinity(kind: InTreeKind, volume: PersistentVolume) -> NodeSelector | None:
-    """The nodes that reach the volume, by the driver's own topology label; None = all.
+    """Return the nodes that reach the volume, by the driver's own topology label; None = all.
 
     Raises:
         TranslationError: The volume has no name with the driver.
@@ -113,7 +113,7 @@ def translated_affinity(kind: InTreeKind, volume: PersistentVolume) -> NodeSelec
 
 
 def _topology_labels(terms: tuple[NodeSelectorTerm, ...], labels: Labels) -> tuple[str, str]:
-    """The labels for zone and region that the volume goes by: its affinity's, else its own, else today's."""
+    """Return the labels for zone and region to use: the affinity's, else the volume's own, else today's."""
     keys = {condition.key for term in terms for condition in term.match_expressions}
     for known in (keys, labels):
         if ZONE in known:

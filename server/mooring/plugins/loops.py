@@ -46,7 +46,9 @@ class Loop(Generic[T]):
         self._compiling: Future[None] | None = None
 
     def over(self, nodes: NodeView) -> Callable[..., T] | None:
-        """The function once it is compiled; None without numba, without ``nodes``, and in a small cluster."""
+        """Return the function once it is compiled; None without numba, without ``nodes``, and in a small
+        cluster.
+        """
         count = len(nodes.rows)
         if not count or max(count, len(nodes.snapshot.nodes.alive)) < FEWEST_NODES:
             return None

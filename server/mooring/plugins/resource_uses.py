@@ -44,12 +44,12 @@ class ResourceUse:
 
 
 def listed_requests(amounts: Mapping[str, int], names: Iterable[str]) -> Requests:
-    """What ``amounts`` (billionths) say of each listed resource."""
+    """Return the amounts (billionths) of the listed resources."""
     return tuple([(name, _counted(name, amounts.get(name, 0))) for name in names])
 
 
 def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Iterator[ResourceUse]:
-    """The uses of the listed resources that can count at all.
+    """Yield the uses of the listed resources that can count at all.
 
     Args:
         requests: The pod's requests; a scalar resource that it doesn't ask for is left out.
@@ -72,7 +72,8 @@ def resource_uses(requests: Requests, nodes: NodeView, *, non_zero: bool) -> Ite
 def listed_columns(
     requests: Requests, nodes: NodeView, *, non_zero: bool, live: bool = False
 ) -> Iterator[tuple[int, int, Int64s, Int64s]]:
-    """The same resources: the place in the list, the pod's request, what each node offers, what pods take.
+    """Yield of each resource: its place in the list, the pod's request, and columns allocatable and
+    requested.
 
     ``live`` is as in ``NodeView.take``.
     """

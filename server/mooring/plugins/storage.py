@@ -11,7 +11,7 @@ from mooring.framework.internal import SignedByShape
 
 
 def has_storage(pod: Pod) -> bool:
-    """Whether the pod has a claim or a disk: what is said of it depends on what happens to those."""
+    """Return whether the pod has a claim or a disk: what is said of it depends on what happens to those."""
     return any(volume.is_storage for volume in pod.spec.volumes)
 
 

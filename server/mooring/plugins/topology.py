@@ -54,7 +54,7 @@ class Topology:
 
     @classmethod
     def of_key(cls, table: NodeTable, key: str) -> Topology:
-        """The domains of ``key``."""
+        """Return the domains of ``key``."""
         column = table.label(key)
         nameless, ids = column.id_of(""), column.ids[: table.capacity].copy()
         return cls(ids, len(column.values), nameless)
@@ -93,7 +93,7 @@ class Topologies:
         self._known: dict[str, Topology] = {}
 
     def __getitem__(self, key: str) -> Topology:
-        """The topology of ``key``."""
+        """Return the topology of ``key``."""
         if key not in self._known:
             self._known[key] = Topology.of_key(self._table, key)
         return self._known[key]
@@ -114,7 +114,7 @@ class DomainCount:
     counting: Bools | None = None
 
     def clone(self) -> DomainCount:
-        """An independent copy."""
+        """Return an independent copy."""
         return DomainCount(self.topology, self.counts.copy(), self.counting)
 
     def move(self, row: int, amount: int) -> None:
@@ -142,7 +142,7 @@ class DomainCounts:
         self._by_key: dict[str, DomainCount] = {}
 
     def __bool__(self) -> bool:
-        """Whether any domain has anything."""
+        """Return whether any domain has anything."""
         return any(count.counts.any() for count in self._by_key.values())
 
     @property
@@ -151,11 +151,11 @@ class DomainCounts:
         return not self._by_key
 
     def __iter__(self) -> Iterator[DomainCount]:
-        """The counts of each key to whose domains something was added."""
+        """Iterate over the counts of each key to whose domains something was added."""
         return iter(self._by_key.values())
 
     def clone(self) -> DomainCounts:
-        """An independent copy."""
+        """Return an independent copy."""
         twin = DomainCounts(self._topologies)
         twin._by_key = {key: count.clone() for key, count in self._by_key.items()}
         return twin
@@ -168,7 +168,7 @@ class DomainCounts:
             counts += weight * sums
 
     def add_class(self, key: str, pods: AffinityClass, weight: int = 1) -> None:
-        """The same for the pods of one class."""
+        """Add the pods of one class."""
         column = pods.column
         if column is not None:
             self.add(key, _fitted(column, self._topologies.capacity), weight)
@@ -185,7 +185,7 @@ class DomainCounts:
             self[key].move(row, amount)
 
     def __getitem__(self, key: str) -> DomainCount:
-        """What the domains of ``key`` have; from now on it is one of those that are iterated over."""
+        """Return the count of ``key``, which is iterated over from now on."""
         if key not in self._by_key:
             topology = self._topologies[key]
             self._by_key[key] = DomainCount(topology, np.zeros(topology.size, np.int64))
@@ -213,7 +213,7 @@ class PodCounts(ABC):
 
     @abstractmethod
     def _adds(self, kind: PodKind) -> Sequence[tuple[Move, int]]:
-        """What one pod of ``kind`` adds: to which counts, and how much. Asked once for each kind."""
+        """Return what one pod of ``kind`` adds: to which counts, and how much. Called once for each kind."""
 
 
 @dataclass(frozen=True, slots=True)

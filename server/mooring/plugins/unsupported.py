@@ -1,6 +1,6 @@
 """The in-tree plugins of kube-scheduler that a configuration may name, but that are not built.
 
-A pod that needs one of them is refused by name, instead of being placed as if the plugin had agreed.
+A pod that needs one of them is rejected by name, instead of being placed as if the plugin had agreed.
 Mirrors ``plugins/registry.go`` and the extension points that each plugin there implements.
 """
 
@@ -30,7 +30,7 @@ class Unsupported:
 
 
 def _has_placements(pod: Pod, objects: ObjectTable) -> bool:
-    """Whether the pods of its group have to share a value of a node label."""
+    """Return whether the pods of its group have to share a value of a node label."""
     if pod.group is None:
         return False
     namespace, name = pod.group

@@ -41,14 +41,14 @@ def known_only(raw: dict[str, Int64s], selection: Selection, profile: Profile) -
             between 0 and 100.
     """
     known = selection.rows != NO_ROW
-    InvalidArgumentError.refuse(
+    InvalidArgumentError.raise_if_any(
         FieldError(f"plugins[{at}].raw", f"plugin {name}: {len(column)} scores for {len(known)} nodes")
         for at, (name, column) in enumerate(raw.items())
         if len(column) != len(known)
     )
     columns = {name: column[known] for name, column in raw.items()}
     final = {enabled.name for enabled in profile.score if not normalizes(enabled.plugin)}
-    InvalidArgumentError.refuse(
+    InvalidArgumentError.raise_if_any(
         FieldError(
             f"plugins[{at}].raw",
             f"plugin {name} has no NormalizeScore: its scores must be {MIN_NODE_SCORE} to {MAX_NODE_SCORE}",

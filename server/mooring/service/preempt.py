@@ -63,7 +63,7 @@ def _given(
     message: pb.PreemptionCandidates, decoder: ObjectDecoder, progress: SlotProgress
 ) -> list[Candidate]:
     """The candidates of a request, with victims that have a UID at least."""
-    InvalidArgumentError.refuse(_faults(message))
+    InvalidArgumentError.raise_if_any(_faults(message))
     given = []
     for at, candidate in enumerate(message.candidates):
         victims = []

@@ -210,7 +210,7 @@ class Selection:
         if self._form != pb.NODE_FORM_INDICES:
             return
         stored = self._live.snapshot.nodes.index
-        InvalidArgumentError.refuse(
+        InvalidArgumentError.raise_if_any(
             FieldError(
                 f"nodes.inline.nodes[{at}]",
                 f"node {node.metadata.name!r} is not stored and has no index; ask for names",
@@ -224,7 +224,7 @@ class Selection:
         pods = [decode_pod(decoder, pod, f"nodes.assumed_pods[{at}]") for at, pod in enumerate(sent)]
         inline = set(self._names) if self._kind == "inline" else set()
         stored = self._live.snapshot.nodes.index
-        InvalidArgumentError.refuse(
+        InvalidArgumentError.raise_if_any(
             FieldError(f"nodes.assumed_pods[{at}].spec.nodeName", _no_such_place(pod.spec.node_name))
             for at, pod in enumerate(pods)
             if pod.spec.node_name not in inline and pod.spec.node_name not in stored

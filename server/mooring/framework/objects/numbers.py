@@ -1,4 +1,4 @@
-"""Integers as wide as the API's, so that decoding refuses what Go would refuse."""
+"""Integers as wide as the API's, so that decoding rejects what Go would reject."""
 
 from typing import Annotated
 

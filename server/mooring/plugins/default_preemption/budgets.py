@@ -49,7 +49,7 @@ class Budgets:
 
 
 def _matcher(budget: PodDisruptionBudget) -> LabelMatcher:
-    """What the budget guards; nothing for an empty selector, or one that can't be used."""
+    """Return a matcher of the pods that the budget protects; of none for an empty or unusable selector."""
     try:
         matcher = compiled(budget.spec.selector)
     except SelectorError:

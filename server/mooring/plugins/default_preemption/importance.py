@@ -17,7 +17,7 @@ _OFFSET = 2**31
 
 
 def priority_of(pod: Pod) -> int:
-    """The pod's priority; 0 when it has none."""
+    """Return the pod's priority; 0 when it has none."""
     return pod.spec.priority or 0
 
 
@@ -37,7 +37,7 @@ def by_importance(pods: Sequence[Pod], now: float) -> list[Pod]:
 
 
 def cheapest(candidates: Sequence[Candidate], now: float) -> tuple[str, ...]:
-    """The nodes whose victims cost least, all equally good."""
+    """Return the nodes whose victims cost least, all equally good."""
     if not candidates:
         return ()
     costs = [_cost(candidate, now) for candidate in candidates]

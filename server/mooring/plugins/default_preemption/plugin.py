@@ -15,7 +15,7 @@ from mooring.framework.errors import PluginFailureError
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.internal import SignedByShape
 from mooring.framework.objects import PodDisruptionBudget
-from mooring.framework.preemption import Candidate, Preemption, RefusedNodes
+from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.upstream import Upstream
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
@@ -69,17 +69,17 @@ class DefaultPreemption(
         return SUCCESS
 
     def preempt(
-        self, state: CycleState, pod: Pod, nodes: RefusedNodes, given: Sequence[Candidate] | None = None
+        self, state: CycleState, pod: Pod, nodes: RejectedNodes, given: Sequence[Candidate] | None = None
     ) -> Preemption:
         found = self._answer(pod, nodes, given)
         return self._extended(nodes, found) if found.candidates else found
 
-    def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
-        """The verdict alone: one candidate is enough for it, and extenders are not asked yet."""
+    def post_filter(self, state: CycleState, pod: Pod, nodes: RejectedNodes) -> Status:
+        """Return the status alone: one candidate is enough for it, and extenders are not called yet."""
         return self._answer(pod, nodes, None, enough=1).status
 
-    def _extended(self, nodes: RefusedNodes, found: Preemption) -> Preemption:
-        """What the extenders leave of what was found."""
+    def _extended(self, nodes: RejectedNodes, found: Preemption) -> Preemption:
+        """Return what the extenders leave of the candidates."""
         try:
             left = tuple(nodes.after_extenders(found.candidates))
         except PluginFailureError as failure:
@@ -91,35 +91,37 @@ class DefaultPreemption(
         return Preemption(SUCCESS, left, cheapest(left, self.handle.clock.now()))
 
     def _answer(
-        self, pod: Pod, nodes: RefusedNodes, given: Sequence[Candidate] | None, enough: int = MANY
+        self, pod: Pod, nodes: RejectedNodes, given: Sequence[Candidate] | None, enough: int = MANY
     ) -> Preemption:
         obstacle = _obstacle(pod, nodes)
         if obstacle:
             return replace(_none(obstacle), eligible=False)
         now = self.handle.clock.now()
         search = VictimSearch(pod, nodes, Budgets(nodes.snapshot.objects.all(PodDisruptionBudget)), now)
-        refusals: dict[str, Status] = {}
-        found = list(search.checked(given) if given is not None else self._sought(search, refusals, enough))
+        rejections: dict[str, Status] = {}
+        found = list(search.checked(given) if given is not None else self._sought(search, rejections, enough))
         if found:
             return Preemption(SUCCESS, tuple(found), cheapest(found, now))
-        errors = sorted({status.message for status in refusals.values() if status.code is Code.ERROR})
+        errors = sorted({status.message for status in rejections.values() if status.code is Code.ERROR})
         if errors:
             text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
             return Preemption(Status.error(f"preemption: {text}"))
-        return _none(_sentence(len(nodes.rows), refusals))
+        return _none(_sentence(len(nodes.rows), rejections))
 
-    def _sought(self, search: VictimSearch, refusals: dict[str, Status], enough: int) -> Iterator[Candidate]:
-        """The candidates, in row order; why a node is none goes to ``refusals``."""
+    def _sought(
+        self, search: VictimSearch, rejections: dict[str, Status], enough: int
+    ) -> Iterator[Candidate]:
+        """Yield the candidates, in row order; why a node is none goes to ``rejections``."""
         nodes = search.nodes
         potential = nodes.resolvable()
         if not has_lower_pods(search.pod, nodes):
-            refusals.update(dict.fromkeys(potential, NO_VICTIMS))
+            rejections.update(dict.fromkeys(potential, NO_VICTIMS))
             return
         wanted = self._wanted(len(potential))
         kept: dict[bool, list[tuple[int, Candidate]]] = {False: [], True: []}
         for at, found in self._tried(search, potential):
             if isinstance(found, Status):
-                refusals[potential[at]] = found
+                rejections[potential[at]] = found
                 continue
             same = kept[found.violations > 0]
             if len(same) < wanted:
@@ -131,7 +133,9 @@ class DefaultPreemption(
             yield candidate
 
     def _tried(self, search: VictimSearch, names: Sequence[str]) -> Iterator[tuple[int, Candidate | Status]]:
-        """What comes of each of ``names``, with its place there; more and more at once where that can be."""
+        """Yield each of ``names``' outcome with its position there; in growing batches where nodes are
+        independent.
+        """
         places = [(search.nodes.start + step) % len(names) for step in range(len(names))]
         size = 1
         while places:
@@ -146,7 +150,7 @@ class DefaultPreemption(
         return min(max(share, self.args.min_candidate_nodes_absolute), count)
 
 
-def _obstacle(pod: Pod, nodes: RefusedNodes) -> str:
+def _obstacle(pod: Pod, nodes: RejectedNodes) -> str:
     """Why ``pod`` may not preempt others; "" when it may."""
     if pod.spec.preemption_policy == "Never":
         return "not eligible due to preemptionPolicy=Never."
@@ -162,10 +166,10 @@ def _none(message: str) -> Preemption:
     return Preemption(Status.unschedulable(f"preemption: {message}"))
 
 
-def _sentence(count: int, refusals: dict[str, Status]) -> str:
-    """Why none of ``count`` nodes is a candidate; those without a refusal were not worth a try."""
-    reasons = Counter(reason for status in refusals.values() for reason in status.reasons)
-    if len(refusals) < count:
-        reasons[NOT_HELPFUL] += count - len(refusals)
+def _sentence(count: int, rejections: dict[str, Status]) -> str:
+    """Return why none of ``count`` nodes is a candidate; those without a rejection could not be helped."""
+    reasons = Counter(reason for status in rejections.values() for reason in status.reasons)
+    if len(rejections) < count:
+        reasons[NOT_HELPFUL] += count - len(rejections)
     histogram = sorted(f"{amount} {reason}" for reason, amount in reasons.items())
     return f"0/{count} nodes are available: {', '.join(histogram)}."

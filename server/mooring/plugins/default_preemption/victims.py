@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from mooring.framework import Code, Pod, Status
 from mooring.framework.deadline import timely
-from mooring.framework.preemption import Candidate, RefusedNodes, WhatIf
+from mooring.framework.preemption import Candidate, RejectedNodes, WhatIf
 from mooring.plugins.default_preemption.budgets import Budgets
 from mooring.plugins.default_preemption.importance import by_importance, priority_of
 
@@ -30,7 +30,7 @@ class VictimSearch:
     """
 
     pod: Pod
-    nodes: RefusedNodes
+    nodes: RejectedNodes
     budgets: Budgets
     now: float
 
@@ -43,7 +43,7 @@ class VictimSearch:
         return self._search(lower, ())
 
     def checked(self, given: Sequence[Candidate]) -> Iterator[Candidate]:
-        """The given candidates that would do, with further victims where needed, in their order.
+        """Yield the given candidates that are possible, with further victims where needed, in their order.
 
         One whose node is not known, or a victim of which is not known or as important, is left out.
         """
@@ -119,7 +119,7 @@ class Case:
         self.violations += number < len(self.violating)
 
     def answer(self, now: float) -> Candidate | Status:
-        """The candidate; an error when every pod could stay."""
+        """Return the candidate; an error when every pod could stay."""
         if not self.gone:
             return Status.error(f'expected at least one victim pod on node "{self.node_name}"')
         mixed = self.violating and self.others
@@ -146,8 +146,8 @@ def _reprieve(trial: WhatIf, cases: Sequence[Case], going: set[str]) -> None:
         number += 1
 
 
-def lower_pods(pod: Pod, nodes: RefusedNodes, node_name: str) -> list[Pod]:
-    """The pods on the node that are less important than ``pod``, in the order in which they came."""
+def lower_pods(pod: Pod, nodes: RejectedNodes, node_name: str) -> list[Pod]:
+    """Return the pods on the node that are less important than ``pod``, in the order in which they came."""
     row = nodes.snapshot.nodes.index.get(node_name)
     if row is None:
         return []
@@ -156,13 +156,15 @@ def lower_pods(pod: Pod, nodes: RefusedNodes, node_name: str) -> list[Pod]:
     return [record.pod for record in records if record.kind.template.priority < own]
 
 
-def has_lower_pods(pod: Pod, nodes: RefusedNodes) -> bool:
-    """Whether any placed pod is less important than ``pod``; often none is, and no node need be looked at."""
+def has_lower_pods(pod: Pod, nodes: RejectedNodes) -> bool:
+    """Return whether any placed pod is less important than ``pod``; often none is, and no node need be looked
+    at.
+    """
     return min(nodes.snapshot.pods.priorities.copy(), default=pod.priority) < pod.priority
 
 
 def is_leaving_for(pod: Pod) -> bool:
-    """True when ``pod`` is being deleted because the scheduler made room for another one."""
+    """Return whether ``pod`` is being deleted because the scheduler preempted it."""
     if pod.metadata.deletion_timestamp is None:
         return False
     for condition in pod.status.conditions:

@@ -1,4 +1,4 @@
-"""What may help a pod that DynamicResources refused."""
+"""What may help a pod that DynamicResources rejected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PUT = ActionType.ADD | ActionType.UPDATE
 
 
 def events(handle: Handle) -> tuple[HintedEvent, ...]:
-    """The events of a release; none while its feature gate is off."""
+    """Return the events of a release; none while its feature gate is off."""
     if not handle.gates.enabled("DynamicResourceAllocation"):
         return ()
     rules = Rules.of(handle.gates)

@@ -52,11 +52,11 @@ class ClaimsNote:
     extended: ExtendedResources | None = None
 
     def clone(self) -> ClaimsNote:
-        """A copy for a what-if evaluation."""
+        """Return a copy for a what-if evaluation."""
         return replace(self, unavailable=set(self.unavailable), scores=dict(self.scores))
 
     def unusable(self, reach: Reach, position: int) -> set[int]:
-        """Indices of the allocated claims that the node can't use.
+        """Return the indices of the allocated claims that the node can't use.
 
         Raises:
             SelectorError: An allocation's node selector can't be used.
@@ -69,7 +69,7 @@ class ClaimsNote:
         return unusable
 
     def extended_on(self, reach: Reach, position: int) -> Sequence[ClaimToAllocate] | Status:
-        """The claim for what devices have to stand for on the node, if any; or why it can't have the pod."""
+        """Return the claim for what devices must provide on the node; or why it can't take the pod."""
         if self.extended is None:
             return ()
         claim = self.extended.claim_on(reach.nodes, position)

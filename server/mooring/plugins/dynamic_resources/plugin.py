@@ -40,7 +40,7 @@ from mooring.framework.internal import SelectiveReserve
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, ResourceSlice
-from mooring.framework.preemption import RefusedNodes
+from mooring.framework.preemption import RejectedNodes
 from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
 from mooring.plugins.dynamic_resources.args import DynamicResourcesArgs
@@ -84,7 +84,7 @@ _SCORE_SINCE = KubeVersion(1, 35)
 """Before, devices were not scored."""
 
 _TIMEOUT_FAILS_SINCE = KubeVersion(1, 36)
-"""A search that takes too long fails the decision; before, it refuses the node."""
+"""A search that takes too long fails the decision; before, it rejects the node."""
 
 _ALTERNATIVES_SCORED_SINCE = KubeVersion(1, 36)
 """Without alternatives there is nothing to score; before, devices score whether these are on or off."""
@@ -106,7 +106,7 @@ class DynamicResources(
     CacheablePlugin,
     SelectiveReserve,
 ):
-    """Refuses nodes on which a pod's claims can't get or use their devices; prefers early alternatives."""
+    """Rejects nodes on which a pod's claims can't get or use their devices; prefers early alternatives."""
 
     name = "DynamicResources"
     upstream = Upstream(weight=2, gate="DynamicResourceAllocation", points_since={"score": _SCORE_SINCE})
@@ -174,9 +174,9 @@ class DynamicResources(
                 to_allocate.append(to_be_allocated(claim, objects, self._rules))
             elif claim.status.allocation.node_selector is not None:
                 parsed(claim.status.allocation.node_selector, "status.allocation.nodeSelector")
-        refusal = unsupported_claims(to_allocate, note.extended, objects, self._rules)
-        if refusal is not None:
-            return _not_supported(refusal)
+        rejection = unsupported_claims(to_allocate, note.extended, objects, self._rules)
+        if rejection is not None:
+            return _not_supported(rejection)
         now, timeout = self.handle.clock.now(), self.args.binding_timeout
         stuck = [
             i for i, claim in enumerate(note.claims) if timeout is not None and is_stuck(claim, now, timeout)
@@ -212,17 +212,17 @@ class DynamicResources(
         unavailable = note.unusable(reach, position)
         check_time = deadline(self.args.filter_timeout, self.handle.clock)
         try:
-            refused = note.allocate(reach, position, name, check_time, extended)
+            rejected = note.allocate(reach, position, name, check_time, extended)
         except TimedOutError as error:
             if self._rules.version >= _TIMEOUT_FAILS_SINCE:
                 raise
             return Status.unresolvable(str(error))
-        if refused is not None:
-            return refused
+        if rejected is not None:
+            return rejected
         note.unavailable |= unavailable
         return REASON_UNAVAILABLE if unavailable else SUCCESS
 
-    def post_filter(self, state: CycleState, pod: Pod, nodes: RefusedNodes) -> Status:
+    def post_filter(self, state: CycleState, pod: Pod, nodes: RejectedNodes) -> Status:
         """Proposes to take its devices from a claim that has them where the pod doesn't fit."""
         note = state.get(self.name, ClaimsNote)
         if note is None:
@@ -236,7 +236,7 @@ class DynamicResources(
         return Status.unschedulable(remedy.proposal)
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
-        # There is none where scores alone were asked for and another plugin's PreFilter refused the pod.
+        # There is none where scores alone were asked for and another plugin's PreFilter rejected the pod.
         note = state.get(self.name, ClaimsNote) or ClaimsNote()
         scores = np.zeros(len(nodes), np.int64)
         if not note.to_allocate or (
@@ -256,7 +256,7 @@ class DynamicResources(
         return bool(pod.spec.resource_claims) or may_ask_for_devices(pod)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Keeps devices for the pod's claims: those that are found now, whatever Filter found then."""
+        """Reserve devices for the pod's claims: those found now, which may differ from Filter's."""
         if not self.reserves_for(pod):
             return SUCCESS
         now = self.handle.snapshot()
@@ -296,7 +296,7 @@ class DynamicResources(
         return SUCCESS if claims is not None and self.handle.cluster is not None else Status.skip()
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Writes the claims and waits for their devices."""
+        """Write the claims and wait for their devices."""
         reserved = state.read(_RESERVED, ReservedClaims)
         return bind(reserved, pod, self.handle, self.args.binding_timeout, Caller.of(state))
 

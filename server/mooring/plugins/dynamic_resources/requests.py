@@ -69,7 +69,7 @@ class ClaimToAllocate:
 
 
 def asked_though_off(claim: ClaimToAllocate, rules: Rules) -> str | None:
-    """What ``claim`` asks for although ``rules`` don't have it; None when they have all."""
+    """Return a feature that ``claim`` asks for and ``rules`` don't have; None when they have all."""
     choices = [choice for request in claim.requests for choice in request.choices]
     if not rules.administration and any(choice.admin for choice in choices):
         return "admin access"
@@ -87,7 +87,7 @@ def class_names(request: DeviceRequest) -> Sequence[tuple[str, str]]:
 
 
 def requests_of(claim: ResourceClaim, classes: dict[str, DeviceClass]) -> tuple[DeviceChoices, ...]:
-    """The requests of ``claim``; ``classes`` has every class that they name."""
+    """Return the requests of ``claim``; ``classes`` has every class that they name."""
     return tuple(_request(request, classes) for request in claim.spec.devices.requests)
 
 

@@ -27,7 +27,7 @@ class Rules:
         administration: Requests may ask for devices in use, to look after them.
         partitions: Devices may take from counters, and slices may say per device which nodes reach it.
         taints: Device taints keep requests away.
-        readiness: Devices may have to be made ready after they were chosen.
+        readiness: Devices may have to be made ready after they were selected.
         shares: Several claims may have a share of one device.
         newest_search: The search is the newest of the release's: it has distinct attributes, and fails when
             a share is asked for while there are none.

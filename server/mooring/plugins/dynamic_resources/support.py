@@ -1,4 +1,4 @@
-"""What DynamicResources can't decide yet: pods that need it are refused by name."""
+"""What DynamicResources can't decide yet: pods that need it are rejected by name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PROVEN_AS_BETA = (
 
 
 def unsupported_setting(handle: Handle) -> str | None:
-    """The release or feature gate under which allocation is not proven; None when there is none."""
+    """Return the release or feature gate under which allocation is not proven; None when there is none."""
     if handle.kube_version < _ALLOCATION_SINCE:
         return f"devices of Kubernetes {handle.kube_version}"
     for gate in _UNPROVEN + (_PROVEN_AS_BETA if handle.kube_version < _BETA_GATES_SINCE else ()):
@@ -48,7 +48,7 @@ def unsupported_setting(handle: Handle) -> str | None:
 def unsupported_claims(
     claims: Sequence[ClaimToAllocate], extended: ExtendedResources | None, objects: ObjectTable, rules: Rules
 ) -> str | None:
-    """What of the claims that need devices can't be decided; None when they can be allocated."""
+    """Return what about the claims can't be decided; None when they can be allocated."""
     whole = () if extended is None else (extended.claim(extended.classes),)
     if sum(map(_depth, (*claims, *whole))) > MAX_DEPTH:
         return f"claims of one pod that need a search more than {MAX_DEPTH} calls deep"

@@ -93,7 +93,7 @@ class GangScheduling(PreEnqueuePlugin[None], PermitPlugin[None], SignedByShape):
         return self.handle.snapshot().objects.get(PodGroup, name, namespace)
 
     def _known(self, pod: Pod) -> dict[str, Pod]:
-        """The pods of the group by UID, ``pod`` as it is given."""
+        """Return the pods of the group by UID, with ``pod`` as it is given."""
         members = self.handle.snapshot().pods.in_group(pod.group) if pod.group is not None else ()
         return {member.metadata.uid: member for member in members} | {pod.metadata.uid: pod}
 

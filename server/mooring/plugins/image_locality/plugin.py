@@ -61,7 +61,7 @@ class ImageLocality(ScorePlugin[None], SignedByShape):
         return _scores(there, MAX_BYTES_PER_CONTAINER * _container_count(pod))
 
     def _images(self, pod: Pod) -> Iterator[str]:
-        """The normalised names of the images, repeated as often as the pod uses them."""
+        """Yield the normalised names of the images, repeated as often as the pod uses them."""
         for container in (*pod.spec.init_containers, *pod.spec.containers):
             yield normalized_image_name(container.image)
         if self.handle.kube_version >= _IMAGE_VOLUMES_SINCE:

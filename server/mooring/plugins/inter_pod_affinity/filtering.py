@@ -71,11 +71,11 @@ class AffinityCounts(WhatIfCounts):
 
     @property
     def idle(self) -> bool:
-        """Whether no node can be refused."""
+        """Whether no node can be rejected."""
         return not self.near and not self.apart and not self.opposed
 
     def clone(self) -> AffinityCounts:
-        """Notes of which the counts may change."""
+        """Return a copy whose counts may change."""
         return replace(
             self,
             wanted=self.wanted.clone(),
@@ -94,7 +94,7 @@ class AffinityCounts(WhatIfCounts):
         return tuple(self._moves(kind.template, terms))
 
     def _moves(self, other: Pod, terms: AffinityTerms) -> Iterator[tuple[Move, int]]:
-        """What a pod like ``other``, which has ``terms``, adds."""
+        """Yield what a pod like ``other``, which has ``terms``, adds."""
         meta, theirs = self.pod.metadata, other.metadata
         for term in timely(terms.required_anti):
             if term.matches(meta.namespace, meta.labels, self.labels):
@@ -107,7 +107,7 @@ class AffinityCounts(WhatIfCounts):
                 yield partial(self.unwanted.move, own.topology_key), 1
 
     def verdicts(self, nodes: NodeView) -> Verdicts:
-        """What the terms say of ``nodes``."""
+        """Return what the terms say of ``nodes``."""
         codes: Int32s = np.zeros(len(nodes), np.int32)
         for count in self.opposed:
             codes[count.any_at(nodes)] = _OPPOSED
@@ -138,7 +138,7 @@ def affinity_counts(
     apart: tuple[OwnTerm, ...],
     labels: Mapping[str, str],
 ) -> AffinityCounts:
-    """The notes for ``pod``, whose namespace has ``labels``."""
+    """Return the counts for ``pod``, whose namespace has ``labels``."""
     table = snapshot.nodes
     topologies = Topologies(table)
     classes, capacity = snapshot.pods.classes, topologies.capacity

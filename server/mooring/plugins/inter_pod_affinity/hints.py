@@ -1,4 +1,4 @@
-"""What may help a pod that InterPodAffinity refused."""
+"""What may help a pod that InterPodAffinity rejected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _terms = ByIdentity(affinity_terms, most=20_000)
 
 
 def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
-    """The events of a release."""
+    """Return the events of a release."""
 
     def after_pod(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
         changed = [other for other in (old, new) if other is not None]
@@ -64,7 +64,7 @@ def _steps_aside(terms: AffinityTerms, old: Pod | None, new: Pod) -> bool:
 
 
 def _about(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
-    """Whether all of the terms, of which there are some, are about ``pod``.
+    """Return whether all of the terms, of which there are some, are about ``pod``.
 
     As upstream, a namespace selector is asked about no labels here.
     """

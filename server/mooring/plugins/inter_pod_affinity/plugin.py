@@ -40,7 +40,7 @@ class InterPodAffinity(
     PreScorePlugin[InterPodAffinityArgs],
     ScorePlugin[InterPodAffinityArgs],
 ):
-    """Refuses nodes by required affinity and anti-affinity between pods, and scores preferred terms.
+    """Rejects nodes by required affinity and anti-affinity between pods, and scores preferred terms.
 
     Both sides count: the pod's own terms and those of the pods that are placed already. All nodes of the
     cluster count, whichever are asked about.
@@ -113,6 +113,6 @@ class InterPodAffinity(
 
 
 def _own(pod: Pod) -> tuple[PodAffinity | None, PodAffinity | None]:
-    """The pod's affinity and anti-affinity to other pods."""
+    """Return the pod's affinity and anti-affinity to other pods."""
     affinity = pod.spec.affinity
     return (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity is not None else (None, None)

@@ -72,7 +72,7 @@ def worth_of_domains(
     labels: Mapping[str, str],
     hard_weight: int,
 ) -> Worth:
-    """What the pods that are placed now make each domain worth; the arguments are as in ``Worth``."""
+    """Return the score of each domain from the pods placed now; the arguments are as in ``Worth``."""
     topologies = Topologies(snapshot.nodes)
     worth = Worth(pod, labels, own, hard_weight, DomainCounts(topologies))
     for term in timely(own):

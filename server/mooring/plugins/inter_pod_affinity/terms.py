@@ -37,7 +37,7 @@ class OwnTerm:
     weight: int
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Whether a pod with these labels in this namespace is meant."""
+        """Return whether a pod with these labels in this namespace is meant."""
         return (self.namespaces is None or namespace in self.namespaces) and self.selector.matches(labels)
 
 
@@ -65,7 +65,7 @@ def pods_by_row(terms: Sequence[OwnTerm], classes: PodClasses, capacity: int) ->
 
 
 def namespace_labels(pod: Pod, snapshot: Snapshot) -> Mapping[str, str]:
-    """The labels of the pod's namespace; none when it is not known."""
+    """Return the labels of the pod's namespace; none when it is not known."""
     namespace = snapshot.objects.get(Namespace, pod.metadata.namespace)
     return namespace.metadata.labels if namespace is not None else {}
 

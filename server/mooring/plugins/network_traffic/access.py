@@ -28,7 +28,7 @@ class PrometheusAccess:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def request_headers(self) -> dict[str, str]:
-        """The headers of a query.
+        """Return the headers of a query.
 
         Raises:
             OSError: A file can't be read; it has the file's name.
@@ -43,7 +43,7 @@ class PrometheusAccess:
         return headers
 
     def tls(self) -> ssl.SSLContext:
-        """What the server's certificate is checked with.
+        """Return the context that verifies the server's certificate.
 
         Raises:
             OSError: The authorities can't be used.

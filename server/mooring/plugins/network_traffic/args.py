@@ -56,7 +56,7 @@ class NetworkTrafficArgs:
     headers: dict[str, str] = field(default_factory=dict)
 
     def validate(self) -> Iterator[FieldError]:
-        """What no type can say."""
+        """Yield the errors that types can't express."""
         if self.time_range_in_minutes < 1:
             yield FieldError("timeRangeInMinutes", f"must be 1 or more, not {self.time_range_in_minutes}")
         if self.prometheus_address and not _is_url(self.prometheus_address):

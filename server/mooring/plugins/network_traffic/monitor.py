@@ -84,7 +84,7 @@ class BandwidthMonitor:
         self._recent = RecentPods(self.window)
 
     def latest(self) -> Measurement | None:
-        """The last good measurement; None when there is none, or it is too old."""
+        """Return the last good measurement; None when there is none, or it is too old."""
         with self._lock:
             if not self._started:
                 self._started = True
@@ -121,7 +121,7 @@ class BandwidthMonitor:
 
 
 def _refresh_until(stop: threading.Event, reference: weakref.ref[BandwidthMonitor]) -> None:
-    """The background thread: ends when nobody uses the monitor any more."""
+    """Run the background thread; it ends once the monitor is no longer used."""
     while (monitor := reference()) is not None:
         monitor.refresh()
         pause = monitor.refresh_period

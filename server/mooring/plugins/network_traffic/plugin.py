@@ -118,7 +118,7 @@ class NetworkTraffic(BandwidthScore[NetworkTrafficArgs]):
 
 
 def _measured(measurement: Measurement, node: Node | None) -> int | None:
-    """The bandwidth of a node, by its name or else its first address that has one; None = unknown."""
+    """Return the bandwidth of a node, by its name or else its first address that has one; None = unknown."""
     if node is None:
         return None
     bandwidth = measurement.bandwidth

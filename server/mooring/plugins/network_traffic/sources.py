@@ -53,7 +53,7 @@ class NoBandwidth:
 
 
 class QueryError(Exception):
-    """Prometheus did not answer, or refused the query; the text says why."""
+    """Prometheus did not answer, or rejected the query; the text says why."""
 
 
 class _Sample(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class _PrometheusAnswer(msgspec.Struct, frozen=True):
     data: _Data
 
 
-class _Refusal(msgspec.Struct, frozen=True):
+class _PrometheusError(msgspec.Struct, frozen=True):
     error: str
 
 
@@ -136,7 +136,7 @@ class Prometheus:
                 body = response.read()
         except urllib.error.HTTPError as error:
             with error:
-                raise QueryError(f"{self.address}: HTTP {error.code}: {_refusal(error.read())}") from None
+                raise QueryError(f"{self.address}: HTTP {error.code}: {_error_text(error.read())}") from None
         except OSError as error:
             raise QueryError(f"{self.address}: {getattr(error, 'reason', error)}") from None
         except ValueError:
@@ -151,7 +151,7 @@ class Prometheus:
 
 
 def host_of(value: str) -> str:
-    """The host of ``host:port``; anything else is a host already."""
+    """Return the host of ``host:port``; anything else is a host already."""
     try:
         parts = urlsplit(f"//{value}")
         return value if parts.port is None else value.rpartition(":")[0].strip("[]")
@@ -163,8 +163,8 @@ def _whole(value: float) -> int:
     return min(int(value), MAX_BYTES) if math.isfinite(value) else MAX_BYTES
 
 
-def _refusal(body: bytes) -> str:
+def _error_text(body: bytes) -> str:
     try:
-        return msgspec.json.decode(body, type=_Refusal).error
+        return msgspec.json.decode(body, type=_PrometheusError).error
     except msgspec.DecodeError:
         return "no reason given"

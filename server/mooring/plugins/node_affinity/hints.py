@@ -1,4 +1,4 @@
-"""What may help a pod that NodeAffinity refused."""
+"""What may help a pod that NodeAffinity rejected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mooring.framework.objects import NodeSelector
 
 
 def events(added: NodeSelector | None) -> tuple[HintedEvent, ...]:
-    """The same in all releases; ``added`` is what the profile requires of every node."""
+    """Return the events, the same in all releases; ``added`` is what the profile requires of every node."""
 
     def after_node(pod: Pod, old: Node | None, new: Node) -> QueueingHint:
         if added is not None and not selector_match(added, new):

@@ -54,7 +54,7 @@ class NodeAffinity(
     ScorePlugin[NodeAffinityArgs],
     SignedByShape,
 ):
-    """Refuses nodes that node selector or required affinity don't match, and scores preferred terms.
+    """Rejects nodes that node selector or required affinity don't match, and scores preferred terms.
 
     The affinity in the args is required and preferred besides the pod's own.
     """
@@ -115,14 +115,14 @@ def _affinity(pod: Pod) -> NodeAffinityTerms:
 
 
 def _named_nodes(required: NodeSelector) -> frozenset[str] | None:
-    """The only nodes that can match, when every term names its nodes; None = not limited by name."""
+    """Return the only nodes that can match, when every term names its nodes; None = not limited by name."""
     by_term = [_names_of(term) for term in timely(required.node_selector_terms)]
     names = [found for found in by_term if found is not None]
     return frozenset().union(*names) if names and len(names) == len(by_term) else None
 
 
 def _names_of(term: NodeSelectorTerm) -> frozenset[str] | None:
-    """The names that all of the term's conditions on the node's name allow; None without such a condition."""
+    """Return the names that all of the term's conditions on the name allow; None without such a condition."""
     allowed = [
         frozenset(requirement.values)
         for requirement in term.match_fields

@@ -1,4 +1,4 @@
-"""What may help a pod that NodeDeclaredFeatures refused."""
+"""What may help a pod that NodeDeclaredFeatures rejected."""
 
 from __future__ import annotations
 

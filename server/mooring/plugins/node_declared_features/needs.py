@@ -15,7 +15,7 @@ KNOWN_1_35 = frozenset((RESTART_ALL_CONTAINERS,))
 
 
 def needed_features(pod: Pod) -> frozenset[str]:
-    """The features that the pod's node must declare."""
+    """Return the features that the pod's node must declare."""
     spec = pod.spec
     needed = set()
     for container in (*spec.init_containers, *spec.containers):

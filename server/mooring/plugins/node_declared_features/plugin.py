@@ -45,13 +45,13 @@ GATE = "NodeDeclaredFeatures"
 _PLUGIN_SINCE = KubeVersion(1, 35)
 
 _EVERY_FEATURE_SINCE = KubeVersion(1, 36)
-"""Before, one feature is known, and the refusal names it."""
+"""Before, one feature is known, and the rejection names it."""
 
 _PRE_FILTER = "PreFilterNodeDeclaredFeatures"
 
 
 class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
-    """Refuses nodes whose ``status.declaredFeatures`` lack one of the features that the pod needs."""
+    """Rejects nodes whose ``status.declaredFeatures`` lack one of the features that the pod needs."""
 
     name = "NodeDeclaredFeatures"
     upstream = Upstream(gate=GATE, since=_PLUGIN_SINCE)
@@ -61,7 +61,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None], SignedBySh
         self._enabled = handle.gates.enabled(GATE)
         newer = handle.kube_version >= _EVERY_FEATURE_SINCE
         self._known = KNOWN if newer else KNOWN_1_35
-        self._refusal = Status.unresolvable(REASON if newer else REASON_1_35)
+        self._rejection = Status.unresolvable(REASON if newer else REASON_1_35)
 
     def signature(self, pod: Pod) -> Hashable:
         return needed_features(pod) & self._known
@@ -83,7 +83,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None], SignedBySh
         if not self._enabled:
             return Verdicts.passed(len(nodes))
         needed: frozenset[str] = state.read(_PRE_FILTER, frozenset)
-        return Verdicts.reject_where(~_declares(needed, nodes), self._refusal)
+        return Verdicts.reject_where(~_declares(needed, nodes), self._rejection)
 
 
 def _declares(needed: frozenset[str], nodes: NodeView) -> Bools:

@@ -25,7 +25,7 @@ REASON = "node(s) didn't match the requested node name"
 
 
 class NodeName(FilterPlugin[None], SignedByShape):
-    """Refuses every node but the one that ``spec.nodeName`` names, when it names one."""
+    """Rejects every node but the one that ``spec.nodeName`` names, when it names one."""
 
     name = "NodeName"
     upstream = Upstream()

@@ -1,4 +1,4 @@
-"""What may help a pod that NodePorts refused."""
+"""What may help a pod that NodePorts rejected."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class _Note:
 
 
 class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
-    """Refuses nodes where a pod already has one of the host ports; 0.0.0.0 collides with every address."""
+    """Rejects nodes where a pod already has one of the host ports; 0.0.0.0 collides with every address."""
 
     name = "NodePorts"
     upstream = Upstream()
@@ -88,7 +88,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
 
 
 def _rows_with(port: HostPort, table: NodeTable, given_back: frozenset[HostPort]) -> list[int]:
-    """The rows where a pod has this port, on an address that collides with the wanted one."""
+    """Return the rows where a pod has this port, on an address that collides with the wanted one."""
     free = {each.host_ip for each in given_back if (each.protocol, each.port) == (port.protocol, port.port)}
     # Copied in one step, because the writer may add to it meanwhile.
     users = list(table.ports.get((port.protocol, port.port), {}).items())

@@ -30,14 +30,14 @@ _NO_SCALARS = {*_FIXED, PODS}
 
 
 def checked_requests(pod: Pod, args: NodeResourcesFitArgs, rules: ResourceRules) -> Requests:
-    """What the pod asks for of the resources that are checked, in the order of the reasons."""
+    """Return the pod's requests of the resources that are checked, in the order of the reasons."""
     counted = counted_amounts(pod_amounts(pod, rules))
     scalars = sorted(name for name in timely(counted) if name not in _NO_SCALARS and not _ignored(name, args))
     return tuple([(name, counted[name]) for name in (*_FIXED, *scalars) if counted.get(name)])
 
 
 def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, resolvable: bool) -> Verdicts:
-    """What each node lacks: all of it, with the code that says whether an empty node would do.
+    """Return all that each node lacks, with the code that says whether an empty node would do.
 
     With ``resolvable`` the code never says that it would not. Where a node offers nothing of a resource for
     which devices may stand, which are ``by_devices``, DynamicResources looks for these.
@@ -69,7 +69,7 @@ def reject(requests: Requests, nodes: NodeView, scores: Int64s) -> None:
 
 
 def _all_have(request: int, name: str, nodes: NodeView) -> bool:
-    """Whether every node has so much left of a resource, as is so most often."""
+    """Return whether every node has so much left of a resource, as is so most often."""
     offered, used = nodes.allocatable(name, live=True), nodes.requested(name, live=True)
     least = least_free.over(nodes)
     if least is not None:
@@ -79,7 +79,7 @@ def _all_have(request: int, name: str, nodes: NodeView) -> bool:
 
 @loop("(int64[::1], int64[::1])")
 def least_free(offered: Int64s, used: Int64s) -> int:
-    """What the fullest node has left; columns int64[K], K at least 1."""
+    """Return the least that a node has left; columns int64[K], K at least 1."""
     least: int = offered[0] - used[0]
     for at in range(len(offered)):
         least = min(least, offered[at] - used[at])
@@ -102,13 +102,13 @@ class _Shortages:
         self._reasons: list[list[str]] = [[]]
         self._hopeless: Bools = np.zeros(count, np.bool_)
 
-    def add(self, reason: str, chosen: Bools, hopeless: Bools | None = None) -> None:
-        """The nodes of ``chosen`` (bool[K]) lack something; those of ``hopeless`` (bool[K]) always will."""
-        if not chosen.any():
+    def add(self, reason: str, lacking: Bools, hopeless: Bools | None = None) -> None:
+        """Note what the nodes ``lacking`` (bool[K]) lack; ``hopeless`` ones (bool[K]) always will."""
+        if not lacking.any():
             return
         if hopeless is not None:
             self._hopeless |= hopeless
-        having = np.bincount(self._codes[chosen], minlength=len(self._reasons))
+        having = np.bincount(self._codes[lacking], minlength=len(self._reasons))
         every = np.bincount(self._codes, minlength=len(self._reasons))
         renumbered = np.arange(len(self._reasons), dtype=np.int32)
         for number in timely(np.flatnonzero(having).tolist()):
@@ -117,7 +117,7 @@ class _Shortages:
             else:
                 renumbered[number] = len(self._reasons)
                 self._reasons.append([*self._reasons[number], reason])
-        self._codes = np.where(chosen, renumbered[self._codes], self._codes)
+        self._codes = np.where(lacking, renumbered[self._codes], self._codes)
 
     def add_everywhere(self, reason: str, *, hopeless: bool) -> None:
         """All nodes lack something; with ``hopeless`` they always will."""
@@ -127,7 +127,7 @@ class _Shortages:
             self._hopeless[:] = True
 
     def verdicts(self) -> Verdicts:
-        """What was added, with a status for each kind of nodes."""
+        """Return what was added, with a status for each kind of nodes."""
         pairs = self._codes * 2 + self._hopeless
         numbers: Int32s = np.zeros(2 * len(self._reasons), np.int32)
         statuses = [SUCCESS]

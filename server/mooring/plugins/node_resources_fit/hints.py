@@ -1,4 +1,4 @@
-"""What may help a pod that NodeResourcesFit refused."""
+"""What may help a pod that NodeResourcesFit rejected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _Amounts = Mapping[str, int]
 
 
 def events(handle: Handle) -> tuple[HintedEvent, ...]:
-    """The events of a release and its feature gates."""
+    """Return the events of a release and its feature gates."""
     return _Hints(handle).events()
 
 
@@ -67,7 +67,7 @@ class _Hints:
         return QueueingHint.when(bool(new.spec.node_name) and self._gives_back(pod, old, new))
 
     def _gives_back(self, pod: Pod, old: Pod, new: Pod) -> bool:
-        """Whether the other pod now takes less of something that the pod asks for."""
+        """Return whether the other pod now takes less of something that the pod asks for."""
         wanted = [name for name, amount in pod_amounts(pod, self._placed).items() if amount and name != PODS]
         before = counted_amounts(pod_amounts(old, self._placed))
         after = counted_amounts(pod_amounts(new, self._placed))
@@ -90,7 +90,7 @@ class _Hints:
         )
 
     def _is_device(self, name: str, room: _Amounts) -> bool:
-        """Whether DynamicResources looks after the resource, because the node doesn't count it."""
+        """Return whether DynamicResources looks after the resource, because the node doesn't count it."""
         if not self._devices or not is_scalar_resource(name) or room.get(name, 0) > 0:
             return False
         classes = self._handle.snapshot().objects.all(DeviceClass)

@@ -105,7 +105,7 @@ class NodeResourcesFit(
         return self._scorer(requests, self._devices.among(requests, nodes))
 
     def _requests_to_check(self, pod: Pod) -> Requests:
-        """A pod that has no node yet is asked about as if it were not being resized."""
+        """Return the requests to check; a pod without a node counts as if it were not being resized."""
         return checked_requests(pod, self.args, self._rules)
 
     def _requests_to_score(self, pod: Pod) -> Requests:

@@ -29,7 +29,7 @@ Scorer = Callable[[Requests, NodeView], Int64s]
 
 
 def scorer_of(strategy: ScoringStrategy) -> Scorer:
-    """The strategy as a function."""
+    """Return the strategy as a function."""
     weights = [resource.weight for resource in strategy.resources]
     if strategy.type is ScoringStrategyType.LEAST_ALLOCATED:
         return partial(_least_allocated, weights)
@@ -114,7 +114,7 @@ def _taken(use: ResourceUse) -> Int64s:
 def _mean(
     weights: Sequence[int], requests: Requests, nodes: NodeView, score: Callable[[ResourceUse], Int64s]
 ) -> Int64s:
-    """The weighted mean over the resources that a node has, rounded down."""
+    """Return the weighted mean over the resources that a node has, rounded down."""
     uses = list(resource_uses(requests, nodes, non_zero=True))
     if all(use.counts is None for use in uses):
         total: Int64s = np.zeros(len(nodes), np.int64)
@@ -129,7 +129,7 @@ def _mean(
 
 
 def _rounded_mean(weights: Sequence[int], requests: Requests, nodes: NodeView, curve: Int64s) -> Int64s:
-    """The weighted mean over the resources that score anything, rounded half up."""
+    """Return the weighted mean over the resources that score anything, rounded half up."""
     total, divisor = np.zeros((2, len(nodes)), np.int64)
     for use in resource_uses(requests, nodes, non_zero=True):
         scores = curve[_taken(use)]

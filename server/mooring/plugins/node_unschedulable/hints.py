@@ -1,4 +1,4 @@
-"""What may help a pod that NodeUnschedulable refused."""
+"""What may help a pod that NodeUnschedulable rejected."""
 
 from __future__ import annotations
 

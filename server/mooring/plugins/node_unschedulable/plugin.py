@@ -14,7 +14,7 @@ REASON = "node(s) were unschedulable"
 
 
 class NodeUnschedulable(FilterPlugin[None], SignedByShape):
-    """Refuses nodes with ``spec.unschedulable``, unless the pod tolerates the taint of that name."""
+    """Rejects nodes with ``spec.unschedulable``, unless the pod tolerates the taint of that name."""
 
     name = "NodeUnschedulable"
     upstream = Upstream()

@@ -51,7 +51,7 @@ class Attachable:
         self._migrated = migrated
 
     def of(self, pod: Pod, *, placed: bool) -> Volumes:
-        """The volumes that ``pod`` attaches; a claim that isn't there counts for nothing in a placed pod.
+        """Return the volumes that ``pod`` attaches; a missing claim is ignored in a placed pod.
 
         Raises:
             VolumeError: A claim is missing or another pod's, or a volume has no name with its driver.
@@ -100,7 +100,7 @@ class Attachable:
             return None
 
     def _to_be_made(self, claim: PersistentVolumeClaim) -> tuple[str, str] | None:
-        """The driver that will make the volume, and a name that no volume has."""
+        """Return the driver that will provision the volume, and a name that no volume has."""
         storage_class = self._objects.get(StorageClass, class_of_claim(claim))
         if storage_class is None:
             return None
@@ -115,7 +115,7 @@ class Attachable:
 
 
 def migrated_plugins(csi_node: CSINode | None, version: KubeVersion) -> frozenset[str]:
-    """The plugins of old whose volumes are the CSI drivers' on the node.
+    """Return the in-tree plugins whose volumes are the CSI drivers' on the node.
 
     Mirrors ``isCSIMigrationOn`` of ``plugins/nodevolumelimits/utils.go``.
     """
@@ -126,5 +126,5 @@ def migrated_plugins(csi_node: CSINode | None, version: KubeVersion) -> frozense
 
 
 def unique_name(driver: str, handle: str) -> str:
-    """The name of a volume among those of all drivers."""
+    """Return the name of a volume among those of all drivers."""
     return f"{driver}/{handle}"

@@ -157,7 +157,7 @@ def _held(pods: Iterable[Pod], attachable: Attachable) -> Volumes:
 
 
 def _attached(objects: ObjectTable, node_name: str) -> Volumes:
-    """What VolumeAttachments say of the node, as far as it is persistent volumes of CSI drivers."""
+    """Return the CSI drivers' persistent volumes that VolumeAttachments name for the node."""
     attached: Volumes = {}
     for _, name in objects.attachments.get(node_name, ()):
         attachment = objects.get(VolumeAttachment, name)

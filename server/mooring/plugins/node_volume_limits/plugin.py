@@ -47,7 +47,7 @@ _DEMANDED_SINCE = KubeVersion(1, 36)
 
 
 class NodeVolumeLimits(StoragePlugin[None]):
-    """Refuses nodes where a CSI driver would have more volumes than the node's CSINode allows.
+    """Rejects nodes where a CSI driver would have more volumes than the node's CSINode allows.
 
     A volume that a pod on the node has already needs no more room.
     """
@@ -84,24 +84,24 @@ class NodeVolumeLimits(StoragePlugin[None]):
                 there = sorts == number
                 wanted = _volumes_of(pod, Attachable(objects, attached.migrated[number]))
                 if isinstance(wanted, Status):
-                    answer.refuse(there, wanted)
+                    answer.reject(there, wanted)
                 elif wanted:
                     if self._asks_for_driver:
                         self._ask_for_drivers(wanted, there, nodes, answer)
                     for row, status in attached.failures.items():
-                        answer.refuse(there & (nodes.rows == row), status)
-                    answer.refuse(there & attached.exceed(wanted, nodes.rows), Status.unschedulable(REASON))
+                        answer.reject(there & (nodes.rows == row), status)
+                    answer.reject(there & attached.exceed(wanted, nodes.rows), Status.unschedulable(REASON))
         return answer.verdicts()
 
     def _ask_for_drivers(self, wanted: Volumes, there: Bools, nodes: NodeView, answer: _Rejections) -> None:
-        """Refuse the nodes ``there`` (bool[K]) that lack a driver that must be on the node."""
+        """Reject the nodes ``there`` (bool[K]) that lack a driver that must be on the node."""
         objects = nodes.snapshot.objects
         for driver in sorted(set(wanted.values())):
             known = objects.get(CSIDriver, driver)
             if known is not None and (self._all_demand or known.spec.prevent_pod_scheduling_if_missing):
                 missing = [not _has_driver(objects.get(CSINode, name), driver) for name in nodes.names]
                 status = Status.unschedulable(f"{driver} CSI driver is not installed on the node")
-                answer.refuse(there & np.array(missing, np.bool_), status)
+                answer.reject(there & np.array(missing, np.bool_), status)
 
 
 class _Rejections:
@@ -111,9 +111,9 @@ class _Rejections:
         self._codes = np.zeros(count, np.int32)
         self._statuses: dict[Status, int] = {SUCCESS: 0}
 
-    def refuse(self, refused: Bools, status: Status) -> None:
-        """``status`` where ``refused`` (bool[K]) is true and nothing else was said."""
-        fresh = refused & (self._codes == 0)
+    def reject(self, rejected: Bools, status: Status) -> None:
+        """Set ``status`` where ``rejected`` (bool[K]) is true and nothing else was said."""
+        fresh = rejected & (self._codes == 0)
         if fresh.any():
             self._codes[fresh] = self._statuses.setdefault(status, len(self._statuses))
 

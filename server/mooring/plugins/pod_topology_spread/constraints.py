@@ -54,7 +54,7 @@ class SpreadConstraint:
     honors_taints: bool
 
     def counts(self, namespace: str, key: ClassKey, labels: Mapping[str, str]) -> bool:
-        """Whether the pods of a class, all with ``labels``, count for a pod of ``namespace``.
+        """Return whether the pods of a class, all with ``labels``, count for a pod of ``namespace``.
 
         Pods that are being deleted don't, nor does any pod for an empty selector.
         """
@@ -71,7 +71,7 @@ class SpreadConstraint:
 
 
 def own_constraints(pod: Pod, action: str, *, reads_keys: bool) -> tuple[SpreadConstraint, ...]:
-    """The pod's own constraints of one action.
+    """Return the pod's own constraints of one action.
 
     Args:
         pod: The pod.
@@ -106,7 +106,7 @@ def default_constraints(
 
 
 def siblings(pod: Pod, objects: ObjectTable) -> LabelMatcher:
-    """What the selectors of the pod's services and of its controller have in common; empty without any."""
+    """Return the selectors of the pod's services and controller, combined; empty without any."""
     labels = pod.metadata.labels.items()
     wanted: dict[str, str] = {}
     for service in objects.in_namespace(Service, pod.metadata.namespace):
@@ -122,7 +122,7 @@ def siblings(pod: Pod, objects: ObjectTable) -> LabelMatcher:
 
 
 def _owner_selector(api_version: str, kind: str, name: str, pod: Pod, objects: ObjectTable) -> LabelMatcher:
-    """The selector of a controller of ``apps/v1``; empty when it can't be had."""
+    """Return the selector of a controller of ``apps/v1``; empty when it is not known."""
     kinds: dict[str, type[ReplicaSet | StatefulSet]] = {"ReplicaSet": ReplicaSet, "StatefulSet": StatefulSet}
     if api_version != "apps/v1" or kind not in kinds:
         return LabelMatcher()

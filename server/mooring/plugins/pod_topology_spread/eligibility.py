@@ -55,7 +55,7 @@ class Cluster:
     def count(
         self, constraint: SpreadConstraint, topology: Topology, counting: Bools | None = None
     ) -> DomainCount:
-        """The pods that the constraint is about, on the rows that are ``counting`` (bool[capacity])."""
+        """Count the pods that the constraint selects, on the rows that are ``counting`` (bool[capacity])."""
         namespace = self._pod.metadata.namespace
         pods = constraint.by_row(namespace, self._classes, self.topologies.capacity)
         sums = topology.sums(pods if counting is None else np.where(counting, pods, 0))

@@ -59,7 +59,7 @@ class HardConstraint:
         return self.pods.topology.spread(by_domain, nodes)
 
     def _lowest(self) -> int:
-        """The count of the emptiest domain; 0 when there are too few domains."""
+        """Return the count of the emptiest domain; 0 when there are too few domains."""
         counts = self.pods.counts[self.domains]
         return int(counts.min()) if len(counts) and len(counts) >= self.rule.min_domains else 0
 
@@ -73,7 +73,7 @@ class HardCounts(ConstraintCounts, WhatIfCounts):
     index: Mapping[str, int]
 
     def clone(self) -> HardCounts:
-        """Notes of which the counts may change."""
+        """Return a copy whose counts may change."""
         copies = (replace(constraint, pods=constraint.pods.clone()) for constraint in self.constraints)
         return replace(self, constraints=tuple(copies))
 
@@ -87,7 +87,7 @@ class HardCounts(ConstraintCounts, WhatIfCounts):
                 constraint.pods.move(row, amount)
 
     def verdicts(self, nodes: NodeView) -> Verdicts:
-        """What the constraints say of ``nodes``; the first one that refuses a node has the word."""
+        """Return the verdicts on ``nodes``; the first constraint that rejects a node gives the reason."""
         first, *others = self.constraints
         codes = first.verdicts(nodes)
         for constraint in timely(others):
@@ -98,7 +98,7 @@ class HardCounts(ConstraintCounts, WhatIfCounts):
 def hard_counts(
     constraints: tuple[SpreadConstraint, ...], cluster: Cluster, pod: Pod, index: Mapping[str, int]
 ) -> HardCounts:
-    """The notes of a pod with these hard constraints, at least one."""
+    """Return the counts for a pod with these hard constraints, at least one."""
     complete = cluster.with_keys(constraints)
     hard = tuple(_hard(rule, cluster, pod, cluster.eligible(rule, complete)) for rule in timely(constraints))
     return HardCounts(hard, pod.metadata.namespace, index)

@@ -1,4 +1,4 @@
-"""What may help a pod that PodTopologySpread refused."""
+"""What may help a pod that PodTopologySpread rejected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ConstraintsOf = Callable[[Pod], Constraints]
 
 
 def events(constraints_of: ConstraintsOf, version: KubeVersion) -> tuple[HintedEvent, ...]:
-    """The events; ``constraints_of`` gives the constraints by which nodes are refused for a pod."""
+    """Return the events; ``constraints_of`` gives the constraints by which a pod's nodes are rejected."""
 
     def after_pod(pod: Pod, old: Pod | None, new: Pod | None) -> QueueingHint:
         if not all(_counts(other, pod, version) for other in (old, new) if other is not None):
@@ -51,7 +51,7 @@ def events(constraints_of: ConstraintsOf, version: KubeVersion) -> tuple[HintedE
 
 
 def _counts(other: Pod, pod: Pod, version: KubeVersion) -> bool:
-    """Whether ``other`` is the pod itself, or is counted where the pod is to be spread."""
+    """Return whether ``other`` is the pod itself, or is counted where the pod is to be spread."""
     if other.metadata.uid == pod.metadata.uid:
         return True
     nominated = version >= _NOMINATED_COUNT_SINCE and bool(other.status.nominated_node_name)
@@ -59,7 +59,7 @@ def _counts(other: Pod, pod: Pod, version: KubeVersion) -> bool:
 
 
 def _recounts(constraints: Constraints, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-    """Whether a constraint counts otherwise after another pod came, went or changed."""
+    """Return whether a constraint counts otherwise after another pod came, went or changed."""
     if old is not None and new is not None:
         tolerates_more = pod.metadata.uid == new.metadata.uid and old.spec.tolerations != new.spec.tolerations
         if tolerates_more and any(constraint.honors_taints for constraint in constraints):
@@ -74,7 +74,7 @@ def _counted(constraint: SpreadConstraint, pod: Pod) -> bool:
 
 
 def _redraws(constraints: Constraints, old: Node | None, new: Node | None) -> bool:
-    """Whether the domains are other ones after a node came, went or changed."""
+    """Return whether the domains are other ones after a node came, went or changed."""
     keys = [constraint.topology_key for constraint in constraints]
     if old is None or new is None:
         changed = new or old

@@ -54,7 +54,7 @@ class PodTopologySpread(
     ScorePlugin[PodTopologySpreadArgs],
     SkipCacheable,
 ):
-    """Refuses nodes on which the pod would lie too unevenly, and prefers the emptier domains.
+    """Rejects nodes on which the pod would lie too unevenly, and prefers the emptier domains.
 
     A pod without constraints has the default ones, over the pods of its services and of its controller.
     All nodes of the cluster count, whichever are asked about.
@@ -102,7 +102,7 @@ class PodTopologySpread(
         own = ByIdentity(partial(own_constraints, action=HARD, reads_keys=self._reads_keys), most=20_000)
 
         def constraints_of(pod: Pod) -> tuple[SpreadConstraint, ...]:
-            """A pod that waits is asked about time and again; the default constraints may change."""
+            """Return the pod's hard constraints, worked out anew since the default constraints may change."""
             if pod.spec.topology_spread_constraints:
                 return own(pod)
             return self._constraints(pod, HARD, self.handle.snapshot().objects)

@@ -49,7 +49,7 @@ class SoftConstraint:
         return penalties
 
     def _size(self, counted: NodeView) -> int:
-        """The number of domains; nodes with the same host name are not told apart, as there."""
+        """Return the number of domains; nodes that share a host name count separately, as there."""
         if self.rule.topology_key == HOSTNAME:
             return len(counted)
         nodes, domains = self.sizes
@@ -75,7 +75,7 @@ class SoftCounts(ConstraintCounts):
     incomplete: Bools | None
 
     def score(self, nodes: NodeView) -> ScoreNotes:
-        """The notes for the feasible ``nodes``."""
+        """Return the state for scoring the feasible ``nodes``."""
         ignored, counted = None, nodes
         if self.incomplete is not None:
             ignored = nodes.take(self.incomplete)
@@ -116,7 +116,7 @@ class ScoreNotes:
 def soft_counts(
     constraints: tuple[SpreadConstraint, ...], cluster: Cluster, pod: Pod, *, needs_all_keys: bool
 ) -> SoftCounts:
-    """What Score knows of all nodes for a pod with these soft constraints.
+    """Return the counts over all nodes for a pod with these soft constraints.
 
     With ``needs_all_keys`` nodes without all topology keys are left out.
     """
@@ -147,5 +147,5 @@ def _unless_empty(rows: Bools) -> Bools | None:
 
 
 def _half_up(values: Floats) -> Int64s:
-    """Rounded as Go's math.Round does for what is not negative, and none is that close below one half."""
+    """Round half up: Go's math.Round for what is not negative, as no value is that close below one half."""
     return np.floor(values + 0.5).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What may help a pod that TaintToleration refused."""
+"""What may help a pod that TaintToleration rejected."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mooring.framework.taints import untolerated
 
 
 def events(*, comparing: bool) -> tuple[HintedEvent, ...]:
-    """The same in all releases; ``comparing``: Gt and Lt of tolerations compare numbers."""
+    """Return the events, the same in all releases; with ``comparing``, Gt and Lt compare numbers."""
 
     def keeps_off(node: Node, pod: Pod) -> bool:
         return untolerated(node.spec.taints, pod.spec.tolerations, comparing=comparing) is not None

@@ -45,7 +45,7 @@ _PRE_SCORE = "PreScoreTaintToleration"
 
 
 class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None], SignedByShape):
-    """Refuses nodes with a taint that the pod doesn't tolerate, and prefers those with few soft ones.
+    """Rejects nodes with a taint that the pod doesn't tolerate, and prefers those with few soft ones.
 
     Nodes with equal taints share one number in the table, so tolerations are matched once per distinct
     list of taints.

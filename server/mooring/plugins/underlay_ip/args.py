@@ -57,7 +57,7 @@ class UnderlayIPArgs:
     consumers: Consumers = Consumers(scheduler_name=SCHEDULER_NAME)
 
     def validate(self) -> Iterator[FieldError]:
-        """What no type can say."""
+        """Yield the errors that types can't express."""
         if self.ips_per_node < 0:
             yield FieldError("ipsPerNode", f"must be 0 or more, not {self.ips_per_node}")
         yield from self._validate_node_ips()

@@ -163,20 +163,20 @@ class UnderlayIP(
         return sum(record is not None and self._counts(record.kind) for record in records)
 
     def _after_pod(self, pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
-        """A pod on a node that is gone, or lost its label, may leave an IP."""
+        """Queue when a pod on a node is gone, or lost its label: it may leave an IP."""
         consumers = self.args.consumers
         left_one = uses_ip(old, consumers) and (new is None or not uses_ip(new, consumers))
         return QueueingHint.QUEUE if left_one else QueueingHint.SKIP
 
     def _after_node(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
-        """A node that is new, is no longer a master, or has more IPs than before may have a free one."""
+        """Queue when a node is new, is no longer a master, or has more IPs than before."""
         before = 0 if old is None or is_master(old) else self._ips(old)
         now = 0 if is_master(new) else self._ips(new)
         return QueueingHint.QUEUE if now > before else QueueingHint.SKIP
 
 
 def uses_ip(pod: Pod, consumers: Consumers) -> bool:
-    """Whether ``pod`` uses an underlay IP while it is on a node."""
+    """Return whether ``pod`` uses an underlay IP while it is on a node."""
     if pod.spec.host_network or pod.finished:
         return False
     if consumers.scheduler_name:
@@ -204,5 +204,5 @@ def ips_of(node: Node, args: UnderlayIPArgs) -> int:
 
 
 def is_master(node: Node) -> bool:
-    """Whether a node is out of scope."""
+    """Return whether a node is out of scope."""
     return any(key in node.metadata.labels for key in MASTER_LABELS)

@@ -23,7 +23,7 @@ from mooring.framework.objects import (
 
 
 def required_of(volume: PersistentVolume) -> NodeSelector | None:
-    """The nodes from which the volume can be reached; None = all."""
+    """Return a selector of the nodes from which the volume can be reached; None = all."""
     affinity = volume.spec.node_affinity
     return affinity.required if affinity is not None else None
 

@@ -104,7 +104,7 @@ def write(volumes: PodVolumes, handle: Handle, cluster: ClusterApi) -> None:
     """Tell the API server: the controller of volumes, and those who make them, do the rest.
 
     Raises:
-        MooringError: It refused, or something changed since.
+        MooringError: The API server rejected it, or something changed since.
     """
     for binding in volumes.bindings:
         meta = binding.volume.metadata
@@ -161,7 +161,7 @@ def wait(
 
 
 def _is_bound(volumes: PodVolumes, pod: Pod, node_name: str, handle: Handle, cluster: ClusterApi) -> bool:
-    """Whether all claims are bound; they are read from the API server, as their controllers see them."""
+    """Return whether all claims are bound, as read from the API server, where their controllers see them."""
     snapshot = handle.snapshot()
     node = one_node(snapshot, node_name)
     if not len(node):
@@ -202,7 +202,7 @@ def _unreachable(volume: str, node_name: str) -> str:
 
 
 def _kept(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
-    """The volume, kept for the claim; marked as ours unless the claim's owner had it kept before."""
+    """Return the volume, reserved for the claim; marked as ours unless the claim's owner had reserved it."""
     meta, before = claim.metadata, volume.spec.claim_ref
     reference = VolumeReference("PersistentVolumeClaim", meta.namespace, meta.name, meta.uid, "v1")
     annotations = dict(_annotations(volume))
@@ -224,7 +224,7 @@ def _selected(claim: PersistentVolumeClaim, node_name: str) -> PersistentVolumeC
 def _written(
     item: PersistentVolume | PersistentVolumeClaim, answer: dict[str, Any]
 ) -> PersistentVolume | PersistentVolumeClaim:
-    """The object with the version that the API server gave it."""
+    """Return the object with the version that the API server gave it."""
     version = answer["metadata"].get("resourceVersion", "")
     return replace(item, metadata=replace(item.metadata, resource_version=version))
 

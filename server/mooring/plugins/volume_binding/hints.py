@@ -1,4 +1,4 @@
-"""What may help a pod that VolumeBinding refused."""
+"""What may help a pod that VolumeBinding rejected."""
 
 from __future__ import annotations
 

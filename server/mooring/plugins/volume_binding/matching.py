@@ -28,7 +28,7 @@ _FILESYSTEM = "Filesystem"
 
 
 def size_of(amounts: dict[str, Quantity]) -> int:
-    """The storage asked for or offered, in billionths of a byte."""
+    """Return the storage requested or offered, in billionths of a byte."""
     return parse_quantity(amounts.get(STORAGE, 0))
 
 
@@ -55,7 +55,7 @@ class Matching:
         self._reached: dict[NodeSelector | None, Bools] = {}
 
     def match(self, claims: Sequence[PersistentVolumeClaim]) -> list[tuple[PersistentVolumeClaim, Bools]]:
-        """The claims, smallest first, each with bool[K]: it found a volume on the node.
+        """Return the claims, smallest first, each with bool[K]: whether it found a volume on the node.
 
         Raises:
             SelectorError: A claim's selector is malformed.
@@ -104,7 +104,7 @@ class Matching:
 
 
 def _usable(claim: PersistentVolumeClaim, objects: ObjectTable) -> Iterator[PersistentVolume]:
-    """The volumes of the claim's class that are large enough, of its sort, and kept for nobody else."""
+    """Yield the volumes of the claim's class that are large enough, match it and are free for it."""
     name, least = class_of_claim(claim), size_of(claim.spec.resources.requests)
     for volume in objects.all(PersistentVolume):
         if (

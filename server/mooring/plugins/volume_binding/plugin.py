@@ -57,7 +57,7 @@ _REASONS = (REASON_NODE, REASON_BIND, REASON_SPACE, REASON_GONE)
 
 
 def _status(number: int) -> Status:
-    """The status whose reasons are the bits of ``number``."""
+    """Return the status whose reasons are the bits of ``number``."""
     reasons = [reason for bit, reason in enumerate(_REASONS) if number >> bit & 1]
     return Status.unresolvable(*reasons) if reasons else SUCCESS
 
@@ -73,7 +73,7 @@ class VolumeBinding(
     PreBindPlugin[VolumeBindingArgs],
     SelectiveReserve,
 ):
-    """Refuses nodes that don't reach the pod's volumes, or where those that it waits for can't be had."""
+    """Rejects nodes that don't reach the pod's volumes, or where those that it waits for can't be had."""
 
     name = "VolumeBinding"
     upstream = Upstream()
@@ -122,7 +122,7 @@ class VolumeBinding(
         return has_storage(pod)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Keeps the volumes for the pod's claims: those that they get now, whatever Filter found then."""
+        """Reserve volumes for the pod's claims: those found now, which may differ from Filter's."""
         if state.get(_PRE_FILTER, PodClaims) is None:
             return SUCCESS
         with self.handle.assumptions.lock:

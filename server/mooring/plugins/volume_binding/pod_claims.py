@@ -29,7 +29,7 @@ class PodClaims:
 
     Attributes:
         bound: Bound to a volume, once and for all.
-        waiting: Unbound, and to be bound for the node that is chosen.
+        waiting: Unbound, and to be bound for the node that is selected.
         late: Unbound, although nothing waits for a node.
     """
 
@@ -39,7 +39,7 @@ class PodClaims:
 
 
 def claims_of(pod: Pod, objects: ObjectTable) -> list[PersistentVolumeClaim] | str:
-    """The claims of ``pod``, or what is wrong with the first that can't be used."""
+    """Return the claims of ``pod``, or what is wrong with the first that can't be used."""
     claims: list[PersistentVolumeClaim] = []
     for volume in timely(pod.spec.volumes):
         name = claim_name(pod, volume)
@@ -73,7 +73,7 @@ def _fault(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> str | None
 
 
 def sort_claims(claims: list[PersistentVolumeClaim], objects: ObjectTable) -> PodClaims | Status:
-    """The claims by how far they are bound; an Error when a class doesn't say how it binds."""
+    """Sort the claims by how far they are bound; an Error when a class doesn't say how it binds."""
     bound: list[PersistentVolumeClaim] = []
     waiting: list[PersistentVolumeClaim] = []
     late: list[PersistentVolumeClaim] = []

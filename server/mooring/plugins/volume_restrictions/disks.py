@@ -6,13 +6,13 @@ from mooring.framework.objects import Volume
 
 
 def is_disk(volume: Volume) -> bool:
-    """True for the kinds of disks that may not be used twice."""
+    """Return whether the volume is of a kind of disk that may not be used twice."""
     disks = (volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.rbd, volume.iscsi)
     return any(disk is not None for disk in disks)
 
 
 def collide(one: Volume, two: Volume) -> bool:
-    """True when both are the same disk, and not shared for reading. A volume is of one kind alone."""
+    """Return whether both are the same disk, and not shared for reading. A volume is of one kind alone."""
     if one.gce_persistent_disk is not None and two.gce_persistent_disk is not None:
         gce, other_gce = one.gce_persistent_disk, two.gce_persistent_disk
         return gce.pd_name == other_gce.pd_name and not (gce.read_only and other_gce.read_only)

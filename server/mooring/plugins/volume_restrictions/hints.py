@@ -1,4 +1,4 @@
-"""What may help a pod that VolumeRestrictions refused."""
+"""What may help a pod that VolumeRestrictions rejected."""
 
 from __future__ import annotations
 

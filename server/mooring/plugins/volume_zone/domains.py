@@ -20,7 +20,7 @@ class Domain:
 
 
 def domains_of(volume: PersistentVolume) -> list[Domain]:
-    """The zones and regions of a volume; a label with an empty part in its list of values is left out."""
+    """Return the volume's zones and regions; a label with an empty part in its list of values is left out."""
     domains = []
     for key in ZONE_LABELS:
         label = volume.metadata.labels.get(key)

@@ -34,7 +34,7 @@ _NEW_KEY = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 
 
 class VolumeZone(StoragePlugin[None]):
-    """Refuses nodes outside the zones and regions that the pod's volumes are labelled with.
+    """Rejects nodes outside the zones and regions that the pod's volumes are labelled with.
 
     A node without any such label passes.
     """

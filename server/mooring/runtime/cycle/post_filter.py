@@ -28,7 +28,7 @@ NOT_ASKED = Status.unresolvable()
 
 
 class Refusals:
-    """Implements ``mooring.framework.preemption.RefusedNodes`` for one evaluation."""
+    """Implements ``mooring.framework.preemption.RejectedNodes`` for one evaluation."""
 
     def __init__(self, evaluation: Evaluation, calls: PluginCalls, start: int) -> None:
         self.snapshot = evaluation.snapshot

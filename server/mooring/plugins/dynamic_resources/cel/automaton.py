@@ -61,7 +61,7 @@ def one(test: Test) -> Emit:
 
 
 def look(place: str) -> Emit:
-    """A place: "^" begin, "$" end, "b" the edge of a word, "B" none."""
+    """Emit a test of the position: "^" beginning, "$" end, "b" word boundary, "B" none."""
     return _single(None, place)
 
 
@@ -142,7 +142,7 @@ class Automaton:
         self._reached_by_step = lru_cache(8)(self._reached_from_steps)
 
     def found_in(self, text: str, check_time: Callable[[], None] = lambda: None) -> bool:
-        """Whether a part of ``text`` matches; ``check_time`` is called now and then, and may raise."""
+        """Return whether a part of ``text`` matches; ``check_time`` is called now and then, and may raise."""
         current = 0
         for at, character in enumerate(text):
             if at % _LOOK_EVERY == 0:
@@ -160,7 +160,7 @@ class Automaton:
         return at == 0, at == len(text), edge
 
     def _takers_of(self, character: str) -> int:
-        """The steps that take ``character``."""
+        """Return the steps that take ``character``."""
         takers = 0
         for test, steps in self._testing.items():
             if test(character):
@@ -168,7 +168,7 @@ class Automaton:
         return takers
 
     def _reached_from(self, starts: int, around: Around) -> int:
-        """The steps that are reached from ``starts`` without a character."""
+        """Return the steps that are reached from ``starts`` without a character."""
         reached = 0
         for index, byte in enumerate(starts.to_bytes(len(self._steps) // 8 + 1, "little")):
             if byte:
@@ -183,7 +183,7 @@ class Automaton:
         return reached
 
     def _reached_from_steps(self, around: Around) -> list[int]:
-        """What is reached from each step; most ways lead ahead, so that few rounds from the end do."""
+        """Return what each step reaches; most ways lead ahead, so a few rounds from the end suffice."""
         reached = [1 << i for i in range(len(self._steps))]
         before: list[int] = []
         while before != reached:

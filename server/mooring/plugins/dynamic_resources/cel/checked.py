@@ -63,7 +63,7 @@ Form = Callable[[tuple[Node, ...], Names, Check], Checked]
 def checked_each(
     nodes: Sequence[Node], names: Names, check: Check, *, count: int | None = None
 ) -> list[Checked]:
-    """The arguments of a function, which has ``count`` of them, checked; None = any number."""
+    """Return the checked arguments of a function that takes ``count`` of them; None = any number."""
     if count not in (None, len(nodes)):
         raise UnsupportedExpressionError(f"a function of {len(nodes)} arguments, not {count}")
     found: list[Checked] = []
@@ -73,7 +73,7 @@ def checked_each(
 
 
 def element_kind(kind: str) -> str | None:
-    """The type of what a loop over a value of type ``kind`` gives: items, or keys; None for other types."""
+    """Return the type that iterating over a ``kind`` gives: of its items, or keys; None for other types."""
     if kind in DOMAINS or kind in ENTRIES:
         return "string"
     return kind.removeprefix(LIST) if kind.startswith(LIST) else None

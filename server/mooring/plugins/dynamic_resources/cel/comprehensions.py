@@ -58,7 +58,7 @@ def _loop(
 
 
 def decided(parts: Iterable[tuple[Checked, Scope]], deciding: bool) -> bool:
-    """What conditions, each with its scope, come to: the ``deciding`` value wins over errors beside it."""
+    """Return the result of conditions with their scopes: the ``deciding`` value wins over errors."""
     failure: EvaluationError | None = None
     for part, scope in parts:
         try:

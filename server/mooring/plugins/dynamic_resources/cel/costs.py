@@ -2,7 +2,7 @@
 
 Mirrors cel-go's ``interpreter/runtimecost.go`` and ``CallCost`` of ``k8s.io/apiserver/pkg/cel/library``
 (cost.go). What is cheap there, such as a name, a selection or an item of a loop, is free here, so that
-nothing is refused that kube-scheduler evaluates.
+nothing is rejected that kube-scheduler evaluates.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ class Meter:
 
 
 def size(value: object) -> int:
-    """The length of a text, list or map; 1 for other values."""
+    """Return the length of a text, list or map; 1 for other values."""
     return len(value) if isinstance(value, str | list | dict) else 1
 
 
 def traversal(length: int) -> int:
-    """The cost of going through a text once."""
+    """Return the cost of going through a text once."""
     return -(-length // 10)
 
 
 def matching(text: str, pattern: str) -> int:
-    """The cost of ``matches()``."""
+    """Return the cost of ``matches()``."""
     return traversal(len(text) + 1) * -(-len(pattern) // 4)
 
 
 def comparing(left: object, right: object) -> int:
-    """The cost of comparing two values without parts; nearly every evaluation does, so it calls nothing."""
+    """Return the cost of comparing two scalars; nearly every evaluation does, so it calls nothing."""
     if isinstance(left, str) and isinstance(right, str):
         return (min(len(left), len(right)) + 9) // 10
     return 1
@@ -105,5 +105,5 @@ _COSTS: Mapping[str, Callable[..., int]] = {
 
 
 def cost_of(function: str) -> Callable[..., int]:
-    """What a call of ``function`` costs, from its arguments."""
+    """Return the function that computes the cost of a call of ``function`` from its arguments."""
     return _COSTS.get(function, _unit)

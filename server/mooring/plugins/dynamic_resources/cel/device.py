@@ -32,7 +32,7 @@ class DeviceScope:
 
 
 def device_scope(driver: str, device: Device) -> DeviceScope:
-    """The scope of ``device``.
+    """Return the scope of ``device``.
 
     Raises:
         EvaluationError: An attribute has no value, or a version that is none.

@@ -51,7 +51,7 @@ class Pattern(Automaton):
     """A compiled regular expression. Serves many threads."""
 
     def __init__(self, text: str) -> None:
-        """Raises UnsupportedExpressionError if ``text`` is no pattern, or one that is not supported."""
+        """Parse ``text``; raise UnsupportedExpressionError if it is not a supported pattern."""
         super().__init__(_PatternReader(text).steps())
 
 
@@ -67,7 +67,7 @@ class _PatternReader:
         self._tests: dict[str, Test] = {}
 
     def steps(self) -> Sequence[Step]:
-        """The steps; the first is where to begin, the last means success."""
+        """Return the steps; the first is the beginning, the last means success."""
         if self._text[:2] == "(?" and self._text[2:3] in ("i", "s"):
             flags, found, _ = self._text[2:].partition(")")
             if not found or set(flags) - {"i", "s"}:
@@ -116,7 +116,7 @@ class _PatternReader:
         return sequence(parts)
 
     def _is_count(self) -> bool:
-        """Whether a count is next; a brace that begins none stands for itself."""
+        """Return whether a count is next; a brace that begins none stands for itself."""
         return self._peek() in _REPEATS or _COUNTS.match(self._text, self._at) is not None
 
     def _count(self) -> tuple[int, int | None]:
@@ -164,13 +164,13 @@ class _PatternReader:
         return one(self._tests.setdefault(self._text[began : self._at], test))
 
     def _test(self, sign: str) -> Test:
-        """The test that ``sign`` begins, which was just read."""
+        """Return the test that ``sign`` begins, which was just read."""
         if sign == ".":
             return (lambda _: True) if self._any_newline else (lambda character: character != "\n")
         return self._class() if sign == "[" else self._meant(sign)
 
     def _meant(self, sign: str) -> Test:
-        """What ``sign`` stands for, which was just read: itself, or with a backslash what follows."""
+        """Return what ``sign``, just read, stands for: itself, or after a backslash what follows."""
         found = self._escaped() if sign == "\\" else sign
         return self._fold(lambda character: character == found) if isinstance(found, str) else found
 
@@ -182,7 +182,7 @@ class _PatternReader:
         return test if wanted else lambda character: not test(character)
 
     def _escaped(self) -> str | Test:
-        """The character that is meant, or the class."""
+        """Return the character that is meant, or the class."""
         sign = self._next()
         if sign.lower() in _PERL:
             return self._held(_PERL[sign.lower()], sign.islower())
@@ -225,7 +225,7 @@ class _PatternReader:
 
 
 def _alike(character: str) -> set[str]:
-    """The characters that differ from it in case alone."""
+    """Return the characters that differ from it in case alone."""
     small = character.casefold()
     if len(small) != 1:
         return {character}

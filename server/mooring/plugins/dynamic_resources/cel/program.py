@@ -1,6 +1,6 @@
 """From an expression's tree to a function of a device, with types checked first as cel-go checks them.
 
-What is refused here includes what cel-go would refuse; the API server never stores such selectors.
+What is rejected here includes what cel-go would reject; the API server never stores such selectors.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Selector:
     _run: Run
 
     def matches(self, device: DeviceScope, check_time: Callable[[], None] = lambda: None) -> bool:
-        """Whether the device fulfils it.
+        """Return whether the device fulfils it.
 
         Args:
             device: The device.

@@ -105,14 +105,14 @@ Node = Literal | Name | Entry | Call | Items
 
 
 def literals(node: Node) -> list[bool | int | str] | None:
-    """The values of a list of constants; None for an empty list and for all else."""
+    """Return the values of a list of constants; None for an empty list and for all else."""
     items = node.items if isinstance(node, Items) else ()
     values = [item.value for item in items if isinstance(item, Literal)]
     return values if 0 < len(values) == len(items) else None
 
 
 def parse(text: str) -> Node:
-    """The tree of ``text``.
+    """Parse ``text`` into a tree.
 
     Raises:
         UnsupportedExpressionError: It can't be read.
@@ -125,7 +125,7 @@ def parse(text: str) -> Node:
 
 
 def _limit_depth(tree: Node) -> None:
-    """Refuses what has too many operators, calls or selections one upon the other."""
+    """Reject what nests too many operators, calls or selections."""
     level: Sequence[Node] = (tree,)
     for _ in range(_MAX_DEPTH + 1):
         level = [part for node in level for part in _parts(node)]

@@ -48,7 +48,7 @@ def trim(text: str) -> str:
 
 
 def split(text: str, separator: str, most: int = -1) -> list[str]:
-    """The parts of ``text``, at most ``most`` of them if that isn't negative; "" separates all characters."""
+    """Split ``text`` into at most ``most`` parts, unless that is negative; "" separates all characters."""
     if most == 0:
         return []
     if separator:
@@ -81,7 +81,7 @@ def join(parts: list[str], separator: str = "") -> str:
 
 
 def character_at(text: str, index: int) -> str:
-    """The character at ``index``; "" at the end.
+    """Return the character at ``index``; "" at the end.
 
     Raises:
         EvaluationError: There is none.

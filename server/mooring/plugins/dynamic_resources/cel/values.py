@@ -41,7 +41,7 @@ class Amount:
 
     @classmethod
     def parse(cls, text: Quantity) -> Amount:
-        """The quantity that ``text`` spells.
+        """Parse a quantity.
 
         Raises:
             EvaluationError: It is none.
@@ -52,7 +52,7 @@ class Amount:
             raise EvaluationError(str(error)) from None
 
     def plus(self, nanos: int) -> Amount:
-        """The sum."""
+        """Return the sum."""
         return Amount(self.nanos + nanos)
 
     def compare(self, other: Amount) -> int:
@@ -71,7 +71,7 @@ class Semver:
 
     @classmethod
     def parse(cls, text: str) -> Semver:
-        """The version that ``text`` spells.
+        """Parse a version.
 
         Raises:
             EvaluationError: It is none.
@@ -110,7 +110,7 @@ _KINDS: dict[type, str] = {
 
 
 def kind_of(value: Value) -> str:
-    """The name of the value's type; "map" for all maps."""
+    """Return the name of the value's type; "map" for all maps."""
     return _KINDS.get(type(value), "map")
 
 
@@ -160,7 +160,7 @@ def one_of(item: Value, items: Value) -> bool:
 
 
 def condition(value: Value) -> bool:
-    """The value of what must be a bool.
+    """Return ``value``, which must be a bool.
 
     Raises:
         EvaluationError: It is none.

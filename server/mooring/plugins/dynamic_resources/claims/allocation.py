@@ -31,7 +31,7 @@ Document = Mapping[str, Any]
 
 
 def allocation_of(found: Found, node_name: str) -> AllocationResult:
-    """The allocation of one claim on the node."""
+    """Return the allocation of one claim on the node."""
     results = tuple(_result(choice, candidate) for choice, candidate in found)
     selector = _node_selector([candidate for _, candidate in found], node_name)
     return AllocationResult(DeviceAllocationResult(results), selector)
@@ -60,7 +60,9 @@ def _quantity(nanos: int) -> str:
 
 
 def _node_selector(candidates: Sequence[CandidateDevice], node_name: str) -> NodeSelector | None:
-    """The nodes that reach all of ``candidates``: one, those that their slices select, or all (None)."""
+    """Return a selector of the nodes that reach all ``candidates``: one, those of their slices, or all
+    (None).
+    """
     fields: list[NodeSelectorRequirement] = []
     expressions: list[NodeSelectorRequirement] = []
     for candidate in candidates:
@@ -80,7 +82,7 @@ def _node_selector(candidates: Sequence[CandidateDevice], node_name: str) -> Nod
 def allocation_document(
     allocation: AllocationResult, claim: Document, classes: Mapping[str, Document], timestamp: str
 ) -> dict[str, Any]:
-    """The allocation as it is written, with the configuration that ``classes`` and the claim have for it.
+    """Return the allocation to be written, with the configuration that ``classes`` and the claim have for it.
 
     ``timestamp`` is when it was made, "" = not to be said.
     """

@@ -26,7 +26,7 @@ class ClaimError(Exception):
 
 
 def claims_of(pod: Pod, objects: ObjectTable, rules: Rules) -> list[ResourceClaim]:
-    """The claims of ``pod``, in its order; an entry for which no claim is needed is left out.
+    """Return the claims of ``pod``, in its order; an entry for which no claim is needed is left out.
 
     Raises:
         ClaimError: A claim is missing, being deleted or somebody else's.
@@ -100,13 +100,13 @@ def to_be_allocated(claim: ResourceClaim, objects: ObjectTable, rules: Rules) ->
 
 
 def is_stuck(claim: ResourceClaim, now: float, timeout: timedelta) -> bool:
-    """Whether the allocated claim's devices failed to become ready, or took longer than ``timeout``."""
+    """Return whether the claim's devices failed to become ready, or took longer than ``timeout``."""
     ready = is_ready(claim)
     return is_late(claim, now, timeout) if ready is None else not ready
 
 
 def is_ready(claim: ResourceClaim) -> bool | None:
-    """Whether the claim's devices can be used; False: they never will, None: not yet.
+    """Return whether the claim's devices can be used; False: they never will, None: not yet.
 
     Mirrors ``isClaimReadyForBinding``.
     """
@@ -124,7 +124,7 @@ def is_ready(claim: ResourceClaim) -> bool | None:
 
 
 def _conditions(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> dict[str, str]:
-    """The status of each type of condition that the driver reports of the device."""
+    """Return the driver's conditions of the device: type to status."""
     wanted = (result.driver, result.pool, result.device)
     for said in claim.status.devices:
         if (said.driver, said.pool, said.device) == wanted:
@@ -133,7 +133,7 @@ def _conditions(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> 
 
 
 def is_late(claim: ResourceClaim, now: float, timeout: timedelta) -> bool:
-    """Whether the claim was allocated longer than ``timeout`` ago. Mirrors ``isClaimTimeout``."""
+    """Return whether the claim was allocated longer than ``timeout`` ago. Mirrors ``isClaimTimeout``."""
     began = claim.status.allocation and claim.status.allocation.allocation_timestamp
     if not began:
         return False

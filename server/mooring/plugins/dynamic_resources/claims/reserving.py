@@ -54,17 +54,17 @@ class ReservedClaims:
     written: dict[str, ResourceClaim] = field(default_factory=dict)
 
     def clone(self) -> ReservedClaims:
-        """A copy for a what-if evaluation."""
+        """Return a copy for a what-if evaluation."""
         return ReservedClaims(self.claims, self.allocations, dict(self.written))
 
 
 def in_flight_for(claim: ResourceClaim) -> str:
-    """The UID of the pod whose allocation of the claim is not written yet; "" when there is none."""
+    """Return the UID of the pod whose allocation of the claim is not written yet; "" when there is none."""
     return claim.metadata.annotations.get(IN_FLIGHT, "")
 
 
 def is_reserved(claim: ResourceClaim, pod: Pod) -> bool:
-    """Whether the claim is there for the pod."""
+    """Return whether the claim is there for the pod."""
     return any(user.uid == pod.metadata.uid for user in claim.status.reserved_for)
 
 
@@ -106,7 +106,7 @@ def write(reserved: ReservedClaims, pod: Pod, handle: Handle, cluster: ClusterAp
 
     Raises:
         ClaimBindingError: Somebody else was faster.
-        MooringError: The API server refused or did not answer.
+        MooringError: The API server rejected it or did not answer.
     """
     for claim in reserved.claims:
         if is_reserved(claim, pod):
@@ -172,7 +172,7 @@ def _write_one(
 
 
 def _classes(claim: ResourceClaim, cluster: ClusterApi) -> dict[str, Document]:
-    """The device classes that the claim names, for their configuration."""
+    """Return the device classes that the claim names, for their configuration."""
     names = {name for request in claim.spec.devices.requests for _, name in class_names(request)}
     found = {name: cluster.read(ObjectReference("DeviceClass", "", name)) for name in names}
     return {name: document for name, document in found.items() if document is not None}
@@ -235,7 +235,7 @@ def _withdraw(claim: ResourceClaim, pod: Pod, handle: Handle, cluster: ClusterAp
 
 
 def _target(claim: ResourceClaim, seen: Document | None = None) -> ObjectReference:
-    """The claim; as it was ``seen``, unless it changed since."""
+    """Return a reference to the claim; to the version that was ``seen``, where given."""
     meta = claim.metadata
     version = seen["metadata"].get("resourceVersion", "") if seen is not None else ""
     return ObjectReference("ResourceClaim", meta.namespace, meta.name, meta.uid, version)

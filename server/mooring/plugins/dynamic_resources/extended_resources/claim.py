@@ -46,7 +46,9 @@ class ExtendedResources:
     others: tuple[str, ...]
 
     def claim_on(self, nodes: NodeView, position: int) -> ClaimToAllocate | Status:
-        """What devices have to stand for on the node, often nothing; or that it can't have the pod."""
+        """Return the claim for what devices must provide on the node, often nothing; or why it can't take the
+        pod.
+        """
         node = nodes.table.nodes[int(nodes.rows[position])]
         if node is None:
             raise NodesChangedError
@@ -60,12 +62,12 @@ class ExtendedResources:
         return self.claim(lacking)
 
     def needs_devices(self, node: NodeView) -> bool:
-        """Whether the pod can't be on the one node of the view without devices."""
+        """Return whether the pod can't be on the one node of the view without devices."""
         claim = self.claim_on(node, 0) if len(node) else CANNOT_FIT
         return isinstance(claim, Status) or bool(claim.requests)
 
     def claim(self, classes: Mapping[str, DeviceClass]) -> ClaimToAllocate:
-        """A claim for the resources of ``classes``, with a request per container."""
+        """Return a claim for the resources of ``classes``, with a request per container."""
         requests = sorted(_requests(self.pod, classes), key=lambda request: request.name)
         asked = ResourceClaim(spec=ResourceClaimSpec(devices=DeviceClaim(requests=tuple(requests))))
         by_name = {device_class.metadata.name: device_class for device_class in classes.values()}
@@ -73,7 +75,7 @@ class ExtendedResources:
         return ClaimToAllocate(key=key, requests=requests_of(asked, by_name), constraints=())
 
     def has_claim(self, objects: ObjectTable) -> bool:
-        """Whether an earlier decision left a claim for the pod's extended resources."""
+        """Return whether an earlier decision left a claim for the pod's extended resources."""
         return any(
             claim.metadata.annotations.get(_MADE_BEFORE) == "true"
             and any(owner.uid == self.pod.metadata.uid for owner in claim.metadata.owner_references)
@@ -98,7 +100,7 @@ def extended_resources_of(pod: Pod, objects: ObjectTable) -> ExtendedResources |
 
 
 def may_ask_for_devices(pod: Pod) -> bool:
-    """Whether the pod asks for a resource that devices could stand for."""
+    """Return whether the pod asks for a resource that devices could stand for."""
     return any("/" in name for name in _resource_names(pod))
 
 

@@ -16,14 +16,14 @@ IMPLICIT = "deviceclass.resource.kubernetes.io/"
 
 
 def resource_names(device_class: DeviceClass) -> tuple[str, ...]:
-    """The names of resources under which pods may ask for devices of the class."""
+    """Return the names of resources under which pods may ask for devices of the class."""
     explicit = device_class.spec.extended_resource_name
     implicit = IMPLICIT + device_class.metadata.name
     return (explicit, implicit) if explicit is not None else (implicit,)
 
 
 def classes_by_resource(objects: ObjectTable) -> dict[str, DeviceClass]:
-    """The class of each such name; of several the newest one, or else the first by name."""
+    """Return the class of each such name: the newest of several, or else the first by name."""
     ordered = sorted(objects.all(DeviceClass), key=lambda known: known.metadata.name, reverse=True)
     ordered.sort(key=lambda known: known.metadata.creation_timestamp or "")
     return {name: device_class for device_class in ordered for name in resource_names(device_class)}

@@ -60,7 +60,7 @@ class NodesWithDevices(NodeView):
 
 
 def device_totals(device_class: DeviceClass, nodes: NodeView, rules: Rules) -> DeviceTotals:
-    """The devices of ``device_class`` on each of ``nodes``.
+    """Return the devices of ``device_class`` on each of ``nodes``.
 
     Raises:
         UnsupportedExpressionError: A selector of the class is outside the supported part of CEL.

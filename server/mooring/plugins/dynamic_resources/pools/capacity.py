@@ -23,13 +23,13 @@ _NOTHING: Amounts = {}
 
 
 def consumed(device: Device, asked: Amounts | None) -> dict[str, int]:
-    """What a request that asks for ``asked`` takes of each capacity of ``device``."""
+    """Return what a request for ``asked`` takes of each capacity of ``device``."""
     wanted = asked or _NOTHING
     return {name: _taken(wanted.get(name), held) for name, held in device.capacity.items()}
 
 
 def fits(device: Device, asked: Amounts | None, used: Amounts) -> bool:
-    """Whether ``device``, of which ``used`` is taken, has room for a request that asks for ``asked``."""
+    """Return whether ``device``, of which ``used`` is taken, has room for a request for ``asked``."""
     if any(name not in device.capacity for name in asked or ()):
         return False
     for name, amount in consumed(device, asked).items():

@@ -47,14 +47,14 @@ class DevicePool:
 
     @property
     def binds_late(self) -> bool:
-        """Whether one of its devices must be made ready after it was chosen; such pools come last."""
+        """Whether one of its devices must be made ready after it was selected; such pools come last."""
         return any(candidate.device.binding_conditions for candidate in self.candidates)
 
 
 def gather_pools(
     inventory: Inventory, reach: Reach, position: int, node_name: str, rules: Rules
 ) -> list[DevicePool]:
-    """The pools that the node at ``position`` reaches, in the order in which they are tried.
+    """Return the pools that the node at ``position`` reaches, in the order in which they are tried.
 
     Before 1.36 kube-scheduler tries them in any order; so that it matters least, here it is always the same.
 
@@ -94,7 +94,7 @@ def _keep_newest(slices: list[Slice], one: Slice) -> None:
 
 
 def _pool(pool_id: PoolID, reached: list[Slice], published: list[Slice], rules: Rules) -> DevicePool | None:
-    """The pool; None when the node reaches only slices of a generation that has been replaced."""
+    """Return the pool; None when the node reaches only slices of an outdated generation."""
     generation, size = reached[0].generation, reached[0].pool_size
     everything = reached
     if rules.version < WHOLE_POOLS_SINCE:

@@ -109,7 +109,7 @@ class Inventory:
 
 
 def take_stock(slices: Iterable[ResourceSlice], rules: Rules) -> Inventory:
-    """The inventory of ``slices`` that ``rules`` know, in the order of their names."""
+    """Return the inventory of ``slices`` that ``rules`` know, in the order of their names."""
     inventory = Inventory()
     for announced in sorted(slices, key=lambda one: one.metadata.name):
         spec = announced.spec
@@ -135,7 +135,7 @@ def take_stock(slices: Iterable[ResourceSlice], rules: Rules) -> Inventory:
 
 
 def _is_known(spec: ResourceSliceSpec, rules: Rules) -> bool:
-    """Whether ``rules`` have what the slice needs; if not, it only counts as a part of its pool."""
+    """Return whether ``rules`` have what the slice needs; if not, it only counts as a part of its pool."""
     if rules.partitions:
         return True
     counted_apart = rules.version >= WHOLE_POOLS_SINCE and not rules.judges_parts

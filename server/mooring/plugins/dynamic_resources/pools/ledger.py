@@ -37,7 +37,7 @@ class Allocated:
 
 
 def allocated_by(claims: Iterable[ResourceClaim], rules: Rules) -> Allocated:
-    """What ``claims`` hold; devices for administration count for nobody."""
+    """Return what ``claims`` hold; devices for admin access are not counted."""
     held = Allocated()
     for claim in claims:
         if claim.status.allocation is None:
@@ -91,19 +91,19 @@ class Ledger:
     _counted: dict[str, Counter[CounterID]] = field(default_factory=dict)
 
     def in_use(self, device: DeviceID) -> bool:
-        """Whether some claim has the device for itself."""
+        """Return whether some claim has the device for itself."""
         return device in self.allocated.dedicated or bool(self._holders.get(device))
 
     def held_by(self, device: DeviceID, claim: int) -> bool:
-        """Whether the claim at that index has got the device in this search."""
+        """Return whether the claim at that index has got the device in this search."""
         return claim in self._holders.get(device, ())
 
     def has_shares(self, device: DeviceID) -> bool:
-        """Whether some claim has a share of the device that takes capacity."""
+        """Return whether some claim has a share of the device that takes capacity."""
         return device in self.allocated.used or self._shares[device] > 0
 
     def has_room(self, candidate: CandidateDevice, choice: DeviceChoice) -> bool:
-        """Whether the device has the capacity that ``choice`` asks for."""
+        """Return whether the device has the capacity that ``choice`` asks for."""
         device = candidate.id
         if not self.rules.shares:
             return True
@@ -115,7 +115,7 @@ class Ledger:
         return capacity.fits(candidate.device, choice.amounts, used)
 
     def take(self, candidate: CandidateDevice, choice: DeviceChoice, claim: int) -> None:
-        """The claim gets the device, or a share of it."""
+        """Give the device, or a share of it, to the claim."""
         device = candidate.id
         if not candidate.shared:
             self._holders.setdefault(device, Counter())[claim] += 1

@@ -35,7 +35,7 @@ class Reach:
         self._masks: dict[int, tuple[NodeSelector, Bools]] = {}
 
     def selected(self, selector: NodeSelector, position: int) -> bool:
-        """Whether ``selector`` matches the node at ``position``.
+        """Return whether ``selector`` matches the node at ``position``.
 
         Raises:
             SelectorError: The selector can't be used.
@@ -49,7 +49,7 @@ class Reach:
     def matches(
         self, position: int, node_name: str | None, all_nodes: bool | None, selector: NodeSelector | None
     ) -> bool:
-        """Whether the node at ``position`` is the one named, one of all, or selected, in this order.
+        """Return whether the node at ``position`` is the one named, one of all, or selected, in this order.
 
         Raises:
             SelectorError: The selector can't be used.

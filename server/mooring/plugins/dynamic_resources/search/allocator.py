@@ -83,7 +83,8 @@ class DeviceSearch:
         ]
 
     def run(self) -> bool:
-        """Whether devices for all claims were found; ``chosen`` then has, per claim, each with its choice.
+        """Return whether devices for all claims were found; ``chosen`` then has, per claim, each with its
+        choice.
 
         Raises:
             AllocationError: Something is wrong with a claim.
@@ -109,7 +110,7 @@ class DeviceSearch:
         return False
 
     def _offers(self, pool: DevicePool) -> bool:
-        """Whether the pool's devices are looked at. Before 1.35 the search ends at an invalid pool.
+        """Return whether the pool's devices are looked at. Before 1.35 the search ends at an invalid pool.
 
         It comes to pools whose devices are made ready late after all others; among equals, the best order is
         assumed.
@@ -120,7 +121,7 @@ class DeviceSearch:
         return not pool.invalid and not ended
 
     def _foreseen(self) -> list[Demand]:
-        """The demands to look at; none when a claim may run into an error on the way."""
+        """Return the demands to check ahead; none when a claim may run into an error on the way."""
         if self.rules.version < WHOLE_POOLS_SINCE and any(pool.invalid for pool in self.pools):
             return []
         for claim in self.claims:
@@ -132,7 +133,7 @@ class DeviceSearch:
         return demands_of([claim.requests for claim in self.claims], candidates, self._could_get)
 
     def _could_get(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
-        """Whether the device does for ``choice`` as long as nobody takes it."""
+        """Return whether the device does for ``choice`` as long as nobody takes it."""
         fulfils = self._fulfils(choice, candidate)
         return fulfils and not self.__is_kept_away(candidate, choice)
 
@@ -225,7 +226,7 @@ class DeviceSearch:
         return done
 
     def _going_on(self, claim: int, number: int, choice: DeviceChoice) -> DeviceChoice:
-        """The choice whose next device is looked for: before 1.36, after one of "all", that of the first."""
+        """Return the choice to find a device for next: before 1.36, after one of "all", the first's."""
         if choice.everything and self.rules.version < CHOICES_APART_SINCE:
             return self.claims[claim].requests[number].choices[0]
         return choice
@@ -274,7 +275,7 @@ class DeviceSearch:
         return False
 
     def _is_acceptable(self, claim: int, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
-        """Whether taints, constraints and capacity allow the device; if so the constraints have it."""
+        """Return whether taints, constraints and capacity allow the device; if so the constraints have it."""
         if self.__is_kept_away(candidate, choice):
             return False
         if not self._constrain(claim, choice, candidate):
@@ -298,13 +299,13 @@ class DeviceSearch:
             self.ledger.uncount(candidate, pool)
 
     def _counts(self, candidate: CandidateDevice) -> bool:
-        """Whether taking the device takes counters: not for a further share of it."""
+        """Return whether taking the device takes counters: not for a further share of it."""
         if not candidate.device.consumes_counters:
             return False
         return not (candidate.shared and self.ledger.has_shares(candidate.id))
 
     def _constrain(self, claim: int, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
-        """Whether every constraint takes the device; if not, none of them has it."""
+        """Return whether every constraint takes the device; if not, none of them has it."""
         added: list[ConstraintCheck] = []
         for constraint in self._constraints[claim]:
             if not constraint.add(choice, candidate):
@@ -320,7 +321,7 @@ class DeviceSearch:
 
 
 def _is_kept_away(device: Device, choice: DeviceChoice) -> bool:
-    """Whether a taint of ``device`` keeps ``choice`` from having it."""
+    """Return whether a taint of ``device`` keeps ``choice`` from having it."""
     return any(
         taint.effect in _KEPT_AWAY and not any(_tolerates(each, taint) for each in choice.tolerations)
         for taint in device.taints

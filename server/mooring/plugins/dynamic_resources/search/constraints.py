@@ -20,14 +20,14 @@ _COMPARED_SINCE = KubeVersion(1, 35)
 
 
 class ConstraintCheck(Protocol):
-    """Watches over the devices that are chosen one by one."""
+    """Watches over the devices that are selected one by one."""
 
     def add(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
-        """Whether the device may be chosen; then it counts until it is removed."""
+        """Return whether the device may be selected; then it counts until it is removed."""
         ...
 
     def remove(self, choice: DeviceChoice, candidate: CandidateDevice) -> None:
-        """The device, which was added last, is given back."""
+        """Give back the device, which was added last."""
         ...
 
 
@@ -88,7 +88,7 @@ class Different:
 
 
 def constraint_of(declared: DeviceConstraint, rules: Rules) -> ConstraintCheck:
-    """The watcher that ``declared`` asks for; it sets one of the two attributes."""
+    """Return the check that ``declared`` asks for; it sets one of the two attributes."""
     requests = frozenset(declared.requests)
     if declared.match_attribute is not None:
         return Alike(declared.match_attribute, requests)
@@ -100,7 +100,7 @@ def _concerns(requests: frozenset[str], choice: DeviceChoice) -> bool:
 
 
 def _attribute(name: str, candidate: CandidateDevice) -> DeviceAttribute | None:
-    """The device's attribute of that full name; one without a domain has the driver's."""
+    """Return the device's attribute of that full name; one without a domain has the driver's."""
     attributes = candidate.device.attributes
     domain, slash, bare = name.partition("/")
     if name in attributes or not slash or domain != candidate.id.driver:

@@ -35,7 +35,7 @@ def demands_of(
     candidates: Sequence[CandidateDevice],
     could_get: Callable[[DeviceChoice, CandidateDevice], bool],
 ) -> list[Demand]:
-    """The demands of requests for devices that can't be shared; none when a device makes a selector fail."""
+    """Return the demands for unshared devices; none when a selector fails on a device."""
     demands: list[Demand] = []
     shared = {candidate.id for candidate in candidates if candidate.shared}
     try:
@@ -59,7 +59,7 @@ def demands_of(
 def is_hopeless(
     demands: Sequence[Demand], place: tuple[int, int], in_use: Callable[[DeviceID], bool]
 ) -> bool:
-    """Whether the requests from ``place`` on need more devices than are left for them."""
+    """Return whether the requests from ``place`` on need more devices than are left for them."""
     left: set[DeviceID] = set()
     needed = 0
     for demand in demands:
