@@ -20,7 +20,7 @@ PACKAGES = {"mooring/v1": True, "mooring/kubernetes/v1": False}
 
 
 def generate(out: Path) -> None:
-    """Writes every stub below `out`. Raises SystemExit if protoc refuses a file."""
+    """Write every stub below `out`. Raises SystemExit if protoc rejects a file."""
     for package, public in PACKAGES.items():
         plain = [str(p) for p in sorted((PROTOS / package).glob("*.proto"))]
         services = [p for p in plain if public and p.endswith("_service.proto")]
@@ -38,7 +38,7 @@ def _protoc(*arguments: str) -> None:
 
 
 def stubs(root: Path) -> dict[str, bytes]:
-    """The generated files below `root`: relative path to content."""
+    """Return the generated files below `root`: relative path to content."""
     found = (p for package in PACKAGES for p in (root / package).glob("*_pb2*.py*"))
     return {str(p.relative_to(root)): p.read_bytes() for p in found if p.suffix in (".py", ".pyi")}
 
@@ -63,7 +63,7 @@ def _difference(present: bytes | None, wanted: bytes | None) -> str:
 
 
 def main() -> int:
-    """Runs the command line; the result is the exit code."""
+    """Run the command line; the result is the exit code."""
     parser = argparse.ArgumentParser(description="Generate the Python stubs of protos/ into server/.")
     parser.add_argument("--check", action="store_true", help="compare only; exit code 1 if a stub is stale")
     if parser.parse_args().check:

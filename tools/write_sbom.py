@@ -17,7 +17,7 @@ NAME = "mooring-scheduler"
 
 
 def sbom(locked: str) -> dict[str, Any]:
-    """The document for the text of a lock file."""
+    """Return the document for the text of a lock file."""
     own = {"name": NAME, "version": mooring.__version__, "purl": f"pkg:pypi/{NAME}@{mooring.__version__}"}
     return {
         "bomFormat": "CycloneDX",
@@ -32,7 +32,7 @@ def sbom(locked: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Write the image's packages as CycloneDX 1.5.")
     parser.add_argument("--requirements", default="fast", help="the image's build argument (default: fast)")
     parser.add_argument("--output", type=Path, required=True)

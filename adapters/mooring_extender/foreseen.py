@@ -30,7 +30,7 @@ class _Expected(msgspec.Struct, frozen=True):
     scores: Scores
 
     def is_asked_by(self, body: bytes) -> bool:
-        """Whether `body` is the question, as Go writes it."""
+        """Return whether `body` is the question, as Go writes it."""
         beginning, end = b'{"Pod":%s' % self.pod, self.scores.names.ending
         return len(body) == len(beginning) + len(end) and body.startswith(beginning) and body.endswith(end)
 
@@ -48,7 +48,7 @@ class Foreseen:
         self._asked: set[str] = set()
 
     def wanted(self, profile: str) -> bool:
-        """Whether prioritize is asked about this profile; without prioritizeVerb it never is."""
+        """Return whether prioritize is asked about this profile; without prioritizeVerb it never is."""
         return profile in self._asked
 
     def want(self, profile: str) -> None:
@@ -56,7 +56,7 @@ class Foreseen:
         self._asked.add(profile)
 
     def forget(self, pod: bytes) -> None:
-        """A new cycle of `pod` (its JSON) has begun: nothing that was said before is answered any more."""
+        """Forget all answers about `pod` (its JSON), of which a new cycle has begun."""
         self._expected = [one for one in self._expected if one.pod != pod]
 
     def expect(self, profile: str, pod: bytes, scores: Scores) -> None:

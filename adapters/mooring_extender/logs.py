@@ -16,7 +16,7 @@ _NAMES: Final = {"uvicorn.error": "uvicorn"}
 
 
 def formatter(format_name: str) -> logging.Formatter:
-    """The formatter of a ``--logging-format``."""
+    """Return the formatter of a ``--logging-format``."""
     return JsonFormatter() if format_name == "json" else TextFormatter()
 
 

@@ -60,7 +60,7 @@ class Names:
         return msgspec.json.encode(self.listed).decode()[2:-2].split(_BETWEEN)
 
     def only(self, mask: Mask) -> Names | None:
-        """The names where ``mask`` (bool[M]) is true; None when there is none."""
+        """Return the names where ``mask`` (bool[M]) is true; None when there are none."""
         if mask.all():
             return self
         flags = mask.tolist()
@@ -70,7 +70,7 @@ class Names:
         return Names(listed, f'["{_BETWEEN.join(escaped)}"]'.encode())
 
     def priorities(self, scores: Columns) -> bytes:
-        """A HostPriorityList: every name with its score, int64[M] of 0..10."""
+        """Return a HostPriorityList: every name with its score, int64[M] of 0..10."""
         pieces = [""] * (2 * len(self))
         pieces[::2] = self.escaped
         pieces[1::2] = _SCORED[scores].tolist()

@@ -27,7 +27,7 @@ class NodeTable:
         self._names: dict[int, str] = {}
 
     def request(self) -> ListNodesRequest:
-        """What to ask ListNodes for, to be given to ``take``."""
+        """Return the request for ListNodes whose response ``take`` expects."""
         return ListNodesRequest(since_epoch=self.epoch, form=NODE_FORM_JOINED_NAMES)
 
     def take(self, response: ListNodesResponse) -> None:
@@ -48,7 +48,7 @@ class NodeTable:
         self.epoch = response.provenance.node_epoch
 
     def selection(self, names: Names) -> bytes | None:
-        """A NodeSelection of ``names``, serialised; None when a name has no index here."""
+        """Return a serialised NodeSelection of ``names``; None when a name has no index here."""
         if self.epoch is None:
             return None
         made = names.selections.get(self.epoch)

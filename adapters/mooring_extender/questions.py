@@ -121,7 +121,7 @@ def _about(pod: bytes, given: list[str | None], items: list[Raw] | None, field: 
 
 
 def _pod_before(body: bytes, end: int) -> bytes | None:
-    """The pod of a document that begins with body[:end] and has no other field there; None if it is not so.
+    """Return the pod of a document that begins with body[:end], if it has no other field there, else None.
 
     With the document's end in its place a valid object stays one, because something stands before it.
     """

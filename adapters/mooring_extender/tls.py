@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def server_context(files: TlsFiles) -> ssl.SSLContext:
-    """What to serve HTTPS with. New connections follow the files; a broken rotation keeps what is in use.
+    """Return the context to serve HTTPS with. New connections follow the files; broken new files are ignored.
 
     Raises:
         OSError: A file can't be used.
@@ -59,7 +59,7 @@ def _read(files: TlsFiles) -> ssl.SSLContext:
 
 
 def is_resumed(connection: ssl.SSLObject | None) -> bool:
-    """Whether a TLS connection goes on with the session of another one.
+    """Return whether a TLS connection goes on with the session of another one.
 
     Without tickets only TLS 1.2 can, by a session's number: Python cannot tell OpenSSL to keep none.
     """
@@ -67,7 +67,7 @@ def is_resumed(connection: ssl.SSLObject | None) -> bool:
 
 
 def client_names(certificate: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The names in a verified certificate, as ``getpeercert`` gives it, with their types.
+    """Return the names in a verified certificate, as ``getpeercert`` gives it, with their types.
 
     The common name comes first. There are none where one of them could mislead.
     """

@@ -32,7 +32,7 @@ INDEX = "docs/decisions/README.md"
 
 
 def navigation(staged: Path, found: Iterable[PurePosixPath], generated: dict[str, list[Path]]) -> list[Any]:
-    """The menu: the sections of docs/menu.toml, then the references."""
+    """Return the menu: the sections of docs/menu.toml, then the references."""
     sections = tomllib.loads((ROOT / "docs" / "menu.toml").read_text(encoding="utf-8"))
     left = [str(path) for path in found]
     menu: list[Any] = []

@@ -44,7 +44,7 @@ def write_pages(folder: Path) -> list[Path]:
 
 
 def _described() -> list[FileDescriptorProto]:
-    """The contract's files with their comments."""
+    """Return the contract's files with their comments."""
     well_known = str(files("grpc_tools") / "_proto")
     sources = [str(file) for file in sorted((PROTOS / PACKAGE).glob("*.proto"))]
     with tempfile.TemporaryDirectory() as directory:
@@ -57,7 +57,7 @@ def _described() -> list[FileDescriptorProto]:
 
 
 def _names(file: FileDescriptorProto) -> Iterator[str]:
-    """The full names of the file's messages and enums, nested ones included."""
+    """Yield the full names of the file's messages and enums, nested ones included."""
 
     def inside(prefix: str, messages: Iterable[DescriptorProto]) -> Iterator[str]:
         for message in messages:
@@ -70,7 +70,7 @@ def _names(file: FileDescriptorProto) -> Iterator[str]:
 
 
 def _anchor(name: str) -> str:
-    """The anchor of a message, enum or RPC: its name within the package."""
+    """Return the anchor of a message, enum or RPC: its name within the package."""
     return name.lower().replace(".", "-")
 
 
@@ -87,7 +87,7 @@ class Page:
         }
 
     def lines(self) -> Iterator[str]:
-        """The page, line by line."""
+        """Yield the page, line by line."""
         yield f"# {self._file.name}\n"
         yield from self._comment((2,))
         for number, service in enumerate(self._file.service):
@@ -95,7 +95,7 @@ class Page:
         yield from self._types("", self._file.message_type, self._file.enum_type, (), (MESSAGE, ENUM))
 
     def _comment(self, path: tuple[int, ...]) -> Iterator[str]:
-        """The comment as Markdown: a table needs an empty line before it, and no blanks to its left."""
+        """Yield the comment as Markdown: a table needs an empty line before it, and no blanks to its left."""
         text = self._comments.get(path, "")
         lines = [line.strip() for line in text.split("\n")]
         for before, line in zip(["", *lines], lines, strict=False):

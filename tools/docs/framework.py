@@ -69,7 +69,7 @@ def _code(text: str) -> Iterator[str]:
 
 
 def _text(item: griffe.Object) -> Iterator[str]:
-    """The docstring as Markdown: double backticks are single ones, and each entry of a section is an item."""
+    """Yield the docstring as Markdown: double backticks become single, entries of sections become items."""
     if item.docstring is None:
         return
     parts = SECTION.split(item.docstring.value.replace("``", "`").strip())

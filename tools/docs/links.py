@@ -37,7 +37,7 @@ def _document(file: Path) -> Document:
 
 
 def faults(site: Path) -> Iterator[str]:
-    """A line for each link that leads nowhere and each thing loaded from elsewhere."""
+    """Yield a line for each link that leads nowhere and each thing loaded from elsewhere."""
     # The page for unknown addresses is served at any address, so its links are absolute.
     pages = [page for page in sorted(site.rglob("*.html")) if page.name != "404.html"]
     for page in pages:
@@ -54,7 +54,7 @@ def faults(site: Path) -> Iterator[str]:
 
 @cache
 def _file(folder: Path, path: str) -> Path | None:
-    """What ``path`` leads to from a page in ``folder``; most links are those of the menu, again and again."""
+    """Return what ``path`` leads to from a page in ``folder``; cached: every page has the menu's links."""
     file = (folder / path).resolve()
     if file.is_dir():
         file /= "index.html"

@@ -25,7 +25,7 @@ HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
 def sources() -> dict[PurePosixPath, Path]:
-    """The files that become pages, by their path in the repository."""
+    """Return the files that become pages, by their path in the repository."""
     found = sorted(file for pattern in PATTERNS for file in ROOT.glob(pattern))
     return {PurePosixPath(file.relative_to(ROOT)): file for file in found if "node_modules" not in file.parts}
 
@@ -43,7 +43,7 @@ def write_pages(target: Path) -> list[PurePosixPath]:
 
 
 def title(file: Path) -> str:
-    """The first heading of a page."""
+    """Return the first heading of a page."""
     found = HEADING.search(file.read_text(encoding="utf-8"))
     if found is None:
         message = f"{file}: a page begins with a heading"
@@ -52,7 +52,7 @@ def title(file: Path) -> str:
 
 
 def groups(index: Path) -> Iterator[tuple[str, list[str]]]:
-    """The headings of an index that have a list of pages below them, and the names of those."""
+    """Yield the headings of an index that have a list of pages below them, with the names of those."""
     for part in index.read_text(encoding="utf-8").split("\n## ")[1:]:
         heading, _, body = part.partition("\n")
         if listed := re.findall(r"^- \[.*?\]\(([\w-]+\.md)\)$", body, re.MULTILINE):
@@ -77,7 +77,7 @@ def _without_dead_links(path: PurePosixPath, text: str, pages: dict[PurePosixPat
 
 
 def _candidates(path: PurePosixPath, name: str) -> Iterator[PurePosixPath]:
-    """What ``name`` on the page ``path`` may be: a page, or a folder with a README."""
+    """Yield what ``name`` on the page ``path`` may be: a page, or a folder with a README."""
     whole = (ROOT / path.parent / name).resolve()
     if whole.is_relative_to(ROOT):
         inside = PurePosixPath(whole.relative_to(ROOT))

@@ -35,7 +35,7 @@ class Public:
 
 
 def public_names() -> Iterator[Public]:
-    """What ``mooring.framework`` exports, in alphabetical order."""
+    """Yield what ``mooring.framework`` exports, in alphabetical order."""
     package = griffe.load(
         PACKAGE,
         search_paths=[str(ROOT / "server")],
@@ -48,7 +48,7 @@ def public_names() -> Iterator[Public]:
 
 
 def public_members(item: griffe.Class) -> Iterator[Public]:
-    """The public attributes and methods that a class adds to those of its bases, in the source's order."""
+    """Yield the public attributes and methods that a class adds to its bases', in the source's order."""
     members = (member for member in item.members.values() if not member.is_alias)
     for member in sorted(members, key=lambda one: one.lineno or 0):
         if not member.name.startswith("_") or member.name == "__init__":
@@ -76,7 +76,7 @@ def _signature(item: griffe.Object) -> str:
 
 
 def lines() -> Iterator[str]:
-    """The list: a line for each name, and an indented one for each member of a class."""
+    """Yield the list: a line for each name, and an indented one for each member of a class."""
     for public in public_names():
         yield _one_line(public.signature)
         if isinstance(public.item, griffe.Class):

@@ -79,7 +79,7 @@ class PushBridge:
 
 
 def source_state(status: SourceStatus) -> SourceState:
-    """A source as the service tells of it."""
+    """Return a source as the service describes it."""
     return SourceState(
         status.name,
         status.synced,

@@ -14,7 +14,7 @@ from mooring.framework.errors import InvalidArgumentError
 
 
 def with_pace(configuration: Configuration, options: ConnectionOptions) -> Configuration:
-    """The configuration with the options' requests a second, for one that no file gave."""
+    """Return the configuration with the options' requests per second, if no file set them."""
     document = configuration.document
     given = document.client_connection
     connection = replace(given, qps=options.qps or given.qps, burst=options.burst or given.burst)
@@ -37,7 +37,7 @@ class ApiServerConnection:
 
     @classmethod
     def of(cls, options: ConnectionOptions, configuration: Configuration) -> ApiServerConnection:
-        """The one that options and file name.
+        """Return the connection that options and file name.
 
         Raises:
             InvalidArgumentError: The source isn't a live cluster.
@@ -50,7 +50,7 @@ class ApiServerConnection:
         return cls(file or connection.kubeconfig or options.kubeconfig, options.master, pace)
 
     def server(self, **changes: Any) -> ApiServer:
-        """A client, with ``changes`` to the options.
+        """Return a client, with ``changes`` to the options.
 
         Raises:
             InvalidArgumentError: The kubeconfig, or the service account, can't be used.

@@ -18,7 +18,7 @@ from mooring.scheduler.leadership import LeaderElection, LeaseTimes, new_identit
 def with_election(
     configuration: config.Configuration, options: ElectionOptions, default_lease: str
 ) -> config.Configuration:
-    """The configuration with the election that the options ask for in the place of the file's.
+    """Return the configuration with the election of the options in place of the file's.
 
     ``default_lease`` is the lease's name where neither of them has one.
     """
@@ -42,7 +42,7 @@ def _time(seconds: float | None, given: timedelta) -> timedelta:
 def election_of(
     asked: LeaderElectionConfiguration, server: ApiServer, lost: Callable[[], None]
 ) -> LeaderElection:
-    """Takes part in the election for the lease, at the pace, that is ``asked`` for.
+    """Take part in the election for the lease, with the times, of ``asked``.
 
     ``lost`` is called when this process led and leads no more.
     """
@@ -52,7 +52,7 @@ def election_of(
 
 
 def lease_times(election: LeaderElectionConfiguration) -> LeaseTimes:
-    """The election's pace in seconds."""
+    """Return the election's times in seconds."""
     return LeaseTimes(
         election.lease_duration.total_seconds(),
         election.renew_deadline.total_seconds(),

@@ -14,7 +14,7 @@ Option = Callable[["Registry"], None]
 
 
 def with_plugin(name: str, factory: PluginFactory) -> Option:
-    """An option for ``mooring.cli.main`` that registers a plugin, as kube-scheduler's ``app.WithPlugin``.
+    """Return an option for ``mooring.cli.main`` that registers a plugin, as ``app.WithPlugin`` does.
 
     The command fails when another plugin of that name exists, or the factory doesn't fit. An installed
     package may announce the same factory.

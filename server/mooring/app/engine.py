@@ -39,7 +39,7 @@ def registry_of(options: EngineOptions) -> Registry:
 
 
 def read_text(file: str) -> str:
-    """What stands in a file.
+    """Return the text of a file.
 
     Raises:
         InvalidArgumentError: It can't be read, or is no text.
@@ -55,7 +55,7 @@ def read_text(file: str) -> str:
 def configuration_of(
     options: EngineOptions, registry: Registry, *, scheduling: bool = False
 ) -> config.Configuration:
-    """The options' file, or the defaults; warnings go to the log.
+    """Load the options' file, or the defaults; warnings go to the log.
 
     ``mooring scheduler`` acts on fields that nothing else acts on (``scheduling``).
 
@@ -107,7 +107,7 @@ def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and off
     extenders: Sequence[Extender] = (),
     exclusive: bool = False,
 ) -> Core:
-    """An engine over a new state that follows the release and the gates of ``options``.
+    """Build an engine over a new state that follows the release and the gates of ``options``.
 
     Args:
         options: What it follows, and how often it checks itself.

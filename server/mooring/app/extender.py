@@ -15,7 +15,7 @@ from mooring_extender.tls import server_context, warn_of_strangers
 
 
 def extender_server(options: ExtenderOptions, servicers: Servicers) -> ExtenderServer:
-    """The adapter in this process, its port taken.
+    """Return the adapter for this process, bound to its port.
 
     Raises:
         ListenError: The address is taken, can be reached by others and nobody said so, or a file of its

@@ -33,7 +33,7 @@ def originals_for(extenders: Sequence[ExtenderStanza], schedulers: Container[str
 def extenders_of(
     extenders: Sequence[ExtenderStanza], schedulers: Container[str]
 ) -> tuple[list[HttpExtender], Originals]:
-    """The extenders in the order in which they are asked, and where they find what they are sent.
+    """Return the extenders in the order in which they are called, and where they find what they are sent.
 
     Those that can be ignored come last.
 

@@ -57,7 +57,7 @@ class FreshLeadership:
         self._look_at = 0.0
 
     def is_leader(self) -> bool:
-        """Whether this process leads, by a state that is young enough to decide upon."""
+        """Return whether this process leads, by a state that is young enough to decide upon."""
         now = time.monotonic()
         if now >= self._look_at:
             left = self._freshness.seconds_left

@@ -55,7 +55,7 @@ PAIR_NAME: Final = "kube-scheduler"
 
 
 def server_context(options: HttpsOptions, authorities: str = "") -> ssl.SSLContext:
-    """What the endpoint proves itself with, and what it accepts of clients.
+    """Return the context: the endpoint's certificate, and what it accepts from clients.
 
     Args:
         options: The certificate, and what limits versions and suites.

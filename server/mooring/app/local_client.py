@@ -34,21 +34,21 @@ class LocalContext:
         return self._seconds
 
     def peer_identities(self) -> None:
-        """The caller has no certificate."""
+        """Return None: the caller has no certificate."""
 
     def peer(self) -> str:
         """All calls of the extender are one client's."""
         return "extender"
 
     def auth_context(self) -> dict[str, list[bytes]]:
-        """The caller is this process."""
+        """Return nothing: the caller is this process."""
         return {}
 
     def set_trailing_metadata(self, metadata: tuple[tuple[str, str], ...]) -> None:
-        """The extender's answers have no metadata."""
+        """Ignore it: the extender's answers have no metadata."""
 
     def add_callback(self, callback: Callable[[], None]) -> bool:
-        """The caller never goes away before its time."""
+        """Ignore it: the caller never goes away before its deadline."""
         return True
 
 
@@ -93,7 +93,7 @@ class LocalClient:
         request: Request,
         seconds: float,
     ) -> Response:
-        """What ``method`` answers in this thread, the event loop's, or else finishes in another one."""
+        """Call ``method`` in this thread, the event loop's; what would block finishes in another one."""
         try:
             begun = method(request, LocalContext(seconds))
             return await self._in_thread(begun) if callable(begun) else begun

@@ -33,7 +33,7 @@ Shown = Callable[[Iterable[Pod], int], Iterable[Pod]]
 
 
 def engine_over(options: EngineOptions, paths: Iterable[str | Path]) -> tuple[Engine, Manifests]:
-    """The engine that the options ask for, over the objects of manifests.
+    """Build the engine that the options ask for, over the objects of manifests.
 
     Raises:
         ConfigError, RegistryError: The configuration or a plugin can't be used.
@@ -94,7 +94,7 @@ def explained(
     cycle: CycleOptions | None = None,
     warnings: tuple[str, ...] = (),
 ) -> Explanation:
-    """The whole cycle for one pod; a plugin that failed is told in the explanation's status."""
+    """Explain the whole cycle of one pod; a plugin's failure is the explanation's status."""
     try:
         choice = engine.decide(
             pod, profile, ALL_NODES, seed=seed, state=state, options=cycle or CycleOptions()

@@ -116,7 +116,7 @@ def write_configuration(options: SchedulerOptions, file: str) -> None:
 
 
 def _configuration(options: SchedulerOptions, registry: Registry) -> config.Configuration:
-    """The configuration that is in force once the flags are counted in.
+    """Return the configuration in force, flags included.
 
     Raises:
         InvalidArgumentError: It can't be used here.
@@ -217,7 +217,7 @@ def backoff_times(configuration: config.Configuration) -> BackoffTimes:
 def _election(
     configuration: config.Configuration, connection: ApiServerConnection, lost: Callable[[], None]
 ) -> LeaderElection | None:
-    """The election that the configuration asks for, on a connection of its own; None without one."""
+    """Return the election that the configuration asks for, on its own connection; None without one."""
     asked = configuration.document.leader_election
     if not asked.leader_elect:
         return None
@@ -245,7 +245,7 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
 
 
 def _came_true(condition: Callable[[], bool], stop: threading.Event) -> bool:
-    """Whether the condition held before it was time to stop."""
+    """Return whether the condition held before it was time to stop."""
     while not stop.is_set():
         if condition():
             return True

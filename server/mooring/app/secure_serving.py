@@ -43,7 +43,7 @@ def endpoint(
     document: Mapping[str, Any],
     kube_version: str,
 ) -> PageListener:
-    """The endpoint, listening.
+    """Return the endpoint, listening.
 
     Args:
         options: Where it listens, with what, and who may read what.
@@ -107,7 +107,7 @@ def _pages(options: SecureServingOptions, document: Mapping[str, Any], kube_vers
 
 
 def _shown(options: SecureServingOptions, registry: CollectorRegistry) -> ShownMetrics:
-    """The metrics that ``--disabled-metrics`` and ``--allow-metric-labels`` leave."""
+    """Return the metrics that ``--disabled-metrics`` and ``--allow-metric-labels`` leave."""
     entries: dict[str, str] = {}
     try:
         if file := options.metric_labels_file:

@@ -132,7 +132,7 @@ class _Decisions:
     api: KubernetesApi | None
 
     def backend(self, slots: Slots, commit_slots: Slots, metrics: Metrics) -> Backend:
-        """What the servicers answer from."""
+        """Return what the servicers answer from."""
         metrics.registry.register(SourceCollector(self.sources))
         core, options = self.core, self.options
         return Backend(
@@ -164,7 +164,7 @@ class _Decisions:
         return None if live or self.api is None else self.api.read_pod
 
     def sources(self) -> list[SourceState]:
-        """The sources as they are now."""
+        """Return the current state of the sources."""
         return [source_state(status) for status in self.source.describe()]
 
     def start(self, running: ExitStack) -> None:
@@ -217,7 +217,7 @@ def _decisions(options: ServerOptions, observer: MetricsObserver, lost: Callable
 def _election(
     configuration: config.Configuration, server: ApiServer | None, lost: Callable[[], None]
 ) -> LeaderElection | None:
-    """The election that is asked for; None without one.
+    """Return the election that the options ask for; None without one.
 
     Raises:
         InvalidArgumentError: There is no API server to hold it at.

@@ -14,7 +14,7 @@ from mooring.runtime.profiles.profile import Profile
 
 
 def source_of_the_pod() -> str:
-    """The source when none is named: the cluster of the pod that this process runs in.
+    """Return the default source: the cluster of the pod that this process runs in.
 
     Raises:
         InvalidArgumentError: It runs in none.
@@ -29,7 +29,7 @@ def source_of_the_pod() -> str:
 
 
 def api_server_of(source: str, kubeconfig: str, *, in_cluster: bool) -> ApiServer | None:
-    """The API server that ``--source``, ``--kubeconfig`` or ``--in-cluster`` name; None without one.
+    """Return the API server that ``--source``, ``--kubeconfig`` or ``--in-cluster`` name; None without one.
 
     A source ``kubernetes`` that names no file takes that of ``--kubeconfig``, else the pod's own cluster.
 
@@ -47,7 +47,7 @@ def api_server_of(source: str, kubeconfig: str, *, in_cluster: bool) -> ApiServe
 
 
 def source_of(text: str, state: State, api: ApiServer | None, profiles: Iterable[Profile]) -> Source:
-    """The source that ``--source`` names; a live one delivers what the plugins of ``profiles`` read.
+    """Return the source that ``--source`` names; a live one delivers what ``profiles``' plugins read.
 
     Raises:
         InvalidArgumentError: There is no such source.
@@ -65,7 +65,7 @@ def source_of(text: str, state: State, api: ApiServer | None, profiles: Iterable
 
 
 def readers_of(profiles: Iterable[Profile]) -> dict[str, list[str]]:
-    """The kinds that plugins of ``profiles`` read, by name, each with the names of these plugins."""
+    """Return the kinds that plugins of ``profiles`` read, by name, each with the names of these plugins."""
     readers: dict[str, dict[str, None]] = {}
     for profile in profiles:
         for name, plugin in profile.plugins.items():

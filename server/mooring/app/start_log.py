@@ -19,7 +19,7 @@ EFFECTIVE = logging.INFO - 2
 
 
 def version_of(kube_version: str) -> str:
-    """What runs: our version, the Kubernetes release whose behaviour is followed, and Python's version."""
+    """Return what runs: mooring's version, the Kubernetes release that it follows, and Python's version."""
     return f"mooring {__version__} (Kubernetes {kube_version}, Python {platform.python_version()})"
 
 

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
 
 def _check_extenders(file: str, loaded: config.Configuration, catalog: config.Catalog) -> None:
-    """Whether kube-scheduler, configured by ``file``, can ask the profiles of ``loaded``.
+    """Return whether kube-scheduler, configured by ``file``, can ask the profiles of ``loaded``.
 
     Raises:
         ConfigError: ``file`` has faults, or its extenders lack something.

@@ -27,7 +27,7 @@ FAILED_STYLE = "bold magenta"
 
 
 def console() -> Console:
-    """Standard output; colour only on a terminal."""
+    """Return standard output; with colour only on a terminal."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Console(width=None if known else PLAIN_WIDTH, highlight=False)
 
@@ -50,7 +50,7 @@ def print_line(text: str, style: str = "") -> None:
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
-    """A table whose numbers (columns that begin with ``#``) are right-aligned.
+    """Return a table whose numbers (columns that begin with ``#``) are right-aligned.
 
     A cell is plain text or already styled. The first column holds names.
     """
@@ -71,7 +71,7 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Ta
 
 
 def _is_word(cell: Text, most: int) -> bool:
-    """Whether a cell is one word that is not longer than ``most``; a mark may stand in front."""
+    """Return whether a cell is one word that is not longer than ``most``; a mark may stand in front."""
     return cell.cell_len <= most and len(cell.plain.lstrip("→ ").split()) <= 1
 
 

@@ -53,7 +53,7 @@ class Flags:
     def add(
         self, name: str, metavar: str, default: str, text: str, kind: Kind = str, *, short: str = ""
     ) -> None:
-        """A flag with one value. A bad value in the environment is a usage error too."""
+        """Add a flag with one value. An invalid value in the environment is a usage error too."""
         shown = f" (default: {default})" if default else ""
         spellings = [f"-{short}"] if short else []
         self.parser.add_argument(
@@ -66,7 +66,7 @@ class Flags:
         )
 
     def optional(self, name: str, metavar: str, text: str, kind: Kind = str, *, bare: str = "") -> None:
-        """A flag that is None unless it is given; ``bare`` is what it means without a value."""
+        """Add a flag that is None unless it is given; ``bare`` is what it means without a value."""
         self.parser.add_argument(
             f"--{name}",
             type=kind,
@@ -78,7 +78,7 @@ class Flags:
         )
 
     def many(self, name: str, metavar: str, text: str) -> None:
-        """A flag that can be repeated; its twin separates the values by commas, and they come first."""
+        """Add a flag that can be repeated; its variable's values, separated by commas, come first."""
         self.parser.add_argument(
             f"--{name}",
             action="append",
@@ -88,7 +88,7 @@ class Flags:
         )
 
     def switch(self, name: str, text: str) -> None:
-        """A flag that is on or off: ``--name``, ``--name=true``, ``--name=false``."""
+        """Add a flag that is on or off: ``--name``, ``--name=true``, ``--name=false``."""
         self.parser.add_argument(
             f"--{name}", type=boolean, default=twin(name) or "false", metavar=SWITCH, help=text
         )
@@ -121,38 +121,38 @@ def _text(action: argparse.Action, value: Any) -> str:
 
 
 def twin(name: str) -> str:
-    """What the environment says of a flag; "" = nothing."""
+    """Return the value of a flag's environment variable; "" = not set."""
     return os.environ.get(ENVIRONMENT_PREFIX + name.upper().replace("-", "_"), "")
 
 
 def words(text: str) -> list[str]:
-    """The values in a text, separated by commas."""
+    """Return the values in a text, separated by commas."""
     return [value for value in text.split(",") if value]
 
 
 def positive(text: str) -> int:
-    """A whole number above zero."""
+    """Parse an integer above 0."""
     if not (text.isascii() and text.isdecimal() and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
     return int(text)
 
 
 def count(text: str) -> int:
-    """A whole number, 0 or more."""
+    """Parse an integer, 0 or more."""
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 
 def port(text: str) -> int:
-    """A port number, 0 to 65535."""
+    """Parse a port number, 0 to 65535."""
     if not (text.isascii() and text.isdecimal() and int(text) <= 65535):
         raise argparse.ArgumentTypeError(f"{text!r} is no port from 0 to 65535")
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """A time, 0 or more, in seconds or as Kubernetes writes it: ``5``, ``0.5s``, ``500ms``, ``1m30s``."""
+    """Parse a time, 0 or more, in seconds or Kubernetes' form: ``5``, ``0.5s``, ``500ms``, ``1m30s``."""
     given = text if any(map(str.isalpha, text)) else f"{text}s"
     pieces = _DURATION.findall(given)
     if not pieces or "".join(map("".join, pieces)) != given:
@@ -161,7 +161,7 @@ def seconds(text: str) -> float:
 
 
 def above_zero(text: str) -> float:
-    """A time as ``seconds`` takes it, above 0."""
+    """Parse a time as ``seconds`` does, above 0."""
     value = seconds(text)
     if not value:
         raise argparse.ArgumentTypeError(f"{text!r} is no time above zero")
@@ -169,7 +169,7 @@ def above_zero(text: str) -> float:
 
 
 def seed(text: str) -> int:
-    """A number below 2**64."""
+    """Parse an integer from 0 to 2**64 - 1."""
     if not (text.isascii() and text.isdecimal() and int(text) < 2**64):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2**64-1")
     return int(text)
@@ -203,7 +203,7 @@ def feature_gates(text: str) -> dict[str, bool]:
 
 
 def kube_version(text: str) -> str:
-    """A Kubernetes release such as 1.36."""
+    """Parse a Kubernetes release such as 1.36."""
     try:
         return str(KubeVersion.parse(text))
     except ValueError as error:
@@ -213,7 +213,7 @@ def kube_version(text: str) -> str:
 def certificate_files(
     args: argparse.Namespace, certificate: str, key: str, authority: str
 ) -> TlsFiles | None:
-    """The files of a listener's certificate, of its key and of the authority of its clients, by their flags.
+    """Return the files of a listener's certificate, its key and its clients' CA, by their flags.
 
     Returns:
         None for plain text: none of the three is given.
@@ -284,7 +284,7 @@ def add_release(flags: Flags) -> None:
 
 
 def add_deciding(flags: Flags) -> None:
-    """What every command that decides takes."""
+    """Add the flags of every command that decides."""
     flags.add("config", "FILE", "", "KubeSchedulerConfiguration; without one the default profile")
     add_plugins(flags)
     add_release(flags)
@@ -292,7 +292,7 @@ def add_deciding(flags: Flags) -> None:
 
 
 def engine_options(args: argparse.Namespace, options: tuple[Option, ...]) -> EngineOptions:
-    """What the flags of ``add_deciding``, or of some of its parts, say of the engine."""
+    """Return the engine's options from the flags of ``add_deciding``, or of some of its parts."""
     return EngineOptions(
         config=getattr(args, "config", ""),
         plugins=tuple(args.plugin),

@@ -180,7 +180,7 @@ def _overriding(flags: Flags, name: str, metavar: str, text: str, kind: Kind = s
 def _listed(
     flags: Flags, name: str, metavar: str, text: str, kind: Callable[[str], list[str]] = words
 ) -> None:
-    """A flag of many values, None unless it is given; given again, it adds to them."""
+    """Add a flag of many values, None unless it is given; given again, it adds to them."""
     default = kind(twin(name)) if twin(name) else None
     flags.parser.add_argument(
         f"--{name}", action="extend", type=kind, default=default, metavar=metavar, help=text
@@ -210,7 +210,7 @@ def connection_options(args: argparse.Namespace) -> ConnectionOptions:
 
 
 def election_options(args: argparse.Namespace) -> ElectionOptions:
-    """What the flags say of the lease."""
+    """Return the options of the lease."""
     return ElectionOptions(
         leader_elect=args.leader_elect,
         lease_duration=args.leader_elect_lease_duration,
@@ -233,7 +233,7 @@ def https_options(args: argparse.Namespace) -> HttpsOptions:
 
 
 def serving_options(args: argparse.Namespace, values: Mapping[str, str]) -> SecureServingOptions:
-    """The endpoint, and who may read what there; ``values`` as ``flag_values`` gives them."""
+    """Return the options of the endpoint; ``values`` as ``flag_values`` gives them."""
     return SecureServingOptions(
         address=args.bind_address,
         port=args.secure_port,

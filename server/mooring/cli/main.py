@@ -58,7 +58,7 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
 
 
 def _refusals() -> tuple[type[Exception], ...]:
-    """What the user can put right; the text says what and where. Imported once something was raised."""
+    """Return the errors that the user can correct. Imported only once something was raised."""
     from mooring.cli.remote import CallError
     from mooring.config import ConfigError
     from mooring.runtime.profiles.plugin_checks import PluginDefinitionError
@@ -69,7 +69,7 @@ def _refusals() -> tuple[type[Exception], ...]:
 
 
 def _text_of(error: Exception, args: argparse.Namespace) -> str:
-    """An error's text, with a line for each fault."""
+    """Return an error's text, with a line for each fault."""
     from mooring.config import ConfigError
 
     if isinstance(error, ConfigError):

@@ -18,11 +18,11 @@ EXIT_UNSCHEDULED = 3
 
 
 def print_json(document: Any) -> None:
-    """A document, indented, on standard output."""
+    """Print a document, indented, on standard output."""
     print(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def complain(text: object) -> None:
-    """An error on standard error; each line of it can stand alone."""
+    """Print an error on standard error; each line of it can stand alone."""
     for line in str(text).splitlines():
         print(f"mooring: {printable(line)}", file=sys.stderr)

@@ -86,7 +86,7 @@ def _refusal(address: str, code: grpc.StatusCode, details: str | None) -> str:
 
 
 def reference(pod: str) -> objects_pb2.PodSource:
-    """A pod that the server knows, from ``namespace/name`` or a name in the default namespace."""
+    """Return a reference to a pod of the server: ``namespace/name``, or a name in the default namespace."""
     namespace, slash, name = pod.rpartition("/")
     return objects_pb2.PodSource(
         reference=objects_pb2.PodReference(namespace=namespace if slash else "default", name=name)

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
 
 def _with_bar(steps: Iterable[Pod], count: int) -> Iterable[Pod]:
-    """The steps, with a progress bar where somebody looks and there are many."""
+    """Yield the steps, with a progress bar on a terminal when there are many."""
     return track(
         steps,
         total=count,

@@ -136,7 +136,7 @@ def _extender_options(args: argparse.Namespace) -> ExtenderOptions:
 
 
 def _allowed(args: argparse.Namespace) -> frozenset[str]:
-    """The names that may change something over gRPC.
+    """Return the names of clients that may commit or push over gRPC.
 
     Raises:
         InvalidArgumentError: No listener could tell the name of a client.

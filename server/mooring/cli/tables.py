@@ -21,7 +21,7 @@ Node = tuple[str, dict[str, Any]]
 
 
 def print_explanation(document: dict[str, Any], *, all_nodes: bool = False) -> None:
-    """The document of ``mooring explain -o json`` for people."""
+    """Print the document of ``mooring explain -o json`` for people."""
     profile = f"  profile {document['profile']}" if document["profile"] else ""
     print_line(f"pod {document['pod']}{profile}  seed {document['seed']}")
     for plugin, outcome in document["prefilter"].items():
@@ -75,7 +75,7 @@ def _feasible(nodes: Sequence[Node], selected: str | None, *, short: bool) -> Ta
 
 
 def _head(plugin: str, weight: int) -> str:
-    """The plugin's name with a line for each of its words, and the weight."""
+    """Return the plugin's name with a line for each of its words, and the weight."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "\n", plugin)
     return f"{words}\n× {weight}"
 

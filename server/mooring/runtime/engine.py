@@ -87,7 +87,9 @@ class Engine:
         return self._full.start
 
     def over(self, state: ClusterState) -> Engine:
-        """An engine like this one over another state, such as a fork in which several pods are decided."""
+        """Return an engine like this one over another state, such as a fork in which several pods are
+        decided.
+        """
         return Engine(state, self.profiles, self._observer)
 
     def profile(self, name: str = "", pod: Pod | None = None) -> Profile:
@@ -285,7 +287,7 @@ class Engine:
         state: ClusterState | None = None,
         budget: PluginBudget | None = None,
     ) -> Totals | None:
-        """What the cache says of the candidates; None when the pod has to be evaluated in full."""
+        """Return the cached totals of the candidates; None when the pod has to be evaluated in full."""
         if state is not None:
             return None
         found = self._totals.totals(pod, profile, candidates, lambda: self._trying(profile, budget))
@@ -296,7 +298,9 @@ class Engine:
         return found
 
     def cached_with_copy(self, pod: Pod, profile: Profile, seed: int) -> Cached | None:
-        """A cached answer with a private copy of the state that it is true for; None when there is none."""
+        """Return a cached answer with a private copy of the state that it is true for; None when there is
+        none.
+        """
         start = mix64(seed, pod.metadata.uid) if profile.samples else 0
         found = self._decisions.with_copy(pod, profile, seed, lambda: self._trying(profile), start=start)
         return None if isinstance(found, Bypass) else found
@@ -306,13 +310,13 @@ class Engine:
         return self.decide(pod, profile, ALL_NODES, seed=seed, state=state, options=CycleOptions())
 
     def _trying(self, profile: Profile, budget: PluginBudget | None = None) -> PluginCalls:
-        """``calls`` for an attempt after whose failure the pod is evaluated in full."""
+        """Return the ``calls`` for an attempt after whose failure the pod is evaluated in full."""
         if isinstance(budget, NoPlugins):
             raise NotCachedError(Bypass.NEEDS_PLUGINS)
         return self.calls(profile, budget, final=lambda: False)
 
     def _why_rejected(self, pod: Pod, profile: Profile, totals: Totals, progress: Progress | None) -> Found:
-        """The filters of the rejected candidates alone that nothing is known of."""
+        """Run the filters for the rejected candidates whose reasons are not known, and for no others."""
         rows = totals.rows[totals.rejected[totals.unknown]]
         return self._full.evaluate(
             pod, profile, Candidates(lambda _: rows), evaluate_filters, progress=progress
@@ -321,7 +325,7 @@ class Engine:
     def _from_cache(
         self, pod: Pod, profile: Profile, seed: int, budget: PluginBudget | None, *, assume: bool
     ) -> Choice | Bypass:
-        """The choice among all nodes from a cached evaluation; otherwise why it has to be a full one."""
+        """Decide among all nodes from a cached evaluation; otherwise return why it has to be a full one."""
         began = time.perf_counter()
         start = mix64(seed, pod.metadata.uid) if profile.samples and not assume else self._full.start
         calls = partial(self._trying, profile, budget)

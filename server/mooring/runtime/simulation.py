@@ -62,7 +62,7 @@ class Simulation:
         self._results: dict[str, Result] = {}
 
     def place(self, pods: Sequence[Pod]) -> Iterator[Pod]:
-        """Tries ``pods``, and gives each back when it was tried; after the last one every result is there."""
+        """Try ``pods``, and yield each when it was tried; after the last one every result is there."""
         self._position = {pod.metadata.uid: at for at, pod in enumerate(pods)}
         for pod in pods:
             self._try_with_activated(pod)
@@ -76,7 +76,7 @@ class Simulation:
                 self._try_with_activated(pod)
 
     def result(self, pod: Pod) -> Result:
-        """What became of one of the pods, once all were placed."""
+        """Return the result of one of the pods, once all were tried."""
         return self._results[pod.metadata.uid]
 
     def _try_with_activated(self, pod: Pod) -> None:
@@ -88,7 +88,7 @@ class Simulation:
                 todo.extend(self._activated_by(self._try(pod)))
 
     def _try(self, pod: Pod) -> Reservation | None:
-        """The pod's place; None when it got none."""
+        """Return the pod's reservation; None when no node was found."""
         uid = pod.metadata.uid
         try:
             placement = self._committer.begin_placing(pod, self._profile_of(pod), ALL_NODES, seed=self._seed)
@@ -105,7 +105,7 @@ class Simulation:
         return reservation
 
     def _activated_by(self, reservation: Reservation | None) -> list[Pod]:
-        """The pods to be tried next, in the order of the queue."""
+        """Return the pods that become active, in the order of the queue."""
         activated = reservation and reservation.commit.notes.get(PodsToActivate, PodsToActivate)
         pods = activated.pods if activated else ()
         position = self._position

@@ -82,12 +82,12 @@ class Access:
 
 
 def client_name(context: grpc.ServicerContext) -> str:
-    """The first name of a call's client, by which what it made is its own; "" without one."""
+    """Return the first name of a call's client, which owns what it creates; "" without one."""
     return next(iter(client_names(context)), "")
 
 
 def client_names(context: grpc.ServicerContext) -> tuple[str, ...]:
-    """The names in the verified certificate of a call's client, with their types; none without one."""
+    """Return the names in the verified certificate of a call's client, with their types; none without one."""
     # gRPC's own properties end at a NUL, so that kube-scheduler\0.evil would be kube-scheduler.
     shown = context.auth_context().get("x509_pem_cert", ())
     return _names_of(shown[0]) if shown else ()
@@ -95,7 +95,7 @@ def client_names(context: grpc.ServicerContext) -> tuple[str, ...]:
 
 @lru_cache(256)
 def _names_of(certificate: bytes) -> tuple[str, ...]:
-    """The names in a certificate, the common name first; none where one of them could mislead."""
+    """Return the names in a certificate, the common name first; none where one of them could mislead."""
     try:
         read = x509.load_pem_x509_certificate(certificate)
         common = [str(name.value) for name in read.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)]

@@ -77,7 +77,7 @@ class CallPool:
         return self._inflight
 
     def enter(self, client: Hashable, deadline: float) -> None:
-        """Counts a call of ``client`` in, which ends at ``deadline``, in seconds of `time.monotonic`.
+        """Count a call of ``client`` in, with its ``deadline`` in seconds of ``time.monotonic``.
 
         Raises:
             ResourceExhaustedError: No place came free in time.
@@ -96,7 +96,7 @@ class CallPool:
             )
 
     def leave(self, client: Hashable) -> None:
-        """Counts a call out, and gives its place to one that waits."""
+        """Count a call out, and give its place to one that waits."""
         with self._lock:
             self._inflight -= 1
             held = self._held.pop(client) - 1
@@ -134,7 +134,7 @@ class CallPool:
         return turn
 
     def _wait(self, turn: _Turn, deadline: float) -> bool:
-        """Whether the call got a place."""
+        """Return whether the call got a place."""
         seconds = min(QUEUE_SECONDS, QUEUE_SHARE * (deadline - time.monotonic()))
         with waiting():
             turn.came.acquire(timeout=max(0.0, seconds))

@@ -30,7 +30,7 @@ def selected_verdicts(codes: Int32s, statuses: Sequence[Status], rows: Int32s) -
 
 
 def ordered_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, list[Status]]:
-    """The verdicts of ``evaluation``, as ``selected_verdicts``.
+    """Return the verdicts of ``evaluation``, as ``selected_verdicts``.
 
     The table has Success and what is said, in the order of the nodes. Equal verdicts are spelt
     alike, however they were found.
@@ -51,7 +51,7 @@ def score_verdicts(rows: Int32s) -> tuple[Int32s, list[Status]]:
 
 
 def selected_scores(evaluation: Evaluation, rows: Int32s) -> tuple[list[PluginScores], Int64s]:
-    """The columns and totals, int64[M], in the caller's order; 0 for unknown nodes."""
+    """Return the columns and totals, int64[M], in the caller's order; 0 for unknown nodes."""
     scores = evaluation.scores
     if scores is None:
         return [], np.zeros(len(rows), np.int64)

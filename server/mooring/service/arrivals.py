@@ -73,18 +73,19 @@ class Method(ABC):
 
     @abstractmethod
     def begun(self) -> None:
-        """A call has come. Must not wait or raise."""
+        """Count a call that has begun. Must not wait or raise."""
 
     @abstractmethod
     def takes(self, arrival: Arrival) -> bool:
-        """Whether a call whose request has arrived gets a thread. It settles the arrival when it is in time.
+        """Return whether a call whose request has arrived gets a thread. It settles the arrival when it is in
+        time.
 
         A call that gets none is ended when it is overdue. Must not wait or raise.
         """
 
     @abstractmethod
     def ended(self, arrival: Arrival, code: grpc.StatusCode) -> None:
-        """A call has ended before its request arrived. Must not wait or raise."""
+        """Count a call that ended before its request arrived. Must not wait or raise."""
 
 
 class Arrivals(Executor):
@@ -119,7 +120,7 @@ class Arrivals(Executor):
         threading.Thread(target=self._reap, name="overdue-calls", daemon=True).start()
 
     def stop(self) -> None:
-        """Ends no more calls."""
+        """Stop: no more calls are ended."""
         self._stopped.set()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -169,7 +170,7 @@ class Arrivals(Executor):
             pause = PAUSE_SECONDS if full else self._pause
 
     def _end_oldest(self, now: float) -> bool:
-        """Ends the call that has waited longest if it is overdue; whether it was."""
+        """End the call that has waited longest if it is overdue; return whether it was."""
         with self._lock:
             oldest = next(iter(self._waiting), None)
             if oldest is None or oldest.due > now:

@@ -30,7 +30,7 @@ class Line:
 
 @contextmanager
 def committing(call: str, client: str, pod: str, uid: str, node: str = "") -> Iterator[Line]:
-    """Writes the line of a commit when it ends; of one that fails with the reason of the error."""
+    """Write the line of a commit when it ends, with the error's reason when it fails."""
     line = Line()
     try:
         yield line
@@ -45,14 +45,14 @@ def committing(call: str, client: str, pod: str, uid: str, node: str = "") -> It
 
 
 def committed(call: str, client: str, pod: str, uid: str, node: str, outcome: str) -> None:
-    """Writes that ``client`` ("" = it has no name) did something about a pod, by namespace/name and UID."""
+    """Write that ``client`` ("" = it has no name) committed a pod, by namespace/name and UID."""
     log.info(
         "%s client=%s pod=%s uid=%s node=%s: %s", call, client or "-", pod, uid or "-", node or "-", outcome
     )
 
 
 def committed_together(call: str, client: str, pods: Sequence[tuple[str, str, str]]) -> None:
-    """Writes of pods, by namespace/name, UID and node, that ``call`` did the same for all of them.
+    """Write that ``call`` did the same for all these pods: namespace/name, UID and node of each.
 
     PODS_A_LINE share a line: a line each would take as long as the commit itself.
     """
@@ -64,10 +64,10 @@ def committed_together(call: str, client: str, pods: Sequence[tuple[str, str, st
 
 
 def pushed(call: str, client: str, source: str, outcome: str) -> None:
-    """Writes that ``client`` changed the objects of a source."""
+    """Write that ``client`` changed the objects of a source."""
     log.info("%s client=%s source=%s: %s", call, client or "-", source, outcome)
 
 
 def word(status: Status) -> str:
-    """The outcome by a status: its code, and the reason of an error."""
+    """Return the outcome for a status: its code, and the reason of an error."""
     return "OK" if status.ok else " ".join((status.code.name, *status.reasons[: status.code is Code.ERROR]))

@@ -21,7 +21,7 @@ class ObjectDecoder(Protocol):
     """Decodes objects of the Kubernetes API from both encodings. Safe from any thread."""
 
     def pod(self, encoding: str, data: bytes, path: str) -> Pod:
-        """A pod from ``json`` or ``protobuf`` bytes.
+        """Decode a pod from ``json`` or ``protobuf`` bytes.
 
         Raises:
             InvalidArgumentError: It is malformed; field paths begin with ``path``.
@@ -29,7 +29,7 @@ class ObjectDecoder(Protocol):
         ...
 
     def node(self, encoding: str, data: bytes, path: str) -> Node:
-        """A node; otherwise as ``pod``."""
+        """Decode a node; otherwise as ``pod``."""
         ...
 
 

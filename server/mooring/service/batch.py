@@ -24,7 +24,7 @@ COMMIT_MODES = (pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_B
 
 
 def asks_commit(request: pb.ScheduleRequest) -> bool:
-    """Whether ``request`` wants more than to know the nodes: pods reserved or bound."""
+    """Return whether ``request`` wants more than to know the nodes: pods reserved or bound."""
     return request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
 
 
@@ -69,7 +69,7 @@ class Batch(msgspec.Struct, frozen=True):
         return map(self.pod, range(len(self)))
 
     def pod(self, at: int) -> tuple[Pod, Profile]:
-        """The pod at this position, with its profile."""
+        """Return the pod at this position, with its profile."""
         pod, profile = self.templates[self.indices[at]]
         metadata, name, uid = pod.metadata, self.names[at], self.uids[at]
         if (metadata.name, metadata.uid) != (name, uid):
@@ -132,7 +132,7 @@ def _templates(
 def _in_namespaces(
     templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int], namespaces: Sequence[str]
 ) -> tuple[list[tuple[Pod, Profile]], list[int]]:
-    """A template for each namespace that it is used in, and the indices among those."""
+    """Return a template for each namespace that it is used in, and the indices among those."""
     numbers: dict[tuple[int, str], int] = {}
     moved = [numbers.setdefault(pair, len(numbers)) for pair in zip(indices, namespaces, strict=True)]
     found = []

@@ -89,7 +89,7 @@ def unreserve(
 
 
 def commit_profile(engine: Engine, name: str, pod: Pod) -> Profile:
-    """The profile for a commit: the named one, by which the caller takes the pod on, or the pod's own.
+    """Return the profile for a commit: the named one, by which the caller adopts the pod, or its own.
 
     Raises:
         NotFoundError: There is no such profile.
@@ -139,7 +139,7 @@ def not_recreated(
 
 
 def _unknown_pod(backend: Backend, reference: objects_pb2.PodReference) -> Pod:
-    """A pod that only the API server knows, unless a source follows that anyway."""
+    """Return a pod that only the API server knows, unless a source follows that anyway."""
     key = f"{reference.namespace}/{reference.name}"
     pod = backend.read_pod(reference.namespace, reference.name) if backend.read_pod else None
     if pod is None:

@@ -146,7 +146,7 @@ class Committing:
             audit.committed(call, self._owner, pod.key, pod.metadata.uid, node, audit.word(status))
 
     def _count(self, result: str, profile: Profile, seconds: float, count: int = 1) -> None:
-        """Attempts to schedule a pod, that is, to reserve its place or to bind it."""
+        """Count attempts to schedule pods, that is, to reserve or bind them."""
         metrics = self._backend.metrics
         metrics.schedule_attempts(result, profile.name).inc(count)
         metrics.attempt_duration(result, profile.name).observe(seconds, count)

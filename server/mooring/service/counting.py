@@ -138,7 +138,7 @@ class _Tally:
 
 
 def _counted_fields(message: Descriptor, path: str) -> Fields:
-    """The fields of a type of message that are counted, or that have some inside which are."""
+    """Return the fields of a type of message that are counted, or contain such fields."""
     found: Fields = {}
     for field in message.fields:
         where = f"{path}{field.name}"
@@ -155,7 +155,7 @@ def _counted_fields(message: Descriptor, path: str) -> Fields:
 
 
 def _text_tags(message: Descriptor) -> tuple[int, ...]:
-    """The tags of lists of text in a message without others inside, where a tag is a byte; else none."""
+    """Return the tags of lists of text if the message has none inside and tags of one byte; else none."""
     if any(field.message_type or field.number > _MAX_SHORT for field in message.fields):
         return ()
     lists = (field for field in message.fields if field.is_repeated and field.type in _TEXT)
@@ -163,7 +163,7 @@ def _text_tags(message: Descriptor) -> tuple[int, ...]:
 
 
 def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """The number at a position, and the position behind it."""
+    """Return the number at a position, and the position behind it."""
     if at < end and (number := data[at]) < 0x80:
         return number, at + 1
     number = 0

@@ -90,7 +90,7 @@ class DryRun:
         """Nothing is left to do."""
 
     def _is_plain(self) -> bool:
-        """Whether all nodes of the live state are in question, for pods that are on none of them."""
+        """Return whether all nodes of the live state are in question, for pods that are on none of them."""
         batch, state = self._batch, self._backend.engine.state
         if not len(batch) or not batch.candidates.everything or batch.selection.state is not None:
             return False

@@ -55,7 +55,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(error: Exception) -> Failure:
-    """Translates any exception. One outside the tree is logged, with the incident number that is sent."""
+    """Translate any exception. One outside the tree is logged, with the incident number that is sent."""
     if isinstance(error, errors.MooringError):
         return _failure(_code(error), error)
     incident = uuid.uuid4().hex[:12]
@@ -65,7 +65,7 @@ def failure_of(error: Exception) -> Failure:
 
 
 def abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
-    """Ends the call with what `failure_of` makes of the error. Raises, as `context.abort` does."""
+    """End the call with what `failure_of` makes of the error. Raises, as `context.abort` does."""
     failure = failure_of(error)
     context.set_trailing_metadata(((DETAILS_KEY, failure.details),))
     context.abort(failure.code, failure.text)
@@ -87,7 +87,7 @@ def _failure(code: grpc.StatusCode, error: errors.MooringError) -> Failure:
 
 
 def _bad_request(error: errors.InvalidArgumentError, room: int) -> BadRequest:
-    """The violations, as many as fit into `room` bytes; the last one says how many did not."""
+    """Return the violations, as many as fit into `room` bytes; the last one says how many did not."""
     request = BadRequest()
     for index, violation in enumerate(error.violations):
         path, message = _cut(violation.path, 200), _cut(violation.message, 300)

@@ -54,7 +54,7 @@ def to_response(
 
 
 def from_response(response: pb.ExplainResponse) -> Explanation:
-    """The explanation that a server sent, with the nodes that it does not know among the others.
+    """Decode the explanation that a server sent, with the nodes that it does not know among the others.
 
     Raises:
         InvalidArgumentError: The nodes are indices.

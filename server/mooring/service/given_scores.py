@@ -34,7 +34,7 @@ def raw_columns(request: pb.NormalizeScoreRequest, profile: Profile) -> dict[str
 
 
 def known_only(raw: dict[str, Int64s], selection: Selection, profile: Profile) -> dict[str, Int64s]:
-    """The columns without the entries of unknown nodes.
+    """Return the columns without the entries of unknown nodes.
 
     Raises:
         InvalidArgumentError: A column has not one score per selected node, or one that no plugin brings

@@ -117,7 +117,7 @@ class HealthListener:
         asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result()
 
     def stop(self) -> None:
-        """Closes the listener at once. Harmless when repeated."""
+        """Close the listener at once. Harmless when repeated."""
         if self._loop.is_closed():
             return
         if self._thread.is_alive():

@@ -245,7 +245,7 @@ def _code_of_ended(context: grpc.ServicerContext) -> grpc.StatusCode:
 
 
 def mapped(behavior: Behavior) -> Behavior:
-    """Ends the call by the table of errors if it raises, so that nobody sees a bare UNKNOWN."""
+    """End the call by the table of errors if it raises, so that no client sees a bare UNKNOWN."""
 
     def call(request: Any, context: grpc.ServicerContext) -> Any:
         try:
@@ -264,7 +264,7 @@ def mapped(behavior: Behavior) -> Behavior:
 
 
 def received(behavior: Behavior, reader: Reader, meters: MethodMetrics) -> Behavior:
-    """Turns the arrival into the request."""
+    """Read the request from its arrival."""
 
     def call(arrival: Arrival, context: grpc.ServicerContext) -> Any:
         if arrival.fault is not None:
@@ -281,7 +281,7 @@ def received(behavior: Behavior, reader: Reader, meters: MethodMetrics) -> Behav
 
 
 def streamed(deserialize: Callable[[bytes], Any], budget: MemoryBudget) -> Callable[[bytes], Any]:
-    """Makes a message of a stream; it is decompressed first."""
+    """Return a deserializer of a stream's messages that decompresses them first."""
 
     def read(body: bytes) -> Any:
         share = Share(budget)
@@ -296,7 +296,7 @@ def streamed(deserialize: Callable[[bytes], Any], budget: MemoryBudget) -> Calla
 
 
 def _request_type(method: str) -> Descriptor:
-    """The type of the request of a method, of which the path is given."""
+    """Return the type of a method's request, given the method's path."""
     name = method.removeprefix("/").replace("/", ".")
     found: Descriptor = descriptor_pool.Default().FindMethodByName(name).input_type
     return found

@@ -23,7 +23,7 @@ def split(address: str) -> tuple[str, int]:
 
 
 def is_local(address: str) -> bool:
-    """Whether only this machine can connect: a unix socket or a loopback address."""
+    """Return whether only this machine can connect: a unix socket or a loopback address."""
     if address.startswith(UNIX):
         return True
     host, _ = split(address)
@@ -37,19 +37,19 @@ def file_limit() -> int:
 
 
 def share_of_files(part: float, most: int) -> int:
-    """A part of the files that this process may open, 1 to ``most``, for a listener's connections."""
+    """Return a share of the files that this process may open, 1 to ``most``, for a listener's connections."""
     return max(1, min(most, int(part * file_limit())))
 
 
 def at_most(connections: int) -> tuple[str, int]:
-    """The option of gRPC for so many connections to a listener; one more is closed as soon as it is taken."""
+    """Return gRPC's option for so many connections to a listener; one more is closed once accepted."""
     return "grpc.max_allowed_incoming_connections", connections
 
 
 def add_port(
     server: grpc.Server | grpc.aio.Server, address: str, credentials: grpc.ServerCredentials | None = None
 ) -> str:
-    """Makes the server listen, and returns the address with the port that it got.
+    """Make the server listen, and return the address with the port that it got.
 
     Raises:
         ListenError: Somebody else listens there, or it cannot be listened on.
@@ -66,7 +66,7 @@ def add_port(
 
 
 def check_free(address: str) -> None:
-    """Raises ListenError if somebody listens there. gRPC alone would replace a unix socket in use."""
+    """Raise ListenError if the address is in use. gRPC alone would replace a unix socket in use."""
     if address.startswith(UNIX):
         _check_unix(address)
         return

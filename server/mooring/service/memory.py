@@ -18,7 +18,7 @@ FREE_BYTES: Final = 256 * 2**10
 
 
 def body_budget_bytes() -> int:
-    """What all bodies together may take by default: an eighth of the memory, 512 MiB at most."""
+    """Return what all bodies together may take by default: an eighth of the memory, 512 MiB at most."""
     return share_of_memory(_SHARE, _MAX_BYTES)
 
 
@@ -34,7 +34,7 @@ class MemoryBudget:
         self._total = self._left = total
 
     def take(self, size: int) -> None:
-        """Takes bytes for one body. Raises ResourceExhaustedError if too few are left for now."""
+        """Take bytes for one body. Raises ResourceExhaustedError if too few are left for now."""
         with self._lock:
             if size <= self._left:
                 self._left -= size
@@ -45,7 +45,7 @@ class MemoryBudget:
         )
 
     def give(self, size: int) -> None:
-        """Gives back what was taken."""
+        """Give back what was taken."""
         with self._lock:
             self._left += size
 
@@ -60,14 +60,14 @@ class Share:
         self._taken = 0
 
     def grow_to(self, size: int) -> None:
-        """Takes what a body of so many bytes needs. Raises ResourceExhaustedError if that is too much now."""
+        """Take what a body of so many bytes needs. Raises ResourceExhaustedError if that is too much now."""
         more = size - FREE_BYTES - self._taken
         if more > 0:
             self._budget.take(more)
             self._taken += more
 
     def end(self) -> None:
-        """Gives everything back."""
+        """Give everything back."""
         if self._taken:
             self._budget.give(self._taken)
             self._taken = 0

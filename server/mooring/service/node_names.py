@@ -16,7 +16,7 @@ NO_ROW = -1
 
 
 def joined_names(joined: bytes) -> list[str]:
-    """The names of ``NodeSelection.joined_names``.
+    """Return the names of ``NodeSelection.joined_names``.
 
     Raises:
         InvalidArgumentError: Not UTF-8, or there is a NUL at the end.
@@ -37,7 +37,7 @@ def rows_of(table: NodeTable, names: Sequence[str]) -> Int32s:
 
 
 def names_of(table: NodeTable, rows: Int32s) -> list[str]:
-    """The names of ``rows``, "" for ``NO_ROW``."""
+    """Return the names of ``rows``, "" for ``NO_ROW``."""
     names = table.names
     if (rows == NO_ROW).any():
         return [names[row] if row != NO_ROW else "" for row in rows.tolist()]

@@ -29,7 +29,7 @@ _FROM_WIRE = {number: code for code, number in CODES.items()}
 
 
 def decode_pod(decoder: ObjectDecoder, message: objects_pb2.KubernetesObject, path: str) -> Pod:
-    """The pod that ``message`` holds.
+    """Decode the pod that ``message`` holds.
 
     Raises:
         InvalidArgumentError: It is missing or malformed.
@@ -39,7 +39,7 @@ def decode_pod(decoder: ObjectDecoder, message: objects_pb2.KubernetesObject, pa
 
 
 def decode_node(decoder: ObjectDecoder, message: objects_pb2.KubernetesObject, path: str) -> Node:
-    """The node that ``message`` holds; otherwise as ``decode_pod``."""
+    """Decode the node that ``message`` holds; otherwise as ``decode_pod``."""
     encoding, data = _encoded(message, path)
     return decoder.node(encoding, data, path)
 
@@ -54,7 +54,7 @@ def _encoded(message: objects_pb2.KubernetesObject, path: str) -> tuple[str, byt
 def find_pod(
     decoder: ObjectDecoder, state: ClusterState, source: objects_pb2.PodSource, path: str = "pod"
 ) -> Pod:
-    """The pod that a call is about: sent along, or known to the state.
+    """Return the pod that a call is about: sent along, or known to the state.
 
     Raises:
         InvalidArgumentError: Neither is given, or the object is malformed.
@@ -78,7 +78,7 @@ def find_pod(
 def subject(
     decoder: ObjectDecoder, state: ClusterState, source: objects_pb2.PodSource, path: str = "pod"
 ) -> Pod:
-    """The pod that a question is about, as ``find_pod``.
+    """Return the pod that a question is about, as ``find_pod``.
 
     A pod that is referred to and has a node already is taken as if it had none: the question is where it
     could be. A pod that is sent along is taken as it is.
@@ -92,7 +92,7 @@ def subject(
 
 
 def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, path: str) -> Pod | None:
-    """The pod that ``reference`` names; None when the state doesn't know it.
+    """Return the pod that ``reference`` names; None when the state doesn't know it.
 
     Raises:
         InvalidArgumentError: The reference has no name.
@@ -117,20 +117,20 @@ def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, pat
 
 
 def is_placed(state: ClusterState, uid: str) -> bool:
-    """Whether the pod with this UID counts on a node."""
+    """Return whether the pod with this UID counts on a node."""
     record = state.snapshot.pods.get(uid)
     return record is not None and bool(record.pod.spec.node_name)
 
 
 def status_message(status: Status, message: str = "") -> statuses_pb2.Status:
-    """A status on the wire."""
+    """Return a status on the wire."""
     return statuses_pb2.Status(
         code=CODES[status.code], plugin=status.plugin, reasons=status.reasons, message=message
     )
 
 
 def status_of(message: statuses_pb2.Status) -> Status:
-    """What ``status_message`` made into ``message``, without the sentence.
+    """Return the status that ``status_message`` encoded, without the sentence.
 
     Raises:
         KeyError: The code is one of a newer server.

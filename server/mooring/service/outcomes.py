@@ -16,19 +16,19 @@ OUTCOMES = {
 
 
 def failed_status(error: MooringError) -> Status:
-    """The status of a pod that alone of its batch failed like this."""
+    """Return the status of a pod whose own commit failed with this error."""
     return Status(Code.ERROR, (error.reason,), error.metadata.get("plugin", ""))
 
 
 def outcome_of(committed: Committed) -> pb.BindOutcome.ValueType:
-    """The wire's word for how a commit ended."""
+    """Return the wire's value for how a commit ended."""
     if not committed.status.ok:
         return pb.BIND_OUTCOME_UNSPECIFIED
     return OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
 
 
 def result_of(status: Status) -> str:
-    """The metrics' word for a verdict on a pod."""
+    """Return the metrics' label for a verdict on a pod."""
     if status.ok:
         return "scheduled"
     return "error" if status.code is Code.ERROR else "unschedulable"

@@ -99,7 +99,7 @@ class PageListener:
         self._thread.start()
 
     def stop(self) -> None:
-        """Closes the listener."""
+        """Close the listener."""
         if self._thread.is_alive():
             self._server.shutdown()
         self._server.server_close()
@@ -130,7 +130,7 @@ def _server(host: str, broken: Callable[[], None], *, share_port: bool) -> type[
             self._open.remove(request, super().shutdown_request)
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """A client that doesn't speak TLS or HTTP, or went away, is no error of ours."""
+            """Count a broken connection: a client that doesn't speak TLS or HTTP, or went away."""
             error = sys.exception()
             if isinstance(error, OSError):
                 self._open.note_broken(request)
@@ -179,7 +179,7 @@ class _Connections:
             self._broken()
 
     def remove(self, connection: socket.socket, close: Callable[[socket.socket], None]) -> None:
-        """The connection's thread ends, and closes it; from then on its number may be another one's."""
+        """Remove and close a connection whose thread ends; then its number may be another one's."""
         with self._lock:
             self._threads -= 1
             self._due.pop(connection, None)

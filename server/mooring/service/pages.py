@@ -58,7 +58,7 @@ Gatekeeper = Callable[[PageRequest], PageAnswer | None]
 
 
 def refusal(status: HTTPStatus, message: str) -> PageAnswer:
-    """An answer that is a ``Status`` of Kubernetes."""
+    """Return an answer that is a ``Status`` of Kubernetes."""
     reason = status.phrase.replace(" ", "")
     said = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
     body = {**said, "message": message, "reason": reason, "code": int(status)}
@@ -66,13 +66,13 @@ def refusal(status: HTTPStatus, message: str) -> PageAnswer:
 
 
 def configz(document: Mapping[str, Any]) -> Page:
-    """The configuration in force."""
+    """Return the page with the configuration in force."""
     body = json.dumps({"componentconfig": document}).encode()
     return lambda _accept: PageAnswer(HTTPStatus.OK, JSON, body)
 
 
 def flagz(component: str, flags: Mapping[str, str]) -> Page:
-    """The flags with their values."""
+    """Return the page with the flags and their values."""
     text = "".join(f"{name}={value}\n" for name, value in flags.items())
     return lambda accept: _negotiated(accept, "Flagz", component, text, {"flags": dict(flags)})
 

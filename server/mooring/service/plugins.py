@@ -147,5 +147,5 @@ class PluginServicer(PluginServiceServicer):
 
 
 def enabled_names(profile: Profile) -> set[str]:
-    """The plugins that ``profile`` enables anywhere."""
+    """Return the plugins that ``profile`` enables at any point."""
     return profile.plugins.keys() | set(profile.unsupported)

@@ -62,7 +62,7 @@ def preempt(backend: Backend, request: pb.PreemptRequest, progress: SlotProgress
 def _given(
     message: pb.PreemptionCandidates, decoder: ObjectDecoder, progress: SlotProgress
 ) -> list[Candidate]:
-    """The candidates of a request, with victims that have a UID at least."""
+    """Decode the candidates of a request; their victims have at least a UID."""
     InvalidArgumentError.raise_if_any(_faults(message))
     given = []
     for at, candidate in enumerate(message.candidates):
@@ -88,7 +88,7 @@ def _faults(message: pb.PreemptionCandidates) -> Iterator[FieldError]:
 
 
 def _victim(source: objects_pb2.PodSource, decoder: ObjectDecoder, path: str) -> Pod:
-    """A victim as far as it is told; what counts is its UID, by which the state knows it."""
+    """Decode a victim as far as it is given; what counts is its UID, by which the state knows it."""
     kind = source.WhichOneof("source")
     if kind is None:
         raise InvalidArgumentError.at(path, "is missing; set object or reference")

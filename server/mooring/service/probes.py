@@ -28,7 +28,7 @@ class Probes:
         self.draining = False
 
     def drain(self) -> None:
-        """Ends readiness for good."""
+        """End readiness for good."""
         self.draining = True
 
     def not_alive(self) -> str:

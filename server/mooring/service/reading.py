@@ -45,7 +45,7 @@ class Reader:
         self._counting = Counting(request)
 
     def read(self, body: bytes, share: Share) -> Any:
-        """The message; ``share`` is grown to what it takes.
+        """Parse the message; ``share`` is grown to what it takes.
 
         Raises:
             InvalidArgumentError: It is no message of this method, or holds too much.
@@ -63,17 +63,17 @@ class Reader:
 
 
 def no_message() -> InvalidArgumentError:
-    """The error for bytes that can't be read as the message that a method takes."""
+    """Return the error for bytes that are not the message that a method takes."""
     return InvalidArgumentError.at("", "the request is no message of this method; compare the .proto files")
 
 
 def is_compressed(body: bytes) -> bool:
-    """Whether bytes are a compressed message. No message begins as gzip does, and none has a field 15."""
+    """Return whether bytes are compressed. No message begins as gzip does, and none has a field 15."""
     return body[:2] == _GZIP or (body[:1] == _DEFLATE and int.from_bytes(body[:2]) % 31 == 0)
 
 
 def decompressed(body: bytes, share: Share) -> bytes:
-    """The message that was compressed; ``share`` grows with what comes out.
+    """Decompress a message; ``share`` grows with the result.
 
     Raises:
         DecodeError: It is broken.

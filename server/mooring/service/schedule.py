@@ -25,11 +25,11 @@ class CommitMode(Protocol):
     """What becomes of the selected nodes."""
 
     def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
-        """The whole answer in one step; None where that doesn't go."""
+        """Return the whole answer in one step; None where that is not possible."""
         ...
 
     def begin(self) -> None:
-        """Called once, before the first pod of those that are decided in order."""
+        """Prepare; called once, before the first of the pods that are decided in order."""
         ...
 
     def decide_some(self, some: slice, progress: SlotProgress) -> int:
@@ -41,7 +41,7 @@ class CommitMode(Protocol):
         ...
 
     def end(self, progress: SlotProgress) -> None:
-        """Called once, after the last pod or when one failed."""
+        """Finish; called once, after the last pod or when one failed."""
         ...
 
 
@@ -77,7 +77,7 @@ class Schedule:
         return self._answer.response(self._backend, batch)
 
     def unfinished(self) -> pb.ScheduleResponse | None:
-        """The answer when time is over: None unless something was committed; the rest had no turn."""
+        """Return the answer at the deadline: None unless something was committed; the rest had no turn."""
         batch = self._batch
         if batch is None or not self._answer.close(len(batch), NO_TURN):
             return None

@@ -64,7 +64,7 @@ class AnswerColumns:
                 self._put(status, message, choice, outcome)
 
     def settle(self, position: int, status: Status, message: str, outcome: pb.BindOutcome.ValueType) -> None:
-        """What became of a pod that was added before; nothing once closed."""
+        """Set the outcome of a pod that was added before; ignored once closed."""
         with self._lock:
             if not self._closed:
                 self._committed = self._committed or status.ok
@@ -99,7 +99,7 @@ class AnswerColumns:
         self.ties.append(ties)
 
     def response(self, backend: Backend, batch: Batch) -> pb.ScheduleResponse:
-        """The message."""
+        """Return the message."""
         state, selection = backend.engine.state, batch.selection
         # Indices and their epoch must be of one moment; a node that is gone by now has none.
         with state.lock:
@@ -164,7 +164,7 @@ class TieLimit:
 
 
 def chosen_response(backend: Backend, batch: Batch, chosen: ChoiceColumns) -> pb.ScheduleResponse:
-    """The message when every pod has a node and nothing is committed."""
+    """Return the response when every pod has a node and nothing is committed."""
     selection = batch.selection
     selection.epoch = chosen.epoch
     profile, warnings = _profile_and_warnings(batch)
@@ -186,7 +186,7 @@ _SUCCESS = (status_message(SUCCESS),)
 
 
 def _profile_and_warnings(batch: Batch) -> tuple[str, Sequence[str]]:
-    """The profile's name, "" when there are several, and what the profiles warn of."""
+    """Return the profile's name, "" when there are several, and the profiles' warnings."""
     profiles = batch.profiles()
     if len(profiles) == 1:
         [profile] = profiles.values()

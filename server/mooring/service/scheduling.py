@@ -145,7 +145,7 @@ class SchedulingServicer(SchedulingServiceServicer):
         return self._run(context, lambda progress: preempt(self._backend, request, progress))
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
-        """What ``work`` gives in a slot."""
+        """Run ``work`` in a slot."""
         self._refuse_unsynced()
         return self._warned(_in_slot(self._backend.slots, context, work))
 
@@ -170,7 +170,8 @@ class SchedulingServicer(SchedulingServiceServicer):
     def _begin_deciding(
         self, context: grpc.ServicerContext, decide: Callable[[SlotProgress | NoPlugins], Response | None]
     ) -> Response | Callable[[], Response]:
-        """What ``decide`` gives without plugins; otherwise a callable that lets it call them in a slot.
+        """Return what ``decide`` gives without plugins; otherwise a callable that runs it in a slot with
+        them.
 
         At verbosity 5 the trailing metadata ``mooring-answered-by`` says ``cache``, or ``full`` and why.
         """
@@ -214,7 +215,7 @@ class SchedulingServicer(SchedulingServiceServicer):
             raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
 
     def _question(self, request: Question, listing: Listing = Listing.WHERE_NEEDED) -> _Asked:
-        """The pod, the profile and the nodes of a request."""
+        """Return the pod, the profile and the nodes of a request."""
         backend = self._backend
         state = backend.engine.state
         pod = subject(backend.decoder, state, request.pod)
@@ -337,16 +338,16 @@ class SchedulingServicer(SchedulingServiceServicer):
 def _in_slot(
     slots: Slots, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
 ) -> Response:
-    """What ``work`` gives once it is its client's turn."""
+    """Run ``work`` in a slot once it is its client's turn."""
     return slots.run(work, time_limit(context), context.add_callback, client_of(context))
 
 
 def _answered(begun: Response | Callable[[], Response]) -> Response:
-    """The answer, whatever it takes."""
+    """Return the answer, from a slot if it needs one."""
     return begun() if callable(begun) else begun
 
 
 def _decided(answer: Response | None) -> Response:
-    """The answer of who could call plugins."""
+    """Return the answer, which is there where plugins could be called."""
     assert answer is not None  # noqa: S101 - only without plugins there is none
     return answer

@@ -92,7 +92,7 @@ class Selection:
         return self._kind == "inline" or bool(self._message.assumed_pods)
 
     def private(self) -> ClusterState:
-        """The private copy of the state, made now if there is none yet."""
+        """Return the private copy of the state, made now if there is none yet."""
         if self.state is None:
             return self._fork(())
         return self.state
@@ -132,7 +132,7 @@ class Selection:
         return known
 
     def version(self, evaluated: int) -> int:
-        """The version of the live state that an answer belongs to, ``evaluated`` unless there is a copy."""
+        """Return the version of the live state that an answer belongs to: ``evaluated`` without a copy."""
         return self._origin[0] if self._origin else evaluated
 
     def node_list(self, names: Sequence[str], rows: Int32s | Sequence[int]) -> pb.NodeList:
@@ -173,7 +173,7 @@ class Selection:
         return rows_of(table, self._names)
 
     def _others(self, table: NodeTable) -> list[Node]:
-        """The nodes sent along that are not the very ones that are stored."""
+        """Return the nodes sent along that differ from the stored ones."""
         index, nodes = table.index, table.nodes
         rows = [index.get(node.metadata.name) for node in self._inline]
         pairs = zip(rows, self._inline, strict=True)

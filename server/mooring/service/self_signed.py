@@ -25,14 +25,14 @@ class Pair:
 
 
 def self_signed_context() -> ssl.SSLContext:
-    """A server's TLS context with a new key and a certificate for this host's name."""
+    """Return a server's TLS context with a new key and a certificate for this host's name."""
     context, pair = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self_signed_pair()
     load_pair(context, pair.certificate, pair.key)
     return context
 
 
 def self_signed_pair() -> Pair:
-    """A new key and a certificate for this host's name."""
+    """Return a new key and a certificate for this host's name."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

@@ -133,18 +133,18 @@ class Server:
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
-        """Starts answering: probes first, then calls."""
+        """Start answering: probes first, then calls."""
         self._telemetry.start()
         self._health.start()
         self._arrivals.start()
         self._grpc.start()
 
     def ready(self) -> bool:
-        """Whether calls should be sent here: alive, complete, not draining."""
+        """Return whether calls should be sent here: alive, complete, not draining."""
         return not self._probes.not_ready()
 
     def drain(self) -> None:
-        """Stops gracefully: ends readiness, waits for balancers, refuses new calls, lets running ones end.
+        """Stop gracefully: end readiness, wait for balancers, reject new calls, let running ones end.
 
         Takes `drain_delay` plus at most `stop_grace` seconds. `stop` from another thread ends the delay.
         """
@@ -152,7 +152,7 @@ class Server:
         self._close(self._options.stop_grace)
 
     def withdraw(self) -> None:
-        """Ends readiness for good and waits until balancers have noticed. Harmless when repeated."""
+        """End readiness for good and wait until balancers have noticed. Harmless when repeated."""
         if self._probes.draining:
             return
         log.info("draining: not ready for %s s, then up to %s s for running calls", *self._times())
@@ -160,7 +160,7 @@ class Server:
         self._ended.wait(self._options.drain_delay)
 
     def stop(self) -> None:
-        """Stops at once; running calls are cancelled. Harmless when repeated."""
+        """Stop at once; running calls are cancelled. Harmless when repeated."""
         self._close(None)
 
     def _times(self) -> tuple[float, float]:
@@ -185,7 +185,7 @@ def build(
     slots: Slots,
     ready: Callable[[], str],
 ) -> Server:
-    """Makes a server and takes its ports.
+    """Build a server and bind its ports.
 
     Args:
         services: What it offers.
@@ -249,7 +249,7 @@ def _listeners(
 
 
 def check_exposure(options: Options) -> None:
-    """Raises ListenError if others could connect in plain text without somebody having said so.
+    """Raise ListenError if others could connect in plain text and no option allows that.
 
     Warns where anybody who reaches the port may ask.
     """

@@ -58,7 +58,7 @@ class SlotProgress:
         self._cancelled = False
 
     def about(self, pod: str) -> None:
-        """The work is about the pod with this UID from now on.
+        """Note that the work is about the pod with this UID from now on.
 
         Raises:
             ResourceExhaustedError: Too many threads are stuck about it.
@@ -67,16 +67,16 @@ class SlotProgress:
         self.pod = pod
 
     def cancel(self) -> None:
-        """Makes the next `check` raise. For when the caller has gone away."""
+        """Make the next `check` raise. For when the caller has gone away."""
         self._cancelled = True
 
     def check(self) -> None:
-        """Raises DeadlineExceededError if nobody waits for the result any more."""
+        """Raise DeadlineExceededError if the caller no longer waits."""
         if self._cancelled or time.monotonic() >= self.deadline:
             raise self.exceeded()
 
     def exceeded(self) -> DeadlineExceededError:
-        """The error for a caller whose time is over, with the name of what is running."""
+        """Return the error for a caller whose time is over, with the name of what is running."""
         if not self.plugin:
             return DeadlineExceededError("the deadline passed; allow more time or ask for less")
         return DeadlineExceededError(
@@ -128,11 +128,11 @@ class _Turns:
         self._jobs.setdefault(client, deque()).append(job)
 
     def next(self) -> _SlotJob | None:
-        """Takes out the job whose turn it is; None where nobody waits for one any more."""
+        """Take out the job whose turn it is; None when no caller waits for one any more."""
         return next(self.all(), None)
 
     def all(self) -> Iterator[_SlotJob]:
-        """Takes out all jobs for which somebody waits, in turn."""
+        """Take out all jobs for which a caller waits, in turn."""
         while self._jobs:
             client = next(iter(self._jobs))
             jobs = self._jobs.pop(client)
@@ -176,7 +176,7 @@ class Slots:
         return len(self._stuck)
 
     def alive(self) -> bool:
-        """Whether new work is taken: no more than `max_abandoned` threads are stuck."""
+        """Return whether new work is taken: no more than `max_abandoned` threads are stuck."""
         return len(self._stuck) <= self._max_abandoned
 
     def fault(self) -> str:
@@ -184,7 +184,7 @@ class Slots:
         return "" if self.alive() else self._too_many()
 
     def check(self) -> None:
-        """Raises ResourceExhaustedError if too many threads are stuck: somebody will restart this process."""
+        """Raise ResourceExhaustedError if too many threads are stuck: liveness then fails."""
         if not self.alive():
             raise self._refusal()
 
@@ -195,7 +195,7 @@ class Slots:
         on_cancel: Callable[[Callable[[], None]], object] | None = None,
         client: Hashable = None,
     ) -> Result:
-        """Runs the work in a slot and returns its result, or raises what it raised.
+        """Run the work in a slot and return its result, or raise what it raised.
 
         Args:
             work: Called with the Progress that it keeps up to date.
@@ -226,12 +226,12 @@ class Slots:
         return result
 
     def stop(self) -> None:
-        """Ends the idle threads, and the busy ones when their work ends. Work that is queued still runs."""
+        """End the idle threads, and the busy ones when their work ends. Work that is queued still runs."""
         for _ in range(self._workers):
             self._wakes.put(False)
 
     def _give_up(self, job: _SlotJob) -> bool:
-        """Marks the job as nobody's; False if it was done in the meantime."""
+        """Give up the job; False if it was done in the meantime."""
         with self._lock:
             if job.stage is _Stage.DONE:
                 return False
@@ -284,7 +284,7 @@ class Slots:
             pass
 
     def _turn(self) -> bool:
-        """Waits for a job and runs it, and keeps nothing of it; False if this thread is to end."""
+        """Wait for a job and run it, keeping nothing of it; False if this thread is to end."""
         if not self._wakes.get():
             return False
         with self._lock:

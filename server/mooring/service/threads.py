@@ -124,7 +124,7 @@ class Threads(Executor):
             self._count(worker)
 
     def next_job(self, worker: _Worker) -> _ThreadJob | None:
-        """What ``worker`` is to do after a call; None when it is to wait, or to end."""
+        """Return what ``worker`` is to do after a call; None when it is to wait, or to end."""
         with self._lock:
             self._discount(worker)
             if self._queue and self._at_work < AT_WORK:

@@ -26,7 +26,7 @@ class Count:
         self._lock = threading.Lock()
 
     def inc(self, amount: int = 1) -> None:
-        """It happened so often."""
+        """Count ``amount`` more."""
         with self._lock:
             self.value += amount
 
@@ -75,7 +75,7 @@ class _Family(Collector, Generic[Child]):
         registry.register(self)
 
     def __call__(self, *labels: str) -> Child:
-        """What counts for these values, in the order of the labels."""
+        """Return the child for these label values, in the order of the labels."""
         child = self._children.get(labels)
         if child is None:
             child = self._children.setdefault(labels, self._new())

@@ -170,7 +170,7 @@ class MethodMetrics:
 
 
 def camel_case(code: grpc.StatusCode) -> str:
-    """A code as gRPC's Go libraries spell it, which dashboards expect: InvalidArgument, OK, Canceled."""
+    """Return a code as gRPC's Go libraries spell it and dashboards expect it: InvalidArgument, Canceled."""
     if code is grpc.StatusCode.OK:
         return "OK"
     if code is grpc.StatusCode.CANCELLED:

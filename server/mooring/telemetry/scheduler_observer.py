@@ -9,15 +9,15 @@ class SchedulerObserver(Protocol):
     """Takes measurements. Called from many threads."""
 
     def attempted(self, result: str, profile: str, seconds: float) -> None:
-        """A pod was tried; ``result`` is ``scheduled``, ``unschedulable`` or ``error``."""
+        """Record an attempt; ``result`` is ``scheduled``, ``unschedulable`` or ``error``."""
         ...
 
     def scheduled(self, attempts: int, seconds: float) -> None:
-        """A pod was bound after so many attempts, so long after it was first ready to be tried."""
+        """Record a bound pod: its attempts, and the ``seconds`` since it was first ready to be tried."""
         ...
 
     def queued(self, queue: str, event: str) -> None:
-        """A pod came to a place of the queue."""
+        """Count a pod that was added to a queue."""
         ...
 
     def preempted(self, victims: int) -> None:
@@ -25,11 +25,11 @@ class SchedulerObserver(Protocol):
         ...
 
     def overran(self, plugin: str, extension_point: str) -> None:
-        """An attempt was ended in a plugin, since it took too long; both "" between plugins."""
+        """Count an attempt that was ended because it took too long; both "" between plugins."""
         ...
 
     def dropped(self) -> None:
-        """An Event was not written, since there were too many."""
+        """Count an Event that was not written because there were too many."""
         ...
 
 

@@ -18,13 +18,13 @@ Allowed = Mapping[tuple[str, str], Collection[str]]
 
 
 def metric_name(name: str) -> str:
-    """A metric's family here, by its name here or by kube-scheduler's: ``scheduler_x`` is ``mooring_x``."""
+    """Return a metric's name here, given that or kube-scheduler's: ``scheduler_x`` is ``mooring_x``."""
     known = f"mooring_{name.removeprefix('scheduler_')}" if name.startswith("scheduler_") else name
     return known.removesuffix("_total")
 
 
 def allowed_values(entries: Mapping[str, str]) -> Allowed:
-    """What ``METRIC,LABEL`` to ``VALUE,VALUE`` says.
+    """Parse entries of ``METRIC,LABEL`` to ``VALUE,VALUE``.
 
     Raises:
         ValueError: A key is no metric and label.
@@ -71,7 +71,7 @@ class ShownMetrics:
             self._limits.setdefault(metric, {})[label] = values
 
     def collect(self) -> Iterator[Metric]:
-        """The families to show."""
+        """Yield the families to show."""
         for family in self._registry.collect():
             if family.name not in self._disabled:
                 limits = self._limits.get(family.name)

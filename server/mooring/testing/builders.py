@@ -32,7 +32,7 @@ def pod_manifest(
     spec: Fields | None = None,
     status: Fields | None = None,
 ) -> Manifest:
-    """A pod with one container, as a manifest.
+    """Return the manifest of a pod with one container.
 
     Args:
         name: Its name.
@@ -74,7 +74,7 @@ def node_manifest(
     spec: Fields | None = None,
     status: Fields | None = None,
 ) -> Manifest:
-    """A node, as a manifest; its hostname label is its name.
+    """Return the manifest of a node; its hostname label is its name.
 
     Args:
         name: Its name.
@@ -101,7 +101,7 @@ def node_manifest(
 
 
 def make_pod(name: str = "pod", **fields: Any) -> Pod:
-    """A pod; takes what ``pod_manifest`` takes. Its UID is made of its namespace and name unless given.
+    """Return a pod; takes what ``pod_manifest`` takes. Its UID is made of namespace and name unless given.
 
     Raises:
         InvalidArgumentError: A field can't be used; has its path.
@@ -113,7 +113,7 @@ def make_pod(name: str = "pod", **fields: Any) -> Pod:
 
 
 def make_node(name: str = "node", **fields: Any) -> Node:
-    """A node; takes what ``node_manifest`` takes.
+    """Return a node; takes what ``node_manifest`` takes.
 
     Raises:
         InvalidArgumentError: A field can't be used; has its path.
@@ -125,5 +125,5 @@ def make_node(name: str = "node", **fields: Any) -> Node:
 
 
 def to_json(item: Object) -> bytes:
-    """An object as the API server would send it."""
+    """Return an object as JSON, as the API server would send it."""
     return msgspec.json.encode(item, enc_hook=dict)

@@ -78,5 +78,7 @@ def question(
 
 @cache
 def _installed() -> Registry:
-    """The packages that are installed stay the same while a process runs, and to look for them takes long."""
+    """Return the registry of installed plugins, looked up once: that takes long, and the result stays the
+    same.
+    """
     return installed_registry()

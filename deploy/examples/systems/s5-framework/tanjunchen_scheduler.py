@@ -9,7 +9,7 @@ from mooring.runtime.profiles.registry import Registry
 
 
 def replace_node_filter(registry: Registry) -> None:
-    """The registry has a nodeFilter of its own, and each name once: ours takes its place."""
+    """Replace the nodeFilter of the registry, which has each name once, by ours."""
     registry.unregister("nodeFilter")
     registry.register("nodeFilter", NodeFilter)
 

@@ -126,7 +126,9 @@ class CachedBatch:
         self.start %= len(cluster.snapshot.nodes)
 
     def _unplaced(self, uids: Sequence[str]) -> tuple[Sequence[str], Sequence[int]]:
-        """The UIDs before the first pod that counts on a node, and how many changes placing each makes."""
+        """Return the UIDs before the first pod that counts on a node, and how many changes placing each
+        makes.
+        """
         records = self._cluster.snapshot.pods.records
         if records.keys().isdisjoint(uids):
             return uids, [1] * len(uids)

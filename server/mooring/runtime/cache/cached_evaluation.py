@@ -103,7 +103,7 @@ class CachedEvaluation:
             raise
 
     def select(self, seed: int, uid: str) -> Selected | None:
-        """The selected node for the pod with ``uid``; None when none is feasible."""
+        """Select the node for the pod with ``uid``; None when none is feasible."""
         if self._dynamic is not None:
             return self._dynamic.select(seed, uid)
         if not self._feasible:
@@ -123,7 +123,7 @@ class CachedEvaluation:
         return Selected(row, total, ranking.ties, self._feasible, static.evaluated)
 
     def select_batch(self, seed: int, uids: Sequence[str], kind: PodKind) -> tuple[list[Selected], int]:
-        """The nodes for the first of some pods of ``kind``, each of which counts for the next one.
+        """Select nodes for the first of some pods of ``kind``; each of them counts for the next one.
 
         The caller holds the state's lock, and nothing changed since ``update``. What follows from the first
         so many is taken in already: once the state has all of them, ``placed`` has to be told.
@@ -165,7 +165,7 @@ class CachedEvaluation:
         self.version = self._tracker.version = version
 
     def _sampled(self, order: Int32s, seed: int, uid: str) -> Selected:
-        """The best of those that are found first, scored as if there were no others."""
+        """Select the best of those that are found first, scored as if there were no others."""
         static = self.static
         found, looked_at = search(order, self._totals != OUT, self._start, static.wanted)
         rows = np.sort(found)
@@ -208,14 +208,14 @@ class CachedEvaluation:
         return self.version, self.generation
 
     def current(self, basis: tuple[int, int] | None = None) -> bool:
-        """Whether it is true now, or was at ``basis`` and nothing changed since.
+        """Return whether it is true now, or was at ``basis`` and nothing changed since.
 
         Certain for the holder of the state's lock.
         """
         return (basis or self.basis) == (self._cluster.version, self._tracker.generation)
 
     def branch(self) -> tuple[Ranking, Int32s, int, ResourceScores]:
-        """What an overlay goes on with.
+        """Return what an overlay continues from.
 
         It is a copy of the ranking, int32[capacity] the static part of each total, how many nodes are
         feasible, and where the rest of each total comes from.
@@ -270,7 +270,7 @@ class CachedEvaluation:
         self._ranking, self._led = None, False
 
     def _ranked(self) -> Ranking:
-        """The ranking, made when the totals are asked for again."""
+        """Return the ranking, which is built on the second use of the totals."""
         if self._ranking is None:
             self._ranking = Ranking(self._totals)
         return self._ranking

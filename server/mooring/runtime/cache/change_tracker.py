@@ -71,7 +71,7 @@ class ChangeTracker:
         return len(self._known)
 
     def moved_since(self, version: int, parts: Part) -> bool:
-        """Whether one of ``parts``, resources and pods aside, changed after ``version``."""
+        """Return whether one of ``parts``, resources and pods aside, changed after ``version``."""
         return any(at > version for part, at in self._moved.items() if part in parts)
 
     def read(self, version: int) -> Changes:
@@ -94,7 +94,7 @@ class ChangeTracker:
             self.version = -1
 
     def next_ids(self, usage: PodUsage) -> dict[int, int]:
-        """What is known of ``after`` for ``usage`` in this generation, by resource-state id. As there."""
+        """Return the known results of ``after`` for ``usage`` in this generation, by resource-state id."""
         if usage is not self._usage:
             if len(self._next_ids) >= _MAX_USAGES:
                 self._next_ids.clear()
@@ -102,7 +102,7 @@ class ChangeTracker:
         return self._after_usage
 
     def after(self, resource_id: int, usage: PodUsage) -> int:
-        """The id that rows with ``resource_id`` have once a pod takes ``usage``.
+        """Return the id that rows with ``resource_id`` have once a pod takes ``usage``.
 
         The caller holds the state's lock.
 

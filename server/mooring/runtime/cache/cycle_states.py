@@ -37,7 +37,7 @@ class CycleStates:
         self._version = -1
 
     def at(self, version: int, calls: PluginCalls) -> CycleState:
-        """The state, true for ``version``; an empty one when PreFilter has to write it.
+        """Return the state as of ``version``; an empty one when PreFilter has to write it.
 
         Raises:
             PluginFailureError: A plugin failed.
@@ -58,7 +58,7 @@ class CycleStates:
                 self._state, self._version = state, version
 
     def _pods_since(self, version: int) -> list[PodChange] | None:
-        """The pods that came and went up to ``version``; None when plugins can't be told."""
+        """Return the pods that came and went up to ``version``; None when plugins can't be updated."""
         changes = self._cluster.changes_since(self._version)
         if changes is None or len(changes) > MAX_CHANGES:
             return None

@@ -37,7 +37,7 @@ class CachedDecisions:
         start: int,
         assume: bool,
     ) -> Choice | Bypass:
-        """The node for ``pod`` among all nodes, on which it counts from now on with ``assume``.
+        """Select a node for ``pod`` among all nodes; with ``assume`` it counts there from now on.
 
         When not all nodes are looked at, the search begins at ``start``.
 
@@ -73,7 +73,9 @@ class CachedDecisions:
         start: int,
         take: Callable[[Template], Found],
     ) -> Found | Bypass:
-        """What ``take`` gives, under the state's lock; otherwise why ``pod`` has to be evaluated in full."""
+        """Return what ``take`` gives, under the state's lock; otherwise why ``pod`` has to be evaluated in
+        full.
+        """
         cache = self._cache
         try:
             check_may_decide(self._cluster, pod, profile)
@@ -86,7 +88,7 @@ class CachedDecisions:
             return error.reason
 
     def _chosen(self, pod: Pod, template: Template, seed: int, *, assume: bool) -> Choice:
-        """The choice as things are, for the holder of both locks.
+        """Decide for ``pod`` in the state as it is. The caller holds both locks.
 
         Raises:
             NotCachedError: No node is feasible.
@@ -101,7 +103,7 @@ class CachedDecisions:
         return Choice(name, *found, version, static.notes)
 
     def _assumed(self, pod: Pod, template: Template, seed: int) -> Selected | None:
-        """The node selected for a pod, which counts there from now on. For the holder of both locks."""
+        """Select a node for a pod, which counts there from now on. The caller holds both locks."""
         cached, cluster, uid = template.cached, self._cluster, pod.metadata.uid
         record = cluster.snapshot.pods.records.get(uid)
         if record is not None and record.node_name:

@@ -41,7 +41,7 @@ class Asked(msgspec.Struct, frozen=True):
 def wrong_declarations(
     now: Asked, earlier: Sequence[Asked], tracker: ChangeTracker, again: Callable[[Pod], Evaluation]
 ) -> tuple[str, ...]:
-    """A sentence for each plugin whose declaration was found to be wrong.
+    """Yield a sentence for each plugin whose declaration was found to be wrong.
 
     Args:
         now: The question whose cached answer was wrong.
@@ -70,7 +70,7 @@ def wrong_declarations(
 
 
 def _differing(one: Evaluation, other: Evaluation) -> Iterator[str]:
-    """The plugins whose answers differ about a node that has the same resources in both."""
+    """Yield the plugins whose answers differ about a node that has the same resources in both."""
     if one.snapshot.nodes.epoch != other.snapshot.nodes.epoch or not np.array_equal(one.rows, other.rows):
         return
     steady = _same_resources(one, other)
@@ -104,7 +104,7 @@ def _same_resources(one: Evaluation, other: Evaluation) -> Bools:
 
 
 def _declared(asked: Asked, name: str) -> Part | None:
-    """What the plugin declares to depend on; None when it evaluates no pods."""
+    """Return what the plugin declares to depend on; None when it evaluates no pods."""
     plugin: Plugin[Any] | None = asked.evaluation.profile.plugins.get(name)
     if plugin is None:
         return None
@@ -112,7 +112,7 @@ def _declared(asked: Asked, name: str) -> Part | None:
 
 
 def _unmoved(before: Asked, parts: Part, tracker: ChangeTracker) -> bool:
-    """Whether none of ``parts`` changed since; resources are compared by themselves."""
+    """Return whether none of ``parts`` changed since; resources are compared by themselves."""
     if parts & (DYNAMIC & ~Part.RESOURCES):
         return False
     return not tracker.moved_since(before.version, parts)

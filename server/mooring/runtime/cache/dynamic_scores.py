@@ -84,7 +84,7 @@ class DynamicScores:
         self._notes.keep(evaluation.state, version)
 
     def select(self, seed: int, uid: str) -> Selected | None:
-        """The node for the pod with ``uid``; None when none is feasible."""
+        """Select the node for the pod with ``uid``; None when none is feasible."""
         rows = self._rows
         if not len(rows):
             return None

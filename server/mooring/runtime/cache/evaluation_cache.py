@@ -81,7 +81,7 @@ class EvaluationCache:
         self._template_bytes = 0
 
     def find(self, pod: Pod, profile: Profile) -> Template:
-        """What pods like ``pod`` have in common.
+        """Return the template of ``pod``, with its signature.
 
         Raises:
             NotCachedError: The pod is large, or nothing that is said of it can be used again.
@@ -119,7 +119,7 @@ class EvaluationCache:
         self._templates[key] = template
 
     def _made(self, pod: Pod, profile: Profile, pod_bytes: int) -> tuple[Template, bool]:
-        """What ``find`` returns, and whether to remember it."""
+        """Return what ``find`` returns, and whether to remember it."""
         bare = replace(
             pod,
             metadata=replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None),

@@ -77,7 +77,7 @@ class CacheCounts:
         self._lock = threading.Lock()
 
     def add_bypass(self, reason: Bypass) -> None:
-        """A pod has to be evaluated in full."""
+        """Count a pod that has to be evaluated in full."""
         with self._lock:
             self._bypasses[reason] += 1
 

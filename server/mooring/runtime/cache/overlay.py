@@ -64,7 +64,8 @@ class Branch:
         self._values = self._resources.values.data
 
     def holds(self, cluster: ClusterState) -> bool:
-        """Whether what it begins with is true for the state as it is. The caller holds the state's lock.
+        """Return whether what it begins with is true for the state as it is. The caller holds the state's
+        lock.
 
         Raises:
             NotCachedError: More than the profile's rules decides by now.
@@ -196,7 +197,8 @@ class Overlay:
         return bool(guessed)
 
     def shown(self, resource_ids: Sequence[int]) -> tuple[ClusterState, Int32s]:
-        """A scratch copy of the state, and int32[K] rows of it that have the resource states with these ids.
+        """Return a scratch copy of the state, and int32[K] rows of it that have the resource states with
+        these ids.
 
         All else of these rows is that of other nodes: this is for plugins that read resources alone.
         """
@@ -261,7 +263,7 @@ class Overlays:
         progress: Progress,
         calls: Callable[[Profile], PluginCalls],
     ) -> ChoiceColumns | Bypass:
-        """The nodes for pods that are decided in order, each given by the index of its template and its UID.
+        """Select nodes for pods in order, each given by the index of its template and its UID.
 
         Returns:
             Otherwise why the pods have to be evaluated in full, as when no node takes one.

@@ -92,7 +92,7 @@ class Signer:
         self._halves: dict[tuple[str, frozenset[Plugin[Any]]], tuple[ResourcePlugins, Profile]] = {}
 
     def sign(self, pod: Pod, profile: Profile) -> Signature | None:
-        """The signature of ``pod``, which has no name; None when answers about it can't be cached.
+        """Return the signature of ``pod``, which has no name; None when answers about it can't be cached.
 
         A plugin says so, or an extender is interested in the pod: what that answers, mooring can't foresee.
 
@@ -145,7 +145,7 @@ def _signs_requests(plugin: Plugin[Any]) -> bool:
 
 
 def _parts(pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugin[Any]]) -> _Parts | None:
-    """The signatures of ``pod``; None when a plugin says that nothing can be cached.
+    """Return the signatures of ``pod``; None when a plugin says that nothing can be cached.
 
     Only ``candidates`` may read resources alone.
     """
@@ -163,7 +163,7 @@ def _parts(pod: Pod, plugins: Iterable[Plugin[Any]], candidates: frozenset[Plugi
 
 
 def _signed(plugin: Plugin[Any], pod: Pod) -> tuple[Hashable | None, Part]:
-    """The plugin's signature of ``pod``, None if it has none, and what its answers depend on.
+    """Return the plugin's signature of ``pod``, None if it has none, and what its answers depend on.
 
     Raises:
         PluginFailureError: It raised, or said what can't be used.

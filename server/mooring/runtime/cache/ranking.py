@@ -42,7 +42,7 @@ class Ranking:
         self._find_top()
 
     def copy(self) -> Ranking:
-        """The same totals, to be changed apart from these."""
+        """Return an independent copy."""
         if self._size == _SMALLEST_BLOCK:
             # What twins begin with is found once for all of them.
             for at, leaders in enumerate(self._leaders):
@@ -82,7 +82,7 @@ class Ranking:
             self._find_top()
 
     def leader(self, position: int) -> int:
-        """The row of the leader at ``position``, 0..ties-1, in row order."""
+        """Return the row of the leader at ``position``, 0..ties-1, in row order."""
         for at, count in enumerate(self._counts):
             if position < count:
                 leaders = self._leaders[at]
@@ -117,7 +117,7 @@ class Ranking:
             self._leaders[at], self._picked = None, _NONE_PICKED
 
     def _found(self, at: int) -> list[int] | Int64s:
-        """The leaders of a block: a list, which takes longer to make, if only those picked leave it."""
+        """Return the leaders of a block, as a list (slower to make) if only those picked leave it."""
         rows = self._rows(at)
         return rows.tolist() if self._steady[at] else rows
 

@@ -45,7 +45,8 @@ _PIECE = 1 << 16
 
 
 def may_read_resources_alone(plugin: Plugin[Any]) -> bool:
-    """Whether nodes with equal resources may get equal answers from ``plugin``, whatever the others have.
+    """Return whether nodes with equal resources may get equal answers from ``plugin``, whatever the others
+    have.
 
     They do for a pod for which ``depends_on`` says ``Part.RESOURCES``.
     """
@@ -129,7 +130,7 @@ class ResourceScores:
         return self._values.nbytes + (sum(part.nbytes for part in self._unfiled[:2]) if self._unfiled else 0)
 
     def forget(self) -> None:
-        """The ids have a new meaning."""
+        """Forget everything: the ids have a new meaning."""
         self._values = np.zeros(0, np.int32)
         self._unfiled = None
 
@@ -162,7 +163,7 @@ class ResourceScores:
         self._learn(np.array(list(asked.values()), np.int32), calls, version)
 
     def _learn_all(self, rows: Int32s, calls: PluginCalls) -> None:
-        """The same for those of ``rows`` that are unknown (int32[K])."""
+        """Learn the scores of those of ``rows`` (int32[K]) that are unknown."""
         version, resource_ids = self._tracker.version, self._tracker.resource_ids.take(rows)
         self.make_room()
         if resource_ids.max(initial=0) >= len(self.values):

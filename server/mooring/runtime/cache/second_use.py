@@ -63,7 +63,7 @@ class SecondUseCache(Generic[Value]):
             return sum(value.nbytes for value in self._values.values())
 
     def get(self, key: Hashable) -> Value | None:
-        """The value of ``key``, which is used now; None when there is none."""
+        """Return the value of ``key``, which counts as a use; None when there is none."""
         with self._lock:
             value, newest = self._values.get(key), self._newest
             if value is None and newest is not None and newest[0] == key:

@@ -30,7 +30,7 @@ class Selected(msgspec.Struct, frozen=True, gc=False):
 def best(
     totals: Int32s | Int64s, seed: int, uid: str, *, feasible: int, evaluated: int, rows: Int32s | None = None
 ) -> Selected:
-    """The node selected for the pod with ``uid``.
+    """Select the node for the pod with ``uid``.
 
     ``totals`` ([N]) are those of ``rows`` (int32[N], in row order; None = of all), of which so many are
     ``feasible``.

@@ -62,11 +62,11 @@ class Asking(Protocol):
     """Asks the same question in both ways."""
 
     def cached_with_copy(self, pod: Pod, profile: Profile, seed: int) -> Cached | None:
-        """The cached answer; None when there is none now."""
+        """Return the cached answer, with a copy of the state; None when there is none now."""
         ...
 
     def in_full(self, pod: Pod, profile: Profile, seed: int, state: ClusterState) -> Choice:
-        """The answer of all plugins."""
+        """Return the answer of a full cycle."""
         ...
 
 

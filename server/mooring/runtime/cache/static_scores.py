@@ -200,19 +200,21 @@ class _Roles:
 
 
 def acts_later(plugin: Plugin[Any]) -> bool:
-    """Whether an extension point after the selection may read what the plugin wrote about this very pod."""
+    """Return whether an extension point after the selection may read what the plugin wrote about this very
+    pod.
+    """
     return isinstance(plugin, _COMMITTING) and not isinstance(plugin, StatelessReserve)
 
 
 def normalizes_itself(plugin: Plugin[Any]) -> bool:
-    """Whether nobody knows how the plugin's scores depend on which nodes are feasible."""
+    """Return whether nobody knows how the plugin's scores depend on which nodes are feasible."""
     return isinstance(plugin, ScorePlugin) and type(plugin).normalize_score is not ScorePlugin.normalize_score
 
 
 def _combined(
     evaluation: Evaluation, view: NodeView, raw: Mapping[str, Int64s], calls: PluginCalls
 ) -> tuple[Int32s, tuple[Scaled, ...]]:
-    """The weighted sum of the scores that are the same whichever nodes are feasible, and the other ones."""
+    """Return the weighted sum of the scores that don't depend on which nodes are feasible, and the others."""
     scaled, same = [], dict(raw)
     for enabled in evaluation.profile.score:
         scores, normalizer = raw.get(enabled.name), enabled.plugin.normalizer

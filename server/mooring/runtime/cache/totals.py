@@ -51,7 +51,7 @@ class Totals(msgspec.Struct, frozen=True):
         return np.flatnonzero(self.codes == UNKNOWN).astype(np.int32)
 
     def evaluation(self, profile: Profile, state: ClusterState, pod: Pod) -> Evaluation:
-        """An evaluation with what is known of rejections, and the totals of the other nodes."""
+        """Return an evaluation with what is known of rejections, and the totals of the other nodes."""
         evaluation = begin(profile, state, pod, self.rows)
         totals = self.totals
         if len(self.rejected):
@@ -76,7 +76,7 @@ class CachedTotals:
         self._cache = cache
 
     def totals(self, pod: Pod, profile: Profile, candidates: Candidates, calls: Calls) -> Totals | Bypass:
-        """What ``pod`` finds on the candidates; otherwise why it has to be evaluated in full.
+        """Return the totals of the candidates for ``pod``; otherwise why it has to be evaluated in full.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
@@ -99,7 +99,7 @@ class CachedTotals:
             return error.reason
 
     def learn(self, found: Totals, positions: Int32s, codes: Int32s, statuses: Sequence[Status]) -> None:
-        """The nodes at ``positions`` (int32[K]) of ``found.rejected`` were asked: ``codes`` is why."""
+        """Remember why the nodes at ``positions`` (int32[K]) of ``found.rejected`` were rejected."""
         cached = found.cached
         if cached.lock.acquire(timeout=PATIENCE):
             try:

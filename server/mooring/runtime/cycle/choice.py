@@ -98,7 +98,7 @@ class ChoiceColumns:
 
     @classmethod
     def of(cls, choice: Choice, epoch: int) -> ChoiceColumns:
-        """One choice, of a pod that has a node."""
+        """Return columns with one choice, of a pod that has a node."""
         return cls(
             choice.state_version,
             epoch,
@@ -112,7 +112,7 @@ class ChoiceColumns:
 
 
 def chosen(evaluation: Evaluation, position: int | None, version: int) -> Choice:
-    """The choice of the ``position``-th best node in row order; None = there is none."""
+    """Return the choice of the ``position``-th best node in row order; None = there is none."""
     feasible = len(evaluation.feasible)
     if position is None:
         return Choice(None, -1, 0, 0, evaluation.evaluated, feasible, version, evaluation)

@@ -63,7 +63,7 @@ class FullCycle:
     def calls(
         self, profile: Profile, progress: Progress | None = None, *, final: Callable[[], bool] = lambda: True
     ) -> PluginCalls:
-        """The way to call plugins of ``profile`` in one decision; ``final`` as in ``PluginCalls``."""
+        """Return the calls of ``profile``'s plugins for one decision; ``final`` as in ``PluginCalls``."""
         return PluginCalls(profile.name, progress or Unhurried(), self._observer, final)
 
     def evaluate(
@@ -207,6 +207,8 @@ def row_of(state: ClusterState, node_name: str) -> Int32s:
 
 
 def _is_at(state: ClusterState, version: int) -> bool:
-    """Whether ``state`` still has ``version``; under the lock, as a write under way has not moved it yet."""
+    """Return whether ``state`` still has ``version``; under the lock, as a write under way has not moved it
+    yet.
+    """
     with state.lock:
         return state.version == version

@@ -24,7 +24,7 @@ class Observer(Protocol):
     """Takes measurements. Called from many threads."""
 
     def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
-        """A plugin ran; called for a sample of the decisions."""
+        """Record how long a plugin ran; called for a sample of the decisions."""
         ...
 
     def point_duration(self, extension_point: str, status: str, profile: str, seconds: float) -> None:
@@ -32,7 +32,7 @@ class Observer(Protocol):
         ...
 
     def plugin_evaluated(self, plugin: str, extension_point: str, profile: str) -> None:
-        """A plugin ran."""
+        """Count a run of a plugin."""
         ...
 
     def algorithm_duration(self, seconds: float, count: int = 1) -> None:
@@ -40,15 +40,15 @@ class Observer(Protocol):
         ...
 
     def plugin_raised(self, plugin: str, extension_point: str) -> None:
-        """A plugin raised."""
+        """Count a plugin that raised."""
         ...
 
     def plugin_event(self, plugin: str, event: str) -> None:
-        """A plugin tells of an event of its own."""
+        """Count an event of a plugin's own."""
         ...
 
     def self_checked(self, result: str) -> None:
-        """A cached answer was compared with a full evaluation: ``same``, ``different`` or ``failed``."""
+        """Count a self-check by its result: ``same``, ``different`` or ``failed``."""
         ...
 
 
@@ -91,7 +91,7 @@ class Progress(Protocol):
     answered_by: str
 
     def check(self) -> None:
-        """Called between plugins, and by plugins that loop.
+        """Raise once nobody waits any more; called between plugins, and by plugins that loop.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
@@ -123,7 +123,7 @@ PluginBudget = Progress | NoPlugins
 
 
 def plugin_failure(plugin: str, point: str, message: str) -> PluginFailureError:
-    """The error for a plugin that raised or broke the contract of its extension point."""
+    """Return the error for a plugin that raised or broke the contract of its extension point."""
     return PluginFailureError(
         f"plugin {plugin!r} failed at {point}: {message}", plugin=plugin, extension_point=point
     )
@@ -189,7 +189,7 @@ class PluginCalls:
             self._observer.plugin_evaluated(plugin, point, self._profile)
 
     def point(self, point: str) -> PointTimer:
-        """Times an extension point."""
+        """Return what measures an extension point."""
         return PointTimer(point, self._profile, self._observer)
 
     def _timed(self, plugin: str, point: str, function: Callable[..., T], args: tuple[object, ...]) -> T:

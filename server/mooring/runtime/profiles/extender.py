@@ -62,7 +62,7 @@ class Extender(Protocol):
     preempts: bool
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether it wants to be asked about ``pod``; depends on the pod's spec alone."""
+        """Return whether it wants to be asked about ``pod``; depends on the pod's spec alone."""
         ...
 
     def filter(self, pod: Pod, node_names: Sequence[str]) -> FilterAnswer:
@@ -92,5 +92,5 @@ class Extender(Protocol):
 
 
 def extender_failure(extender: str, point: str, message: str) -> PluginFailureError:
-    """The error for an extender that failed; as in kube-scheduler, the message is all that is told of it."""
+    """Return the error for an extender that failed; as in kube-scheduler, it has nothing but a message."""
     return PluginFailureError(message, plugin=extender, extension_point=point)

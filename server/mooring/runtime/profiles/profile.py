@@ -109,7 +109,7 @@ class Profile:
         return tuple(dict.fromkeys(enabled.plugin for enabled_at in points for enabled in enabled_at))
 
     def at(self, point: str) -> tuple[Enabled[Any], ...]:
-        """The plugins at a point, named as in configurations, in the order in which they run."""
+        """Return the plugins at a point, named as in configurations, in the order in which they run."""
         enabled: tuple[Enabled[Any], ...] = getattr(self, POINTS[point].attribute)
         return enabled
 
@@ -129,7 +129,7 @@ class Profile:
         return self.has_scoring or any(one.filters or one.prioritizes for one in self.extenders)
 
     def extenders_for(self, pod: Pod) -> tuple[Extender, ...]:
-        """The extenders that are interested in ``pod``."""
+        """Return the extenders that are interested in ``pod``."""
         return tuple(extender for extender in self.extenders if extender.is_interested(pod))
 
     @property
@@ -197,7 +197,7 @@ def _with_stand_ins(
     unsupported: Mapping[str, None],
     handle: Handle,
 ) -> tuple[Enabled[PreFilterPlugin[Any]], ...]:
-    """The PreFilter plugins in the profile's order, with a stand-in for each one that is not built."""
+    """Return the PreFilter plugins in the profile's order, with a stand-in for each one that is not built."""
     known = {enabled.name: enabled for enabled in built}
     stand_ins: dict[str, Enabled[PreFilterPlugin[Any]]] = {
         name: Enabled(name, UnsupportedPlugin(name, UNSUPPORTED[name].uses, handle)) for name in unsupported

@@ -38,7 +38,7 @@ class Profiles(Mapping[str, Profile]):
         return len(self._by_name)
 
     def find(self, name: str = "", pod: Pod | None = None) -> Profile:
-        """The profile called ``name``; else the one that the pod's schedulerName names; else the only one.
+        """Return the profile called ``name``; else that of the pod's schedulerName; else the only one.
 
         Raises:
             NotFoundError: There is none; the message lists the names.

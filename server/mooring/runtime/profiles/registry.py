@@ -44,7 +44,7 @@ class Registration:
     announced: bool = False
 
     def plugin_class(self) -> type[Plugin[Any]]:
-        """The class that the factory makes, checked against its extension points.
+        """Return the class that the factory makes, checked against its extension points.
 
         Raises:
             RegistryError: It can't be imported, or a factory function doesn't say what it returns.
@@ -55,7 +55,7 @@ class Registration:
         return kind
 
     def repeats(self, other: Registration) -> bool:
-        """Whether one names what an installed package announces as the other: one plugin, said twice."""
+        """Return whether both name one plugin, one of them as an installed package's entry point."""
         if self.announced == other.announced:
             return False
         try:
@@ -64,7 +64,7 @@ class Registration:
             return False
 
     def factory(self) -> PluginFactory:
-        """The factory.
+        """Import and return the factory.
 
         Raises:
             RegistryError: The import failed; the message names the source and the cause.
@@ -154,7 +154,7 @@ class Registry:
         return self._entries[name]
 
     def catalog(self) -> Catalog:
-        """What the configuration needs to know of each plugin; a plugin is imported when it is asked for."""
+        """Return what the configuration needs to know of each plugin; a look-up imports it."""
         return Catalog(_Descriptions(self), UPSTREAM)
 
     def _add(self, entry: Registration) -> None:
@@ -170,7 +170,7 @@ class Registry:
 
 
 def new_in_tree_registry() -> Registry:
-    """A registry of the plugins that come with mooring."""
+    """Return a registry of the plugins that come with mooring."""
     registry = Registry()
     for kind in IN_TREE:
         registry.register(kind.name, kind, source="in-tree")
@@ -178,7 +178,7 @@ def new_in_tree_registry() -> Registry:
 
 
 def installed_registry() -> Registry:
-    """A registry of the plugins that come with mooring and of those that installed packages announce.
+    """Return a registry of mooring's plugins and of those that installed packages announce.
 
     Raises:
         RegistryError: Two have the same name.
@@ -222,7 +222,7 @@ class _Descriptions(Mapping[str, PluginDescription]):
 
 
 def _made_class(name: str, factory: PluginFactory) -> type[Plugin[Any]]:
-    """The plugin class that ``factory`` makes: itself, or the return type that the function declares."""
+    """Return the plugin class that ``factory`` makes: itself, or the return type of the function."""
     made: object = factory
     if inspect.isroutine(factory):
         made = get_type_hints(factory).get("return")

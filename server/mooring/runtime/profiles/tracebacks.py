@@ -47,7 +47,7 @@ class Tracebacks:
 
 
 def _from_the_plugin_on(trace: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that begins in the plugin's code; None when it was not reached."""
+    """Return the part of a traceback that begins in the plugin's code; None when it was not reached."""
     while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith(_OURS):
         trace = trace.tb_next
     return trace

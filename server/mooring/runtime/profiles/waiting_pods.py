@@ -37,7 +37,7 @@ class PodAtPermit:
         self._changed = threading.Condition()
 
     def begin(self, seconds: Mapping[str, float]) -> None:
-        """The pod waits from now on, by plugin for so many ``seconds``."""
+        """Let the pod wait from now on: for each plugin, at most so many ``seconds``."""
         with self._changed:
             began = self._clock.monotonic()
             self._seconds = {plugin: min(wait, LONGEST_WAIT) for plugin, wait in seconds.items()}
@@ -111,7 +111,7 @@ class PodsAtPermit:
             return iter(tuple(self._pods.values()))
 
     def waits(self, uid: str) -> bool:
-        """Whether the pod waits."""
+        """Return whether the pod waits."""
         with self._lock:
             return uid in self._pods
 
@@ -153,7 +153,7 @@ class PodsAtPermit:
             self.leave(uid)
 
     def leave(self, uid: str) -> None:
-        """The pod waits no longer, whatever was said of it."""
+        """End the pod's wait, whatever the plugins said."""
         with self._lock:
             self._asked.pop(uid, None)
             self._pods.pop(uid, None)
