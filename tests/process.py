@@ -55,8 +55,15 @@ def free_port() -> int:
     raise RuntimeError("a hundred ports of 127.0.0.1 are all taken")
 
 
-def wait_until(probe: Callable[[], T | None], what: str, seconds: float = START_SECONDS) -> T:
-    """Calls `probe` until it returns something other than None or False, and returns that.
+def until(condition: Callable[[], object], what: str = "a condition to hold", seconds: float = 60.0) -> None:
+    """Wait until `condition` returns something true; otherwise as `wait_until`."""
+    wait_until(lambda: bool(condition()), what, seconds, pause=0.01)
+
+
+def wait_until(
+    probe: Callable[[], T | None], what: str, seconds: float = START_SECONDS, pause: float = _POLL_SECONDS
+) -> T:
+    """Call `probe` until it returns something other than None or False, and return that.
 
     The limit only bounds how long a broken run hangs. Raises TimeoutError naming `what`.
     """
@@ -67,7 +74,7 @@ def wait_until(probe: Callable[[], T | None], what: str, seconds: float = START_
             return found
         if time.monotonic() > end:
             raise TimeoutError(f"waited {seconds:.0f} s for {what}")
-        time.sleep(_POLL_SECONDS)
+        time.sleep(pause)
 
 
 class Process:

@@ -23,7 +23,7 @@ from mooring_extender import translate, wire
 from mooring_extender.budget import Budget, default_budget_bytes
 from mooring_extender.calls import NodeCalls
 from mooring_extender.client import Client, ClientFactory
-from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, refuse, shortened
+from mooring_extender.failures import VERBS, Answer, CallError, answer_failure, reject, shortened
 from mooring_extender.foreseen import Foreseen
 from mooring_extender.metrics import CONTENT_TYPE, Metrics
 from mooring_extender.questions import REMEMBERED_BYTES, Question, Questions
@@ -154,11 +154,11 @@ class ExtenderApp:
         if route is None:
             return await self._operate(method, path)
         verb, profile = route
-        refusal = self._refusal(method, dict(scope["headers"]))
-        if verb == "bind" and refusal is None:
-            refusal = self._unknown_binder(scope)
+        rejection = self._rejection(method, dict(scope["headers"]))
+        if verb == "bind" and rejection is None:
+            rejection = self._unknown_binder(scope)
         client = next(iter(scope["state"]["client_names"]), "")
-        answer = refusal or await self._decide(verb, profile, client, started, receive)
+        answer = rejection or await self._decide(verb, profile, client, started, receive)
         self._metrics.answered(verb, answer, time.monotonic() - started)
         return answer
 
@@ -172,15 +172,15 @@ class ExtenderApp:
                 return verb, profile
         return None
 
-    def _refusal(self, method: str, headers: dict[bytes, bytes]) -> Answer | None:
-        """Return the answer to what can be refused before its body is read."""
+    def _rejection(self, method: str, headers: dict[bytes, bytes]) -> Answer | None:
+        """Return the answer to what can be rejected before its body is read."""
         if method != "POST":
             text = f"method {method} is not allowed here: extender calls are POST"
-            return refuse(HTTPStatus.METHOD_NOT_ALLOWED, text, allow=b"POST")
+            return reject(HTTPStatus.METHOD_NOT_ALLOWED, text, allow=b"POST")
         encoding = headers.get(b"content-encoding", b"identity").strip().lower()
         if encoding not in {b"", b"identity"}:
             text = f"Content-Encoding {encoding.decode('latin-1')} is not supported: send the body as it is"
-            return refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text)
+            return reject(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text)
         if int(headers.get(b"content-length", b"0")) > self._options.max_body_bytes:
             return self._too_large()
         return None
@@ -194,11 +194,11 @@ class ExtenderApp:
             return None
         shown = shown_names(names)
         text = f"the client ({shown}) may not bind here: show a certificate with a name of --allow-client"
-        return refuse(HTTPStatus.FORBIDDEN, text)
+        return reject(HTTPStatus.FORBIDDEN, text)
 
     def _too_large(self) -> Answer:
         text = f"the body is larger than {self._options.max_body_bytes} bytes (--max-body-bytes)"
-        return refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
+        return reject(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
 
     async def _decide(self, verb: str, profile: str, client: str, started: float, receive: Receive) -> Answer:
         with self._budget.share() as grow_to:
@@ -233,7 +233,7 @@ class ExtenderApp:
                 return self._too_large()
             if not grow_to(size):
                 text = "the bodies of all requests together take too much memory; retry after a pause"
-                return refuse(HTTPStatus.SERVICE_UNAVAILABLE, text)
+                return reject(HTTPStatus.SERVICE_UNAVAILABLE, text)
             if not message["more_body"]:
                 return b"".join(chunks)
 
@@ -307,9 +307,9 @@ class ExtenderApp:
         if path not in _OPERATIONS:
             verbs = f"/{{{','.join(VERBS)}}}"
             text = f"no such path: there are {verbs}, /profiles/NAME{verbs}, {', '.join(_OPERATIONS)}"
-            return refuse(HTTPStatus.NOT_FOUND, text)
+            return reject(HTTPStatus.NOT_FOUND, text)
         if method not in {"GET", "HEAD"}:
-            return refuse(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} is read with GET", allow=b"GET, HEAD")
+            return reject(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} is read with GET", allow=b"GET, HEAD")
         if path == "/metrics":
             return Answer(HTTPStatus.OK, self._metrics.render(), CONTENT_TYPE)
         if path == "/readyz":

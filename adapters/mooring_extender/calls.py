@@ -1,6 +1,6 @@
 """Questions about nodes, asked of mooring by index where the indices are known.
 
-What is meant are the names. Indices are a shorthand: where they are stale or refused, the names are sent.
+What is meant are the names. Indices are a shorthand: where they are stale or rejected, the names are sent.
 """
 
 from __future__ import annotations

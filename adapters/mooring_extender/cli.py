@@ -112,7 +112,7 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     flag("max-body-bytes", "BYTES", str(64 * 2**20), "the largest request body", _positive)
     flag("tls-cert-file", "PATH", "", "serve HTTPS with this certificate, PEM")
     flag("tls-private-key-file", "PATH", "", "the certificate's private key, PEM")
-    flag("client-ca-file", "PATH", "", "let in only clients with a certificate of these authorities, PEM")
+    flag("client-ca-file", "PATH", "", "accept only clients with a certificate of these CAs, PEM")
     flag("allow-client", "NAMES", "", "who may call bind: certificates' names, as cn:x,dns:y", _names)
     flag("server-ca-file", "PATH", "", "speak TLS to mooring, and trust these authorities, PEM")
     flag("server-cert-file", "PATH", "", "the certificate to show to mooring, PEM")

@@ -66,7 +66,7 @@ _ERROR_FIELD: Final[dict[str, Callable[[str], msgspec.Struct]]] = {
 }
 
 
-def refuse(status: HTTPStatus, text: str, *, allow: bytes = b"") -> Answer:
+def reject(status: HTTPStatus, text: str, *, allow: bytes = b"") -> Answer:
     """Answer what is no extender call; the connection is closed, because the rest of the body is not read."""
     return Answer(status, error_body(text), failure=status.name, close=True, allow=allow)
 

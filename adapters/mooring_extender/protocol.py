@@ -73,7 +73,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _in_head = False
     _body_came = False
     _bytes_without_body = 0
-    _refusal: bytes | None = None
+    _rejection: bytes | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
@@ -97,7 +97,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._refusal is not None:
+        if self._rejection is not None:
             return
         self._body_came = False
         super().data_received(data)
@@ -135,8 +135,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._waits_since = monotonic()
         was_last = not self.pipeline
         super().on_response_complete()
-        if was_last and self._refusal is not None:
-            self._refuse(self._refusal)
+        if was_last and self._rejection is not None:
+            self._reject(self._rejection)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -157,15 +157,15 @@ class GuardedProtocol(HttpToolsProtocol):
         return self._has_asked and not self._message_open, self._waits_since
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what came; requests before it are answered first."""
-        self._refusal = error_body(f"not HTTP/1.1: {msg}")
+        """Reject what came; requests before it are answered first."""
+        self._rejection = error_body(f"not HTTP/1.1: {msg}")
         broken = self._message_open and not self._in_head
         if broken and self.pipeline:
             self.pipeline.popleft()
         elif broken or not self._is_answering():
-            self._refuse(self._refusal)
+            self._reject(self._rejection)
 
-    def _refuse(self, body: bytes) -> None:
+    def _reject(self, body: bytes) -> None:
         if self.transport.is_closing():
             return
         head = (
@@ -181,7 +181,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _limit_head(self, size: int) -> None:
         """Count what came of a message and is none of its body: a head, chunks' frames, or trailers."""
-        if not self._message_open or self._body_came or self._refusal is not None:
+        if not self._message_open or self._body_came or self._rejection is not None:
             self._bytes_without_body = 0
             return
         self._bytes_without_body += size

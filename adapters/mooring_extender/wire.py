@@ -3,7 +3,7 @@
 None of Go's types has a JSON tag: keys are the Go field names, every field is always written, an absent value
 is an explicit `null`. Reading accepts any casing and takes `null` for absent; writing uses Go's spelling and
 order. A body is exactly one JSON document: kube-scheduler sends nothing after it, so anything but white
-space there is refused.
+space there is rejected.
 
 Pods and nodes stay the bytes that came. Only what the adapter needs is decoded: node names.
 """
@@ -22,7 +22,7 @@ from mooring_extender import casing
 NULL: Final = Raw(b"null")
 MAX_FOLDED_BYTES: Final = 256 * 2**10
 MAX_NODES: Final = 2**17
-"""A question about more is refused: no cluster has as many, and a few bytes for each would take seconds."""
+"""A question about more is rejected: no cluster has as many, and a few bytes for each would take seconds."""
 
 
 class MalformedBodyError(ValueError):
@@ -154,7 +154,7 @@ class Reader(Generic[T]):
         """Decode `body`, whatever the casing of its keys.
 
         A document whose outermost keys are exact is taken to be exact all through. In any other one every
-        key is folded, which takes up to a second per 8 MiB: those above 256 KiB are refused.
+        key is folded, which takes up to a second per 8 MiB: those above 256 KiB are rejected.
 
         Raises:
             MalformedBodyError: no JSON, no object, or more than one document.
@@ -230,7 +230,7 @@ def read_node_list(nodes: Raw) -> list[Raw]:
 
 
 def limit_names(body: bytes, start: int = 0) -> None:
-    """Refuse names that are too many before they are decoded.
+    """Reject names that are too many before they are decoded.
 
     Args:
         body: what ends with a JSON array of names.

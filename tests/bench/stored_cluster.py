@@ -56,7 +56,7 @@ def store(address: str, manifests: Iterator[Manifest]) -> None:
     """Writes the objects where kube-apiserver looks for them, which reads JSON as well as its own protobuf.
 
     Raises:
-        RuntimeError: etcd refused some.
+        RuntimeError: etcd rejected some of them.
     """
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
     for number in itertools.count():

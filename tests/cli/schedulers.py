@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ssl
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +17,6 @@ MINE = {"schedulerName": "mine"}
 QUICK = ["--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s"]
 QUICK += ["--leader-elect-retry-period=200ms"]
 LONGEST_SECONDS = 60.0
-
-
-def wait_for(condition: Callable[[], Any], what: str) -> None:
-    """The limit only bounds how long a broken run hangs."""
-    end = time.monotonic() + LONGEST_SECONDS
-    while not condition():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.02)
 
 
 def pending(name: str, **spec: Any) -> dict[str, Any]:
@@ -87,6 +77,6 @@ def probe(port: int, path: str, *, pair: Pair | None = None, **headers: str) -> 
     try:
         with urllib.request.urlopen(request, timeout=30, context=unchecked) as response:
             return response.status, response.read().decode()
-    except urllib.error.HTTPError as refusal:
-        with refusal:
-            return refusal.code, refusal.read().decode()
+    except urllib.error.HTTPError as rejection:
+        with rejection:
+            return rejection.code, rejection.read().decode()

@@ -30,7 +30,10 @@ def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("flags", "code", "out"),
-    [pytest.param([], 0, "ok\n", id="accepted"), pytest.param(["--strict"], 1, "", id="refused when strict")],
+    [
+        pytest.param([], 0, "ok\n", id="accepted"),
+        pytest.param(["--strict"], 1, "", id="rejected when strict"),
+    ],
 )
 def test_an_older_version(
     flags: list[str], code: int, out: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -168,9 +168,9 @@ def test_the_table_fits_the_terminal(
     argv = ("explain", "test", "--manifests", cluster, "--config", config)
     result = call(capsys, *argv, options=options, columns=columns)
     assert max(map(len, result.out.splitlines())) <= columns
-    assert "chosen: k8s-000" in result.out
-    refused = next(line for line in result.out.splitlines() if line.startswith("k8s-0003"))
-    assert refused.split(maxsplit=1)[1].startswith("TaintToleration: node(s) had")
+    assert "selected: k8s-000" in result.out
+    rejected = next(line for line in result.out.splitlines() if line.startswith("k8s-0003"))
+    assert rejected.split(maxsplit=1)[1].startswith("TaintToleration: node(s) had")
 
 
 def test_reasons_are_shown_as_they_are(
@@ -191,7 +191,7 @@ def test_long_lists_are_cut_unless_all_are_wanted(tmp_path: Path, capsys: pytest
     file = write_manifests(tmp_path / "m.yaml", *nodes, *cordoned, pod_manifest("web"))
     short = call(capsys, "explain", "web", "--manifests", file).out
     assert "... and 10 more feasible nodes; --all shows them" in short
-    assert "... and 5 more refused nodes; --all shows them" in short
+    assert "... and 5 more rejected nodes; --all shows them" in short
     full = call(capsys, "explain", "web", "--manifests", file, "--all").out
     assert [name for name in (f"n{number:02}" for number in range(30)) if name not in full] == []
     assert "more" not in full

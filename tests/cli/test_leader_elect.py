@@ -17,7 +17,7 @@ from mooring.v1.objects_pb2 import PodReference, PodSource
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.cli.commands import call, fetch, serving
 from tests.fake_api_server import FakeApiServer
-from tests.runtime.committing import until
+from tests.process import until
 from tests.service.harness import decode
 
 ELECTION = {"leaderElect": True, "leaseDuration": "1.5s", "renewDeadline": "1s", "retryPeriod": "200ms"}
@@ -67,7 +67,7 @@ def test_one_replica_commits_and_another_one_follows_when_it_ends(tmp_path: Path
                 for stub, _ in (first, second):
                     assert stub.Filter(pb.FilterRequest(pod=source("q")), timeout=10).feasible_count == 1
                 follower, extender = (second, first)[leads[1]]
-                assert {refusal(call) for call in commits(follower, "q")} == {"NOT_LEADER"}
+                assert {rejection(call) for call in commits(follower, "q")} == {"NOT_LEADER"}
                 assert "does not lead" in bind_verb(extender, "q")
             until(lambda: bound(second[0], "r"))
         assert {uid for uid, _, _ in fake.history.accepted_bindings()} == {"uid-p", "uid-r"}
@@ -92,7 +92,7 @@ def commits(stub: SchedulingServiceStub, name: str) -> list[Callable[[], object]
     ]
 
 
-def refusal(call: Callable[[], object]) -> str:
+def rejection(call: Callable[[], object]) -> str:
     """The reason with which it is UNAVAILABLE."""
     with pytest.raises(grpc.RpcError) as raised:
         call()

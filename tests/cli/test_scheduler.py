@@ -19,20 +19,9 @@ from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.scheduler.queue import BackoffTimes
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.cli.commands import BIN, call, environment, write_config
-from tests.cli.schedulers import (
-    MINE,
-    QUICK,
-    ended,
-    lease,
-    node_of,
-    pending,
-    probe,
-    scheduler,
-    take_lease,
-    wait_for,
-)
+from tests.cli.schedulers import MINE, QUICK, ended, lease, node_of, pending, probe, scheduler, take_lease
 from tests.fake_api_server import Answer, FakeApiServer, Hang
-from tests.process import free_port
+from tests.process import free_port, until
 from tests.scheduler.extenders import http_extender
 
 
@@ -47,8 +36,8 @@ def test_pods_are_bound_and_sigterm_ends_it_in_order(fake: FakeApiServer, tmp_pa
     fake.add(*(pending(f"p-{number}") for number in range(30)), pod_manifest("foreign"))
     fake.add(pending("nowhere", nodeSelector={"absent": "label"}))
     with scheduler(fake, tmp_path) as started:
-        wait_for(lambda: all(node_of(fake, f"p-{number}") for number in range(30)), "30 bindings")
-        wait_for(lambda: len(fake.all("Event")) == 31, "an event for each of its pods")
+        until(lambda: all(node_of(fake, f"p-{number}") for number in range(30)), "30 bindings")
+        until(lambda: len(fake.all("Event")) == 31, "an event for each of its pods")
         assert lease(fake)["holderIdentity"]
         started.process.send_signal(signal.SIGTERM)
         assert ended(started) == 0
@@ -66,7 +55,7 @@ def test_sigterm_gives_back_what_waits_to_be_bound(fake: FakeApiServer, tmp_path
     """Deciding is faster than 20 requests a second: most pods wait for their turn when the end comes."""
     fake.add(*(pending(f"p-{number}") for number in range(200)))
     with scheduler(fake, tmp_path, qps=20, burst=10) as started:
-        wait_for(fake.history.bindings, "the first binding")
+        until(fake.history.bindings, "the first binding")
         started.process.send_signal(signal.SIGTERM)
         assert ended(started) == 0
     assert len(fake.history.bindings()) < 100
@@ -78,7 +67,7 @@ def test_two_leaders(fake: FakeApiServer, tmp_path: Path) -> None:
     """C1: the leader is stopped while another one takes the lease; it sends no binding any more, and ends."""
     with scheduler(fake, tmp_path, *QUICK) as started:
         fake.add(pending("before"))
-        wait_for(lambda: node_of(fake, "before"), "the first binding")
+        until(lambda: node_of(fake, "before"), "the first binding")
         started.process.send_signal(signal.SIGSTOP)
         stopped_at = time.monotonic()
         time.sleep(1.2)
@@ -96,17 +85,17 @@ def test_nothing_is_bound_on_a_state_that_is_too_old(fake: FakeApiServer, tmp_pa
     port = free_port()
     with scheduler(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false", "--max-staleness=1s"):
         fake.add(pending("before"))
-        wait_for(lambda: node_of(fake, "before"), "the first binding")
+        until(lambda: node_of(fake, "before"), "the first binding")
         fake.faults.on("WATCH", "/nodes$", Answer(500))
         fake.cut()
-        wait_for(lambda: probe(port, "readyz")[0] == 503, "the state to be too old")
+        until(lambda: probe(port, "readyz")[0] == 503, "the state to be too old")
         assert "nothing was heard of the cluster" in probe(port, "readyz")[1]
         fake.add(pending("meanwhile"))
         time.sleep(1.0)
         assert node_of(fake, "meanwhile") == ""
         assert len(fake.history.bindings()) == 1
         fake.faults.clear()
-        wait_for(lambda: node_of(fake, "meanwhile"), "the second binding")
+        until(lambda: node_of(fake, "meanwhile"), "the second binding")
         assert probe(port, "readyz") == (200, "ok\n")
 
 
@@ -116,7 +105,7 @@ def test_sigterm_ends_it_before_it_knows_the_cluster(fake: FakeApiServer, tmp_pa
     command = [BIN / "mooring", "scheduler", "--source", f"kubernetes:{kubeconfig}", "--secure-port=0"]
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, env=environment())
     try:
-        wait_for(lambda: fake.faults.met, "the list that hangs")
+        until(lambda: fake.faults.met, "the list that hangs")
         process.send_signal(signal.SIGTERM)
         said, _ = process.communicate(timeout=60)
     finally:
@@ -136,7 +125,7 @@ def test_second_scheduler_race(fake: FakeApiServer, tmp_path: Path) -> None:
             if number % 3 == 0:
                 body = {"metadata": {"name": name}, "target": {"kind": "Node", "name": "b"}}
                 api.request("POST", f"/api/v1/namespaces/default/pods/{name}/binding", body=body)
-        wait_for(lambda: all(node_of(fake, name) for name in names), "all bindings")
+        until(lambda: all(node_of(fake, name) for name in names), "all bindings")
     bound = [uid for uid, _, _ in fake.history.accepted_bindings()]
     assert len(bound) == len(set(bound)) == len(names)
     own = [node for _, node, agent in fake.history.accepted_bindings() if agent.startswith("mooring")]
@@ -144,10 +133,10 @@ def test_second_scheduler_race(fake: FakeApiServer, tmp_path: Path) -> None:
 
 
 def test_extenders_are_called(fake: FakeApiServer, tmp_path: Path) -> None:
-    fake.add(pending("refused"), pending("fits"))
+    fake.add(pending("rejected"), pending("fits"))
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
-        if request["Pod"]["metadata"]["name"] == "refused":
+        if request["Pod"]["metadata"]["name"] == "rejected":
             return {"FailedNodes": {"a": "no", "b": "no"}}
         return {
             "Nodes": {
@@ -158,10 +147,10 @@ def test_extenders_are_called(fake: FakeApiServer, tmp_path: Path) -> None:
     with http_extender({"filter": answer}) as running:
         extender = {"urlPrefix": running.url, "filterVerb": "filter"}
         with scheduler(fake, tmp_path, "--leader-elect=false", extenders=[extender]):
-            wait_for(lambda: node_of(fake, "fits"), "the pod that the extender lets pass")
-            wait_for(lambda: told(fake).keys() == {"fits", "refused"}, "an event for each pod")
+            until(lambda: node_of(fake, "fits"), "the pod that the extender lets pass")
+            until(lambda: told(fake).keys() == {"fits", "rejected"}, "an event for each pod")
     assert node_of(fake, "fits") == "b"
-    assert told(fake)["refused"].startswith("0/2 nodes are available: 2 no. ")
+    assert told(fake)["rejected"].startswith("0/2 nodes are available: 2 no. ")
 
 
 def told(fake: FakeApiServer) -> dict[str, str]:
@@ -193,7 +182,7 @@ def told(fake: FakeApiServer) -> dict[str, str]:
         pytest.param({}, ["--source=sample"], "--source: 'sample' is not kubernetes", id="no live cluster"),
     ],
 )
-def test_refusals(
+def test_rejections(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], flags: list[str], said: str
 ) -> None:
     config = write_config(tmp_path / "config.yaml", MINE, **fields)
@@ -207,7 +196,7 @@ def test_the_client_connection_is_the_files(fake: FakeApiServer, tmp_path: Path)
     connection = {"kubeconfig": str(fake.kubeconfig(tmp_path / "named")), "qps": 20, "burst": 10}
     fake.add(*(pending(f"p-{number}") for number in range(40)))
     with scheduler(fake, tmp_path, "--source=kubernetes", "--leader-elect=false", **connection):
-        wait_for(lambda: all(node_of(fake, f"p-{number}") for number in range(40)), "40 bindings")
+        until(lambda: all(node_of(fake, f"p-{number}") for number in range(40)), "40 bindings")
     sent = [entry.call.at for entry in fake.history.bindings()]
     assert max(sent) - min(sent) > (40 - 10) / 20 - 0.1
 
@@ -221,15 +210,15 @@ def test_backoffs_are_the_files(tmp_path: Path) -> None:
 def test_master_names_the_server(fake: FakeApiServer, tmp_path: Path) -> None:
     fake.add(pending("p"))
     with scheduler(fake, tmp_path, "--source=kubernetes", f"--master={fake.url}", "--leader-elect=false"):
-        wait_for(lambda: node_of(fake, "p"), "the binding")
+        until(lambda: node_of(fake, "p"), "the binding")
 
 
 def test_it_says_at_its_start_what_kube_scheduler_does(fake: FakeApiServer, tmp_path: Path) -> None:
     port = free_port()
     with scheduler(fake, tmp_path, f"--secure-port={port}", "--leader-elect=false", "--v=2") as started:
-        wait_for(lambda: started.log.read_text().count("Added node to NodeTree") == 2, "both nodes")
+        until(lambda: started.log.read_text().count("Added node to NodeTree") == 2, "both nodes")
         fake.client().request("DELETE", "/api/v1/nodes/b")
-        wait_for(lambda: '"Removed node from NodeTree" node="b"' in started.log.read_text(), "its end")
+        until(lambda: '"Removed node from NodeTree" node="b"' in started.log.read_text(), "its end")
         text = started.log.read_text()
     for line in (
         f'FLAG: --secure-port="{port}"',
@@ -249,7 +238,7 @@ def test_probes_and_metrics(fake: FakeApiServer, tmp_path: Path) -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=30) as plain:
             plain.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
             plain.recv(1024)
-        wait_for(lambda: "a request of 127.0.0.1 was dropped: " in started.log.read_text(), "its line")
+        until(lambda: "a request of 127.0.0.1 was dropped: " in started.log.read_text(), "its line")
         assert started.address("telemetry") == f"127.0.0.1:{port}"
         answers = {path: probe(port, path)[1] for path in ("healthz", "livez", "readyz", "metrics")}
     metrics = answers.pop("metrics")

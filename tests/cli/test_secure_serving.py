@@ -21,9 +21,9 @@ from mooring.service.pages import PageRequest
 from mooring.testing.builders import node_manifest
 from tests.certificates import Authority
 from tests.cli.commands import Started, program, write_config
-from tests.cli.schedulers import MINE, pending, probe, scheduler, wait_for
+from tests.cli.schedulers import MINE, pending, probe, scheduler
 from tests.fake_api_server import Answer, FakeApiServer, Hang
-from tests.process import free_port
+from tests.process import free_port, until
 
 PROMETHEUS = "system:serviceaccount:monitoring:prometheus"
 PROBES = ("/healthz", "/livez", "/readyz")
@@ -169,7 +169,7 @@ def test_a_slow_api_server_holds_few_threads(fake: FakeApiServer) -> None:
     gatekeeper = delegated(fake)
     with ThreadPoolExecutor(MAX_REVIEWS) as threads:
         waiting = [threads.submit(said, gatekeeper, asked(token=f"t{n}")) for n in range(MAX_REVIEWS)]
-        wait_for(lambda: fake.faults.met == MAX_REVIEWS, "as many reviews as may be")
+        until(lambda: fake.faults.met == MAX_REVIEWS, "as many reviews as may be")
         assert said(gatekeeper, asked(token="one more"))[0] == 503
         assert not any(one.done() for one in waiting)
         assert {one.result(30)[0] for one in waiting} == {503}
@@ -242,9 +242,7 @@ def test_a_decision_without_end_ends_liveness(fake: FakeApiServer, tmp_path: Pat
             assert started.ready, started.log.read_text()
             assert probe(port, "livez") == (200, "ok\n")
             fake.add(pending("first"))
-            wait_for(
-                lambda: probe(port, "livez")[0] == HTTPStatus.SERVICE_UNAVAILABLE, "a decision that lasts"
-            )
+            until(lambda: probe(port, "livez")[0] == HTTPStatus.SERVICE_UNAVAILABLE, "a decision that lasts")
             assert "the decision about pod default/first has lasted" in probe(port, "livez")[1]
         finally:
             started.process.kill()  # it would see its decision to the end
@@ -301,7 +299,7 @@ def test_who_speaks_no_tls_leaves_no_traceback(fake: FakeApiServer, tmp_path: Pa
             plain.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
             while plain.recv(1000):
                 pass
-        wait_for(lambda: "was dropped: " in started.log.read_text(), "the line about it")
+        until(lambda: "was dropped: " in started.log.read_text(), "the line about it")
         assert "Traceback" not in started.log.read_text()
 
 

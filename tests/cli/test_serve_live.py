@@ -15,8 +15,9 @@ from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
 from tests.cli.commands import call, fetch, serving
-from tests.cluster.following import node, pod, until
+from tests.cluster.following import node, pod
 from tests.fake_api_server import FakeApiServer
+from tests.process import until
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def node_of(fake: FakeApiServer, name: str) -> str:
     return str(stored["spec"].get("nodeName", ""))
 
 
-def refused(call_: Callable[[], Any]) -> tuple[grpc.StatusCode, bytes]:
+def rejected(call_: Callable[[], Any]) -> tuple[grpc.StatusCode, bytes]:
     with pytest.raises(grpc.RpcError) as caught:
         call_()
     metadata = {item.key: item.value for item in caught.value.trailing_metadata()}
@@ -72,7 +73,7 @@ def test_decisions_follow_the_cluster_and_stop_committing_without_it(
         fake.stop()
         until(lambda: fetch(readyz)[0] == 503, "the end of readiness")
         assert b"nothing was heard of the cluster" in fetch(readyz)[1]
-        code, details = refused(lambda: scheduling.Bind(bind))
+        code, details = rejected(lambda: scheduling.Bind(bind))
         assert (code, b"STATE_STALE" in details) == (grpc.StatusCode.UNAVAILABLE, True)
         stale = scheduling.Filter(question)
         assert stale.feasible_count == 2

@@ -30,7 +30,7 @@ def test_the_heavier_plugin_decides(
     assert next(shown for shown in explained.complaints if "weighted=10000" in shown).endswith(line)
     table = call(capsys, "explain", POD, *flags).out
     assert "1 → 100 × 100 = 10000" in table
-    assert f"chosen: {winner}" in table
+    assert f"selected: {winner}" in table
 
 
 @pytest.mark.parametrize("config", ["pod-affinity-first.yaml", "node-affinity-first.yaml"])

@@ -111,19 +111,19 @@ def renamed_back(w: World) -> None:
     w.state.apply("test", [Remove("Node", "", "z"), Put(make_node("y"))])
 
 
-Refuse = Callable[[], Exception]
+Reject = Callable[[], Exception]
 
 
 @contextmanager
-def failing(refuse: Refuse, times: int) -> Iterator[list[None]]:
-    """The server refuses so many calls of Schedule; the list grows with each."""
+def failing(reject: Reject, times: int) -> Iterator[list[None]]:
+    """The server rejects so many calls of Schedule; the list grows with each."""
     seen: list[None] = []
     answer = SchedulingServicer.Schedule
 
     def schedule(self: Any, request: Any, context: Any) -> Any:
         seen.append(None)
         if len(seen) <= times:
-            raise refuse()
+            raise reject()
         return answer(self, request, context)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -144,17 +144,17 @@ def draining() -> Exception:
 
 
 @pytest.mark.parametrize(
-    ("refuse", "mode", "calls"),
+    ("reject", "mode", "calls"),
     [
         pytest.param(not_synced, COMMIT_MODE_DRY_RUN, 3, id="dry run, not synced"),
         pytest.param(draining, COMMIT_MODE_DRY_RUN, 3, id="dry run, draining"),
-        pytest.param(overloaded, COMMIT_MODE_BIND, 3, id="bind, refused before it began"),
+        pytest.param(overloaded, COMMIT_MODE_BIND, 3, id="bind, rejected before it began"),
         pytest.param(draining, COMMIT_MODE_BIND, 1, id="bind, nobody knows how far it came"),
         pytest.param(lambda: ValueError("a defect"), COMMIT_MODE_DRY_RUN, 1, id="dry run, a defect"),
     ],
 )
-def test_only_what_is_safe_is_sent_again(w: World, refuse: Refuse, mode: Any, calls: int) -> None:
-    with failing(refuse, 2) as seen, client_of(w) as client:
+def test_only_what_is_safe_is_sent_again(w: World, reject: Reject, mode: Any, calls: int) -> None:
+    with failing(reject, 2) as seen, client_of(w) as client:
         if calls == 1:
             with pytest.raises(grpc.RpcError):
                 client.schedule([some(HALF, 1)], commit_mode=mode)
@@ -174,7 +174,7 @@ def test_it_ends_with_the_time_that_it_has(w: World) -> None:
     assert len(seen) > 1
 
 
-def test_names_for_some_pods_only_are_refused(w: World) -> None:
+def test_names_for_some_pods_only_are_rejected(w: World) -> None:
     with client_of(w) as client, pytest.raises(ValueError, match="group 1 has 0 names for 1 pods"):
         client.schedule([Pods(HALF, ["x"], ["one"]), Pods(HALF, ["y"])])
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +15,7 @@ from mooring.cluster.state import State
 from mooring.framework.objects import ObjectMeta
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.fake_api_server import FakeApiServer
+from tests.process import until
 
 QUICK = Timers(
     page_size=3,
@@ -37,15 +36,6 @@ READERS = {"Service": ["PodTopologySpread"]}
 
 Content = dict[tuple[str, str], tuple[str, str]]
 """By kind and key: UID and version."""
-
-
-def until(condition: Callable[[], Any], what: str, seconds: float = 30.0) -> None:
-    """Waits for a condition; the time only bounds how long a broken run hangs."""
-    waiting = threading.Event()
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"waited {seconds} s for {what}"
-        waiting.wait(0.005)
 
 
 def node(name: str, **fields: Any) -> dict[str, Any]:

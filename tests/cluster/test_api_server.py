@@ -176,11 +176,11 @@ def test_kubeconfigs_that_can_not_be_used(text: str, tmp_path: Path) -> None:
         pytest.param(504, UnavailableError, id="504"),
     ],
 )
-def test_a_refusal_says_what_was_asked_and_why_not(status: int, error: type[MooringError]) -> None:
-    refusal = failure(Response(status, {}, b'{"kind":"Status","message":"because"}'), "bind default/p")
-    assert type(refusal) is error
-    assert "bind default/p" in refusal.message
-    assert "because" in refusal.message
+def test_a_rejection_says_what_was_asked_and_why_not(status: int, error: type[MooringError]) -> None:
+    rejection = failure(Response(status, {}, b'{"kind":"Status","message":"because"}'), "bind default/p")
+    assert type(rejection) is error
+    assert "bind default/p" in rejection.message
+    assert "because" in rejection.message
 
 
 @pytest.mark.parametrize(
@@ -194,13 +194,13 @@ def test_a_refusal_says_what_was_asked_and_why_not(status: int, error: type[Moor
         pytest.param(None, {}, id="no details"),
     ],
 )
-def test_a_refusal_has_the_cause_that_the_server_details(details: Any, metadata: dict[str, str]) -> None:
+def test_a_rejection_has_the_cause_that_the_server_details(details: Any, metadata: dict[str, str]) -> None:
     body = json.dumps({"kind": "Status", "message": "because", "details": details}).encode()
     assert failure(Response(403, {}, body), "make an Event").metadata == metadata
 
 
 @pytest.mark.parametrize("body", [b"", b"Too many", b"\xff", b"[]", b"{}", b"[" * 100_000])
-def test_a_refusal_may_say_it_in_any_form(body: bytes) -> None:
+def test_a_rejection_may_say_it_in_any_form(body: bytes) -> None:
     assert Response(500, {}, body).message == body[:200].decode(errors="replace")
 
 

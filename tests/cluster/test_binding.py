@@ -1,4 +1,4 @@
-"""Bindings at the API server: what counts as bound, what each refusal means, and what a lost answer costs."""
+"""Bindings at the API server: what counts as bound, what rejections mean, and what a lost answer costs."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_bind_5xx_and_500_invalid(
 @pytest.mark.parametrize(
     "unread",
     [
-        pytest.param(Answer(403), id="refused"),
+        pytest.param(Answer(403), id="rejected"),
         pytest.param(Answer(503), id="unavailable"),
         pytest.param(Answer(200, body=b"<html>"), id="nonsense"),
     ],
@@ -220,7 +220,7 @@ def test_a_pod_that_can_not_be_read_leaves_the_outcome_unknown(fake: FakeApiServ
 
 
 @pytest.mark.parametrize("status", [403, 404, 422, 429])
-def test_a_refused_repetition_says_nothing_of_what_was_sent_before(fake: FakeApiServer, status: int) -> None:
+def test_a_rejected_repetition_says_nothing_of_what_was_sent_before(fake: FakeApiServer, status: int) -> None:
     fake.add(stored())
     fake.faults.on("POST", BINDING, Cut(), times=1)
     fake.faults.on("POST", BINDING, Answer(status, 30))

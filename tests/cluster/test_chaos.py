@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.cluster.chaos import TIMERS, Chaos
-from tests.cluster.following import following, until
+from tests.cluster.following import following
 from tests.fake_api_server import FakeApiServer
+from tests.process import until
 
 
 @pytest.mark.parametrize("seed", range(4))

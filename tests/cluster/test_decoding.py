@@ -28,7 +28,7 @@ ALPHA = "scheduling.k8s.io/v1alpha2"
 
 
 def outcome(data: bytes, kind: str, *, json_encoded: bool, version: str = "") -> ClusterObject | str | None:
-    """The object, or the text of the refusal: both encodings must agree on that as well."""
+    """The object, or the text of the rejection: both encodings must agree on that as well."""
     try:
         return decode_json(data, kind) if json_encoded else decode_protobuf(data, kind, version)
     except InvalidArgumentError as error:
@@ -100,7 +100,7 @@ def test_fixtures_set_every_field_of_every_kind() -> None:
         pytest.param(" " * (MAX_OBJECT_BYTES + 1), "", "at most", id="too large"),
     ],
 )
-def test_malformed_json_is_refused_with_the_fields_path(text: str, path: str, message: str) -> None:
+def test_malformed_json_is_rejected_with_the_fields_path(text: str, path: str, message: str) -> None:
     with pytest.raises(InvalidArgumentError) as raised:
         decode_pod(text.encode())
     violation = raised.value.violations[0]
@@ -120,7 +120,7 @@ def test_malformed_json_is_refused_with_the_fields_path(text: str, path: str, me
         pytest.param(b"", id="nothing"),
     ],
 )
-def test_malformed_protobuf_is_refused(data: bytes) -> None:
+def test_malformed_protobuf_is_rejected(data: bytes) -> None:
     with pytest.raises(InvalidArgumentError):
         decode_pod_protobuf(data)
 
@@ -168,7 +168,7 @@ def test_the_kind_is_given_or_stated(given: str, stated: str, kept: type) -> Non
 
 
 @pytest.mark.parametrize(("given", "stated"), [("Pod", "Node"), ("", "")], ids=["contradicting", "missing"])
-def test_a_kind_that_is_unclear_is_refused(given: str, stated: str) -> None:
+def test_a_kind_that_is_unclear_is_rejected(given: str, stated: str) -> None:
     with pytest.raises(InvalidArgumentError) as raised:
         decode_json(json.dumps({"kind": stated, "metadata": {"name": "x"}}).encode(), given)
     assert raised.value.violations[0].path == "kind"
@@ -176,7 +176,7 @@ def test_a_kind_that_is_unclear_is_refused(given: str, stated: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @given(st.data())
-def test_both_encodings_give_the_same_object_or_the_same_refusal(
+def test_both_encodings_give_the_same_object_or_the_same_rejection(
     kind: type[Object], data: st.DataObject
 ) -> None:
     item = data.draw(objects(kind))

@@ -25,8 +25,9 @@ from tests.cluster.breaking import (
     gone_midway,
     gone_while_paging,
 )
-from tests.cluster.following import QUICK, Following, following, held, node, pod, until
+from tests.cluster.following import QUICK, Following, following, held, node, pod
 from tests.fake_api_server import Answer, Cut, FakeApiServer, Hang, event_line
+from tests.process import until
 
 AUDITING = replace(QUICK, probe=0.05)
 
@@ -229,7 +230,7 @@ def test_stale_apiserver(fake: FakeApiServer) -> None:
         lagging._port = fake._port
         lagging.start()
         lagging.faults.on("WATCH", "/pods$", Answer(410), times=1)
-        until(lambda: "was told before" in live.reflector("Pod").error, "a list that is refused")
+        until(lambda: "was observed before" in live.reflector("Pod").error, "a list that is rejected")
         assert held(live.state) == before
         until(lambda: live.source.staleness > 0.5, "staleness")
         lagging.stop()
@@ -461,7 +462,7 @@ def test_a_shuffled_watch_never_goes_back(order: list[int], history: list[tuple[
         ).map(lambda value: json.dumps(value).encode()),
     )
 )
-def test_any_line_is_taken_or_refused(line: bytes) -> None:
+def test_any_line_is_taken_or_rejected(line: bytes) -> None:
     teller = Teller()
     try:
         teller.reflector._take(line)

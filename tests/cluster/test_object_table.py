@@ -67,7 +67,7 @@ def test_a_full_load_replaces_what_the_source_had() -> None:
     assert names(state, PersistentVolume) == []
 
 
-def test_another_sources_object_is_refused_and_nothing_changes() -> None:
+def test_another_sources_object_is_rejected_and_nothing_changes() -> None:
     state = State()
     state.replace("first", [service()])
     version = state.version
@@ -99,7 +99,7 @@ def test_a_change_counts_for_its_kind_and_touches_no_row() -> None:
     assert state.changes_since(before) == [(UNPLACED, None, 0)]
 
 
-def test_a_name_with_a_slash_is_refused() -> None:
+def test_a_name_with_a_slash_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError) as raised:
         service("a/b")
     assert raised.value.violations[0].path == "metadata.name"
@@ -129,7 +129,7 @@ def test_a_name_with_a_slash_is_refused() -> None:
         ),
     ],
 )
-def test_a_malformed_quantity_is_refused_with_its_path(manifest: dict[str, Any], path: str) -> None:
+def test_a_malformed_quantity_is_rejected_with_its_path(manifest: dict[str, Any], path: str) -> None:
     with pytest.raises(InvalidArgumentError) as raised:
         from_manifest({**manifest, "metadata": {"name": "x"}})
     assert raised.value.violations[0].path == path

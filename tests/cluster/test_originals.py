@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -22,6 +21,7 @@ from mooring.framework import Pod
 from mooring.framework.errors import NotFoundError
 from mooring.testing.builders import make_pod, node_manifest, pod_manifest
 from tests.fake_api_server import FakeApiServer
+from tests.process import until
 
 BY_NAME = ExtenderStanza(filter_verb="filter", preempt_verb="preempt", node_cache_capable=True)
 BY_NODE = ExtenderStanza(filter_verb="filter")
@@ -34,17 +34,10 @@ def following(fake: FakeApiServer, *extenders: ExtenderStanza) -> Iterator[Origi
     source = KubernetesSource(State(), fake.client(), {}, originals=originals)
     source.start()
     try:
-        wait_for(lambda: source.synced)
+        until(lambda: source.synced)
         yield originals
     finally:
         source.stop()
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def pod_of(fake: FakeApiServer, name: str, **spec: Any) -> Pod:
@@ -84,11 +77,11 @@ def test_objects_are_whole_but_for_their_type_and_the_managed_fields_of_pods() -
             fake.add(managed(pod_manifest("watched", spec=UNKNOWN)), managed(node_manifest("b")))
             for name in ("listed", "watched"):
                 pod, wanted = pod_of(fake, name), stored(fake, "Pod", name)
-                wait_for(partial(known, partial(originals.pod, pod)))
+                until(partial(known, partial(originals.pod, pod)))
                 assert wanted["metadata"].pop("managedFields") == MANAGED
                 assert json.loads(originals.pod(pod)) == wanted
             for name in "ab":
-                wait_for(partial(known, partial(originals.node, name)))
+                until(partial(known, partial(originals.node, name)))
                 assert json.loads(originals.node(name)) == stored(fake, "Node", name)
 
 
@@ -130,7 +123,7 @@ def test_what_is_not_needed_any_more_is_let_go(extender: ExtenderStanza) -> None
                 assert fake.client().request("POST", path, body=body).ok
             else:
                 fake.remove("Pod", "pod")
-            wait_for(lambda: known(lambda: originals.pod(pod)) is None)
+            until(lambda: known(lambda: originals.pod(pod)) is None)
 
 
 def kept_pod(name: str = "pod", uid: str = "u", **spec: Any) -> tuple[Pod, bytes]:

@@ -75,7 +75,7 @@ def test_what_is_not_stored_is_warned_about(
     assert list(state.snapshot.objects.all(Service)) == []
 
 
-def test_a_version_that_contradicts_the_object_is_refused() -> None:
+def test_a_version_that_contradicts_the_object_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError) as raised:
         pushed(State(), put(WEB, kind="Service", api_version="v2"))
     assert raised.value.violations[0].path == "events[0].put.objects[0].json.apiVersion"

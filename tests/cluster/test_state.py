@@ -78,7 +78,7 @@ def test_what_a_source_says_of_an_assumed_pod(delivered: object, node: str, assu
     assert state.snapshot.pods.records["pod/default/p"].assumed is assumed
 
 
-def test_assuming_a_pod_that_is_elsewhere_is_refused() -> None:
+def test_assuming_a_pod_that_is_elsewhere_is_rejected() -> None:
     state = loaded(make_node("a"), make_node("b"), make_pod("p", node="a"))
     state.assume(make_pod("p"), "a")
     with pytest.raises(FailedPreconditionError) as raised:
@@ -113,7 +113,7 @@ def test_a_finished_namesake_in_the_same_load_displaces_nobody() -> None:
     assert set(State().fork(pods=[running, finished]).snapshot.pods.records) == {"2"}
 
 
-def test_sources_own_disjoint_objects_and_a_refused_batch_changes_nothing() -> None:
+def test_sources_own_disjoint_objects_and_a_rejected_batch_changes_nothing() -> None:
     state = loaded(make_node("n"), make_pod("p"))
     version = state.version
     for taken in (make_node("n"), make_pod("p"), make_pod("p", metadata={"uid": "other"})):

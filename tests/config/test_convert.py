@@ -129,7 +129,7 @@ def test_spread_constraints_of_v1beta1_switched_the_systems_own_off() -> None:
         pytest.param(enabled("NodeResourcesMostAllocated"), "keep one of them", id="two strategies"),
     ],
 )
-def test_what_v1_cannot_say_is_refused(score: Document, message: str) -> None:
+def test_what_v1_cannot_say_is_rejected(score: Document, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         convert(json.dumps(document(profile(score=score), version="v1beta1")), in_tree())
 
@@ -151,7 +151,7 @@ def test_what_is_left_out_is_told() -> None:
     )
 
 
-def test_faulty_old_files_are_refused_with_paths() -> None:
+def test_faulty_old_files_are_rejected_with_paths() -> None:
     with pytest.raises(ConfigError) as caught:
         convert(json.dumps(document({"plugins": {"score": 5}, "foo": 1}, version="v1beta2")), in_tree())
     assert {error.path for error in caught.value.errors} == {"profiles[0].plugins.score", "profiles[0].foo"}
@@ -216,7 +216,7 @@ def test_every_priority_is_mapped(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(_NO_COUNTERPART))
-def test_names_without_counterpart_are_refused(name: str) -> None:
+def test_names_without_counterpart_are_rejected(name: str) -> None:
     key = "predicates" if name.startswith("Check") else "priorities"
     with pytest.raises(ConfigError, match=f"{name} has no counterpart"):
         convert(json.dumps(policy(**{key: weighted(**{name: 1})})), in_tree())

@@ -35,7 +35,7 @@ def test_read_and_written(text: str, seconds: float, written: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "5", "s", "5 s", "1d", "1.2.3s", "--5s", "5s ", "300000000h"])
-def test_refused(text: str) -> None:
+def test_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="duration"):
         parse_duration(text)
 

@@ -182,11 +182,11 @@ def test_devices_score_since_1_35(version: str, scores: bool) -> None:
     assert ("DynamicResources" in [plugin.name for plugin in listed]) is scores
 
 
-def test_a_plugin_that_the_release_lacks_is_refused_by_name() -> None:
+def test_a_plugin_that_the_release_lacks_is_rejected_by_name() -> None:
     asked = document(profile(filter=enabled("NodeDeclaredFeatures")))
     from_document(asked, CATALOG, kube_version="1.35")
     with pytest.raises(
-        ConfigError, match="NodeDeclaredFeatures is not part of the chosen Kubernetes release"
+        ConfigError, match="NodeDeclaredFeatures is not part of the selected Kubernetes release"
     ):
         from_document(asked, CATALOG, kube_version="1.34")
 

@@ -90,7 +90,7 @@ def faults(config: object, **options: Any) -> dict[str, str]:
         pytest.param(
             document(profile("a"), profile("a")),
             "profiles[1].schedulerName",
-            "taken by profiles[0]",
+            "duplicates profiles[0].schedulerName",
             id="same name",
         ),
         pytest.param(
@@ -439,6 +439,6 @@ def test_check_returns_what_load_raises() -> None:
         pytest.param(document(version="v1beta3"), id="an older version"),
     ],
 )
-def test_strict_refuses_what_kube_scheduler_refuses(config: Document) -> None:
+def test_strict_rejects_what_kube_scheduler_rejects(config: Document) -> None:
     assert from_document(config, CATALOG).warnings
     assert faults(config, strict=True)

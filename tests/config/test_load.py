@@ -157,7 +157,7 @@ def test_gated_arguments() -> None:
 
 
 OTHERWISE = (
-    "absent fields that mooring reads otherwise than kube-scheduler: "
+    "defaults that differ from kube-scheduler: "
     "percentageOfNodesToScore: mooring looks at every node, kube-scheduler samples as for 0; "
     "leaderElection.resourceName: mooring takes a lease of its own, not kube-scheduler's"
 )
@@ -175,7 +175,7 @@ OTHERWISE = (
                 parallelism=4,
             ),
             [
-                "accepted and without effect in mooring: clientConnection.contentType, enableProfiling",
+                "ignored by mooring: clientConnection.contentType, enableProfiling",
                 "acted on by mooring scheduler alone: parallelism, clientConnection",
             ],
             id="one warning for all fields without effect, one for those of the scheduler",
@@ -186,7 +186,7 @@ OTHERWISE = (
                 percentageOfNodesToScore=0,
                 leaderElection={"leaderElect": False},
             ),
-            ["accepted and without effect in mooring: plugins.placementScore"],
+            ["ignored by mooring: plugins.placementScore"],
             id="no lease, no lease name to warn of; sections without effect",
         ),
         pytest.param(
@@ -227,7 +227,7 @@ def test_feature_gates_without_effect_are_told(
 
 
 @pytest.mark.parametrize(
-    ("kube_version", "gates", "refused"),
+    ("kube_version", "gates", "rejected"),
     [
         pytest.param("1.36", {"SidecarContainers": False}, ["SidecarContainers"], id="locked"),
         pytest.param("1.34", {"InPlacePodVerticalScaling": False}, [], id="not locked yet"),
@@ -240,8 +240,8 @@ def test_feature_gates_without_effect_are_told(
         ),
     ],
 )
-def test_a_locked_feature_gate_is_refused(
-    kube_version: str, gates: dict[str, bool], refused: list[str]
+def test_a_locked_feature_gate_is_rejected(
+    kube_version: str, gates: dict[str, bool], rejected: list[str]
 ) -> None:
     try:
         default(in_tree(), kube_version=kube_version, feature_gates=gates)
@@ -250,7 +250,7 @@ def test_a_locked_feature_gate_is_refused(
     else:
         found = []
     reason = f"can't be false: Kubernetes {kube_version} locks it to true"
-    assert found == [(f"feature-gates.{name}", reason) for name in refused]
+    assert found == [(f"feature-gates.{name}", reason) for name in rejected]
 
 
 @pytest.mark.parametrize(
@@ -281,10 +281,10 @@ def test_gangs_need_their_release_and_another_gate(
 
 @pytest.mark.parametrize("kube_version", ["1.33", "1.36"])
 def test_pods_in_backoff_are_always_taken_early(kube_version: str) -> None:
-    """A gate that mooring can't do without is refused by name when it is turned off."""
-    with pytest.raises(ConfigError) as refused:
+    """A gate that mooring can't do without is rejected by name when it is turned off."""
+    with pytest.raises(ConfigError) as rejected:
         default(in_tree(), kube_version=kube_version, feature_gates={"SchedulerPopFromBackoffQ": False})
-    (fault,) = refused.value.errors
+    (fault,) = rejected.value.errors
     assert fault.path == "feature-gates.SchedulerPopFromBackoffQ"
     assert fault.message == f"false is not supported for Kubernetes {kube_version}; leave it true"
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mooring.runtime.cycle.evaluation import NOT_LOOKED_AT
+from mooring.runtime.cycle.evaluation import NOT_EVALUATED
 from tests.conformance.families.draft import Manifest
 
 Differs = Callable[[Manifest], bool]
@@ -34,7 +34,7 @@ def _comparable(document: Manifest) -> Manifest:
     nodes = {
         name: {key: node[key] for key in ("status", "scores", "total")}
         for name, node in document["nodes"].items()
-        if node["status"]["reasons"] != list(NOT_LOOKED_AT.reasons)
+        if node["status"]["reasons"] != list(NOT_EVALUATED.reasons)
     }
     kept = {key: document[key] for key in ("pod", "profile", "prefilter", "evaluated", "feasible")}
     found = {"nodes": nodes, "ties": sorted(document["ties"]), "preemption": document.get("preemption")}
@@ -59,7 +59,7 @@ def _shown(document: Manifest, key: str) -> str:
 def shrink(scenario: Manifest, differs: Differs) -> Manifest:
     """Take parts out of a scenario for as long as the two sides still differ on it.
 
-    `differs` must be false for a scenario that the oracle refuses, so that only valid objects are left.
+    `differs` must be false for a scenario that the oracle rejects, so that only valid objects are left.
     """
     smallest = copy.deepcopy(scenario)
     progress = True

@@ -78,12 +78,12 @@ class Comparison:
 
     def compare(self, answers: Iterable[tuple[Manifest, Manifest]], version: str) -> int:
         """Print the first differences and a summary; 1 if there are any."""
-        agreed = refused = 0
+        agreed = rejected = 0
         counts: Counter[str] = Counter()
         wrong: list[str] = []
         for question, answer in answers:
             if "error" in answer:
-                refused += 1
+                rejected += 1
                 continue
             counts += self.counts(answer[self.given])
             if found := list(self.differences(question, answer[self.given], version)):
@@ -91,5 +91,5 @@ class Comparison:
             else:
                 agreed += 1
         print("\n".join(wrong[:MAX_SHOWN]))
-        print(f"{agreed} agree, {len(wrong)} differ, {refused} refused; {dict(counts)}")
+        print(f"{agreed} agree, {len(wrong)} differ, {rejected} rejected; {dict(counts)}")
         return 1 if wrong else 0

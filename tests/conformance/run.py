@@ -86,7 +86,7 @@ def make_vectors(answered: Iterable[Answered], out: Path) -> int:
 def make_case(program: Path, scenario: Manifest) -> int:
     [(_, answer)] = answers(program, [scenario])
     if "error" in answer:
-        print(f"the oracle refuses this scenario: {answer['error']}", file=sys.stderr)
+        print(f"the oracle rejects this scenario: {answer['error']}", file=sys.stderr)
         return 1
     print(_vector(scenario, answer))
     return 0
@@ -116,7 +116,7 @@ def explained(scenario: Manifest, version: str = NEWEST) -> Manifest:
 
 
 def disagreement(scenario: Manifest, answer: Manifest, version: str = NEWEST) -> list[str]:
-    """Why mooring and the oracle differ on a scenario; nothing if they agree, or if the oracle refuses it."""
+    """Why mooring and the oracle differ on a scenario; nothing if they agree, or if the oracle rejects it."""
     if "error" in answer:
         return []
     try:
@@ -127,11 +127,11 @@ def disagreement(scenario: Manifest, answer: Manifest, version: str = NEWEST) ->
 
 
 def compare(answered: Iterable[Answered], oracle: Oracle, version: str, most: int) -> int:
-    agreed = refused = chance = 0
+    agreed = rejected = chance = 0
     mismatches: list[Manifest] = []
     for scenario, answer in answered:
         if "error" in answer:
-            refused += 1
+            rejected += 1
         elif not disagreement(scenario, answer, version):
             agreed += 1
         elif _varies(scenario, answer, oracle):
@@ -140,7 +140,7 @@ def compare(answered: Iterable[Answered], oracle: Oracle, version: str, most: in
             mismatches.append(scenario)
     for scenario in mismatches[:most]:
         _print_shrunk(scenario, oracle, version)
-    print(f"{agreed} agree, {len(mismatches)} differ, {refused} refused by the API server's rules")
+    print(f"{agreed} agree, {len(mismatches)} differ, {rejected} rejected by the API server's rules")
     if chance:
         print(
             f"  {chance} more are left to chance: kube-scheduler's own answers differ when it is asked again"

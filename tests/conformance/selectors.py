@@ -57,7 +57,7 @@ def expressions() -> Iterator[str]:
     for count in (2, 30, 300):
         yield " && ".join(["true"] * count)
         yield "[1]" + ".filter(x, true)" * min(count, 120) + ".size() == 1"
-        items = [*range(min(count, 64))]  # A macro over more is refused here.
+        items = [*range(min(count, 64))]  # A macro over more is rejected here.
         yield f"{items}.all(x, x >= 0)"
         yield f"{items}.exists(x, device.driver.contains(string(x)))"
         yield f"'{'a' * count}'.replace('a', 'bb').size() == {2 * count}"

@@ -33,11 +33,11 @@ DOCUMENT: Manifest = {
     "evaluated": 2,
     "feasible": 1,
 }
-NOT_LOOKED_AT_NODE = {
+NOT_EVALUATED_NODE = {
     "status": {
         "code": "UnschedulableAndUnresolvable",
         "plugin": "",
-        "reasons": ["node(s) not looked at, enough feasible ones were found before"],
+        "reasons": ["node(s) not evaluated, enough feasible ones were found before"],
     },
     "scores": {},
     "total": None,
@@ -81,7 +81,7 @@ def test_differs(path: tuple[str, ...], value: Any) -> None:
     ("path", "value"),
     [
         pytest.param(("ties",), ["c", "a"], id="order of ties"),
-        pytest.param(("nodes", "c"), NOT_LOOKED_AT_NODE, id="a node that nobody looked at"),
+        pytest.param(("nodes", "c"), NOT_EVALUATED_NODE, id="a node that nobody looked at"),
         pytest.param(("warnings",), ["something"], id="fields of mooring alone"),
     ],
 )

@@ -21,8 +21,8 @@ def test_a_decision_is_explained_as_it_is_written(
     manifests: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = call(capsys, "explain", "asked", "--manifests", manifests)
-    chosen = found.out.splitlines()[-1].startswith("chosen: ")
-    assert (found.code, found.err) == (0 if chosen else 3, "")
+    selected = found.out.splitlines()[-1].startswith("selected: ")
+    assert (found.code, found.err) == (0 if selected else 3, "")
     text = manifests.with_suffix(".txt")
     if not text.exists():
         text.write_text(found.out)

@@ -91,7 +91,7 @@ class Api:
         return self.call("POST", _collection(manifest), manifest)
 
     def create_all(self, manifests: Iterable[Manifest], connections: int = 8) -> None:
-        """`create` for many, over a few connections that are kept. Raises ApiError for the first refused."""
+        """`create` for many, over a few connections that are kept. Raises ApiError for the first rejected."""
         whole = list(manifests)
         with ThreadPoolExecutor(connections) as pool:
             list(pool.map(self._create_in_turn, (whole[first::connections] for first in range(connections))))

@@ -80,7 +80,7 @@ KUBE_SCHEDULERS = [
 """What of it kube-scheduler may."""
 
 
-def refused(client: Api, requests: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def rejected(client: Api, requests: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Those of the requests that the API server answers with 403."""
     found = []
     for method, path in requests:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from mooring.cluster.api import ApiServer
-from tests.cluster.following import until
 from tests.fake_api_server.contract import Contract
+from tests.process import until
 
 from .control_plane import CROWD, ControlPlane
 

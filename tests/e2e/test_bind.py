@@ -34,7 +34,7 @@ def client(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MooringClien
         yield connected
 
 
-def refusal(client: MooringClient, pod: Manifest, node: str) -> tuple[grpc.StatusCode, bytes]:
+def rejection(client: MooringClient, pod: Manifest, node: str) -> tuple[grpc.StatusCode, bytes]:
     """The code and the encoded details of a Bind that must fail; ErrorInfo's reason is plain text in them."""
     with pytest.raises(grpc.RpcError) as caught:
         client.bind(pod, node)
@@ -54,10 +54,10 @@ def test_bind_posts_a_binding_once(control_plane: ControlPlane, client: MooringC
     assert len(control_plane.bindings()) == posted
 
 
-def test_bind_to_another_node_is_refused(control_plane: ControlPlane, client: MooringClient) -> None:
+def test_bind_to_another_node_is_rejected(control_plane: ControlPlane, client: MooringClient) -> None:
     pod = control_plane.api.pod("first")
     client.bind(pod, "n2")
-    code, details = refusal(client, pod, "n1")
+    code, details = rejection(client, pod, "n1")
     assert code is grpc.StatusCode.FAILED_PRECONDITION
     assert b"POD_BOUND_ELSEWHERE" in details
     assert control_plane.api.node_of("first") == "n2"
@@ -69,7 +69,7 @@ def test_bind_of_a_recreated_pod_leaves_the_new_one_alone(
     old = control_plane.api.pod("first")
     control_plane.api.call("DELETE", "/api/v1/namespaces/default/pods/first?gracePeriodSeconds=0")
     control_plane.api.create(objects.pod("first"))
-    code, details = refusal(client, old, "n1")
+    code, details = rejection(client, old, "n1")
     assert code is grpc.StatusCode.ABORTED
     assert b"POD_RECREATED" in details
     assert control_plane.api.node_of("first") is None

@@ -134,7 +134,7 @@ def test_bind_uid_mismatch(world: World) -> None:
 
 
 def test_bind_deleting_pod(world: World) -> None:
-    """A7: a pod that a finalizer holds is refused, before and after the server hears of it."""
+    """A7: a pod that a finalizer holds is rejected, before and after the server hears of it."""
     for at in range(5):
         made = pod(f"p{at}")
         made["metadata"]["finalizers"] = ["example.com/held"]

@@ -51,7 +51,7 @@ def test_the_api_server_takes_every_object(control_plane: ControlPlane, overlay:
         assert made["metadata"]["name"] == item["metadata"]["name"]
 
 
-def test_a_pod_that_breaks_the_rules_is_refused(control_plane: ControlPlane) -> None:
+def test_a_pod_that_breaks_the_rules_is_rejected(control_plane: ControlPlane) -> None:
     """What the test above rests on: the namespace's level of security is enforced, unknown fields found."""
     api, objects = control_plane.api, built("overlays/extender")
     wait_for_priority_classes(api)
@@ -59,6 +59,6 @@ def test_a_pod_that_breaks_the_rules_is_refused(control_plane: ControlPlane) -> 
     pod = pod_of(next(item for item in objects if item["kind"] == "Deployment"))
     for change, status in (({"hostNetwork": True}, 403), ({"hostNetwrok": True}, 400)):
         broken = {**pod, "spec": {**pod["spec"], **change}}
-        with pytest.raises(ApiError) as refused:
+        with pytest.raises(ApiError) as rejected:
             api.call("POST", f"{path_of(api, pod)}?{STRICT}", broken)
-        assert refused.value.status == status
+        assert rejected.value.status == status

@@ -11,7 +11,8 @@ from mooring.cluster.api import RESOURCES, ApiServer
 from mooring.cluster.sources import KubernetesSource, Timers
 from mooring.cluster.state import State
 from mooring.runtime.profiles.registry import installed_registry
-from tests.cluster.following import Content, held, until
+from tests.cluster.following import Content, held
+from tests.process import until
 
 from . import objects
 from .control_plane import ControlPlane

@@ -36,7 +36,7 @@ CALL_SECONDS = 120.0
 
 
 def settled(api: Api, loaded: Manifests, made: int) -> list[Manifest] | None:
-    """The pods, once there are so many and each has a node or was refused one; None before."""
+    """The pods, once there are so many and each has a node or was rejected one; None before."""
     pods = items(api, "Pod", {pod.metadata.namespace for pod in loaded.pods})
     judged = [pod for pod in pods if pod["spec"].get("nodeName") or pod.get("status", {}).get("conditions")]
     return pods if len(judged) == made else None

@@ -25,7 +25,7 @@ from .applying import (
     written,
 )
 from .guarded import GuardedControlPlane
-from .rights import FORBIDDEN, RBAC, client_of, refused
+from .rights import FORBIDDEN, RBAC, client_of, rejected
 from .telemetry import fetch
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("four_nodes")]
@@ -105,7 +105,7 @@ def test_the_extender_reads_and_cannot_bind(guarded: GuardedControlPlane, tmp_pa
         assert node == "k8s-node-3"
     assert guarded.bindings()[-1] == ("kube-scheduler", name)
     kept_from = [*FORBIDDEN, ("POST", "/api/v1/namespaces/default/pods/p/binding")]
-    assert refused(client_of(guarded, account), kept_from) == kept_from
+    assert rejected(client_of(guarded, account), kept_from) == kept_from
 
 
 def test_the_extender_on_loopback_binds(guarded: GuardedControlPlane, tmp_path: Path) -> None:
@@ -175,9 +175,9 @@ def test_metrics_are_for_those_whom_the_api_server_lets_read_them(
     with start("scheduler", overlay, tmp_path, flags) as ours:
         assert fetch(f"{endpoint}/livez") == "ok\n"
         for token, status in (("", 403), ("not-a-token", 401), (stranger, 403)):
-            with pytest.raises(HTTPError) as refusal:
+            with pytest.raises(HTTPError) as rejection:
                 fetch(f"{endpoint}/metrics", token)
-            with refusal.value:
-                assert refusal.value.code == status
+            with rejection.value:
+                assert rejection.value.code == status
         assert "mooring_pending_pods" in fetch(f"{endpoint}/metrics", metrics_token(guarded))
         assert "can't be found out" not in ours.output()

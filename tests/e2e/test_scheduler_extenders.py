@@ -123,7 +123,7 @@ def first_requests(running: Recorded) -> Requests:
 
 
 def comparable(request: dict[str, Any]) -> dict[str, Any]:
-    """Without the order of nodes, which is that of a race, and the chosen one, which is one of several."""
+    """Without the order of nodes, which is that of a race, and the selected one, which is one of several."""
     sorted_: dict[str, Any] = json.loads(json.dumps(request))
     if sorted_.get("NodeNames"):
         sorted_["NodeNames"].sort()

@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from mooring.v1 import scheduling_service_pb2 as scheduling
-from tests.cluster.following import until
+from tests.process import until
 
 from . import objects
 from .control_plane import ControlPlane

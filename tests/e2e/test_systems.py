@@ -31,7 +31,7 @@ from .applying import (
     written,
 )
 from .guarded import GuardedControlPlane
-from .rights import FORBIDDEN, KUBE_SCHEDULERS, SCHEDULERS, client_of, refused
+from .rights import FORBIDDEN, KUBE_SCHEDULERS, SCHEDULERS, client_of, rejected
 from .telemetry import gauges
 from .witness import Witness
 
@@ -203,7 +203,7 @@ def test_the_serviceaccounts_may_do_what_their_roles_say_and_nothing_else(
     ):
         ours = client_of(guarded, account)
         assert len(ours.nodes()) == NODES + 1
-        assert refused(ours, kept_from) == kept_from
+        assert rejected(ours, kept_from) == kept_from
         assert len(kept_from) >= 40
 
 

@@ -53,7 +53,7 @@ class Witness:
         return Counter(event["objectRef"]["name"] for event in self._bindings(201))
 
     def conflicts(self) -> int:
-        """How many bindings were refused with 409; each for a pod that had been bound before."""
+        """How many bindings were rejected with 409; each for a pod that had been bound before."""
         bound: set[str] = set()
         count = 0
         for event in self._bindings(201, 409):

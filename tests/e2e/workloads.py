@@ -270,7 +270,7 @@ def _wish_host_network(draft: _Draft) -> None:
 
 
 def _wish_runtime(draft: _Draft) -> None:
-    # The API server refuses contradicting selectors, and merges tolerations that say the same.
+    # The API server rejects contradicting selectors, and merges tolerations that say the same.
     if "nodeSelector" not in draft.spec and "tolerations" not in draft.spec:
         draft.spec["runtimeClassName"] = "sandbox"
 

@@ -170,7 +170,7 @@ def test_operators_read_with_get(path: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "GZIP", "identity, gzip", "x"])
-def test_encoded_bodies_are_refused_unread(encoding: str) -> None:
+def test_encoded_bodies_are_rejected_unread(encoding: str) -> None:
     reply = ask(FakeClient(), "/filter", b"\x1f\x8b", headers={"Content-Encoding": encoding})
     assert (reply.status, reply.headers["connection"]) == (415, "close")
 

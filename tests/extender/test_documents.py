@@ -130,7 +130,7 @@ def test_only_documents_in_another_casing_have_a_limit_of_their_own() -> None:
         wire.read_extender_args(question(names).replace(b"NodeNames", b"nodenames"))
 
 
-def test_a_large_document_in_another_casing_is_refused_by_name() -> None:
+def test_a_large_document_in_another_casing_is_rejected_by_name() -> None:
     body = question(NodeNames=None, NODES={"items": [{"METADATA": {"NAME": "n"}}] * 20_000})
     assert 2**18 < len(body) < 2**20
     with pytest.raises(
@@ -204,7 +204,7 @@ def test_white_space_around_the_document_is_allowed() -> None:
 
 @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 @example(b'{"NodeNames":{"a":1}}')
-def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+def test_any_bytes_are_read_or_rejected(body: bytes) -> None:
     for reader in READERS.values():
         with suppress(wire.MalformedBodyError, wire.ArgumentsError):
             assert isinstance(reader(body), msgspec.Struct)

@@ -12,7 +12,8 @@ from mooring_extender import wire
 from mooring_extender.budget import FREE_BYTES, default_budget_bytes
 from mooring_extender.questions import REMEMBERED_BYTES, Questions
 from tests.extender.fakes import FakeClient, listening, question
-from tests.extender.test_listener import PATIENCE, answer, connect, head, is_closed, until, whole
+from tests.extender.test_listener import PATIENCE, answer, connect, head, is_closed, whole
+from tests.process import until
 
 MACHINE = min(512, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 23)
 MANY = 10 * wire.MAX_NODES
@@ -35,7 +36,7 @@ LARGE = question(["n" * 250] * 8000)
         ),
     ],
 )
-def test_nodes_without_number_are_refused_before_each_costs_something(body: bytes, text: str) -> None:
+def test_nodes_without_number_are_rejected_before_each_costs_something(body: bytes, text: str) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(wire.ArgumentsError, match=text):

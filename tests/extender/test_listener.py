@@ -3,8 +3,7 @@
 import http.client
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
 from mooring_extender.server import ExtenderServer
 from tests.extender.fakes import FakeClient, Reply, Rules, grpc_server, listening, question
+from tests.process import until
 
 PATIENCE = 30.0
 KUBE_SCHEDULER_IDLE_SECONDS = 90
@@ -54,14 +54,6 @@ def is_closed(connection: socket.socket) -> bool:
     except ConnectionResetError:
         pass
     return True
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for `condition`, but not for ever."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it never came about"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -183,7 +175,7 @@ def test_slow_readers_are_dropped(monkeypatch: pytest.MonkeyPatch, asks_again: b
         pytest.param(b"GET /filter HTTP/1.1\r\nHost: x\r\n\r\n", 405, id="get"),
     ],
 )
-def test_refused_before_the_body_is_read(sent: bytes, status: int) -> None:
+def test_rejected_before_the_body_is_read(sent: bytes, status: int) -> None:
     with listening(FakeClient, max_body_bytes=100) as running, connect(running) as connection:
         connection.sendall(sent)
         reply = answer(connection)

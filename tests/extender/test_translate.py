@@ -138,7 +138,7 @@ def verdicts(statuses: list[Status], indices: list[int]) -> NodeVerdicts:
         ),
     ],
 )
-def test_an_answer_that_does_not_fit_is_refused(answer: NodeVerdicts, text: str) -> None:
+def test_an_answer_that_does_not_fit_is_rejected(answer: NodeVerdicts, text: str) -> None:
     asked = Questions().read(question())
     with pytest.raises(CallError, match=text) as caught:
         translate.filtered(asked, scheduling.FilterResponse(verdicts=answer))
@@ -154,7 +154,7 @@ def test_an_answer_that_does_not_fit_is_refused(answer: NodeVerdicts, text: str)
         pytest.param({"totals": [0, 0, -1], "weight_sum": 1}, "a total of -1, outside", id="below"),
     ],
 )
-def test_scores_that_do_not_fit_are_refused(answer: dict[str, Any], text: str) -> None:
+def test_scores_that_do_not_fit_are_rejected(answer: dict[str, Any], text: str) -> None:
     asked = Questions().read(question())
     with pytest.raises(CallError, match=text):
         translate.host_priorities(asked, scheduling.ScoreResponse(**answer))

@@ -381,10 +381,10 @@ class Contract:
 
         with ThreadPoolExecutor(len(items)) as crowd:
             answers = list(crowd.map(bind, items))
-        refused = [answer for answer in answers if answer.status == 429]
-        assert refused
-        assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
-        assert all("oo many requests" in answer.message for answer in refused)
+        rejected = [answer for answer in answers if answer.status == 429]
+        assert rejected
+        assert all(int(answer.headers["Retry-After"]) >= 1 for answer in rejected)
+        assert all("oo many requests" in answer.message for answer in rejected)
         bound_now = ["nodeName" in stored(cluster, item)["spec"] for item in items]
         assert bound_now == [answer.status == 201 for answer in answers]
 

@@ -1,11 +1,11 @@
-"""Refusals as the API server writes them."""
+"""Rejections as the API server writes them."""
 
 from __future__ import annotations
 
 import json
 
 
-class RefusedError(Exception):
+class RejectedError(Exception):
     """An answer with a ``Status`` that says no."""
 
     def __init__(self, code: int, reason: str, message: str, retry_after: int | None = None) -> None:
@@ -29,19 +29,19 @@ class RefusedError(Exception):
         ).encode()
 
 
-def not_found(resource: str, name: str) -> RefusedError:
-    return RefusedError(404, "NotFound", f'{resource} "{name}" not found')
+def not_found(resource: str, name: str) -> RejectedError:
+    return RejectedError(404, "NotFound", f'{resource} "{name}" not found')
 
 
-def exists(resource: str, name: str) -> RefusedError:
-    return RefusedError(409, "AlreadyExists", f'{resource} "{name}" already exists')
+def exists(resource: str, name: str) -> RejectedError:
+    return RejectedError(409, "AlreadyExists", f'{resource} "{name}" already exists')
 
 
-def conflict(resource: str, name: str, why: str) -> RefusedError:
-    return RefusedError(409, "Conflict", f'Operation cannot be fulfilled on {resource} "{name}": {why}')
+def conflict(resource: str, name: str, why: str) -> RejectedError:
+    return RejectedError(409, "Conflict", f'Operation cannot be fulfilled on {resource} "{name}": {why}')
 
 
-def modified(resource: str, name: str) -> RefusedError:
+def modified(resource: str, name: str) -> RejectedError:
     return conflict(
         resource,
         name,
@@ -49,13 +49,13 @@ def modified(resource: str, name: str) -> RefusedError:
     )
 
 
-def other_uid(resource: str, name: str, wanted: str, found: str) -> RefusedError:
+def other_uid(resource: str, name: str, wanted: str, found: str) -> RejectedError:
     return conflict(
         resource, name, f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
     )
 
 
-def immutable(kind: str, name: str, path: str, value: str) -> RefusedError:
-    return RefusedError(
+def immutable(kind: str, name: str, path: str, value: str) -> RejectedError:
+    return RejectedError(
         422, "Invalid", f'{kind} "{name}" is invalid: {path}: Invalid value: "{value}": field is immutable'
     )

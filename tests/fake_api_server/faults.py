@@ -14,7 +14,7 @@ from tests.fake_api_server.history import Call
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Refuse without doing anything; ``after`` does it first, so that the answer lies."""
+    """Reject without doing anything; ``after`` does it first, so that the answer lies."""
 
     status: int
     retry_after: int | None = None

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from tests.fake_api_server.errors import RefusedError
+from tests.fake_api_server.errors import RejectedError
 from tests.fake_api_server.faults import Answer, Cut, Hang
 from tests.fake_api_server.history import Call, Entry
 from tests.fake_api_server.kinds import Kind
@@ -82,7 +82,7 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(action, (Cut, Hang)) and not action.after:
             self._end(call, action)
         elif isinstance(action, Answer) and not action.after:
-            self._refuse(call, action)
+            self._reject(call, action)
         else:
             self._carry_out(call, action)
 
@@ -95,12 +95,12 @@ class Handler(BaseHTTPRequestHandler):
                 watched(self, call, self._known(target), target.namespace)
                 return
             status, body, changed = self._done(call, target)
-        except RefusedError as refusal:
-            self.fake.history.add(Entry(call, refusal.code, done=False))
-            self.send(refusal.code, refusal.status(), refusal.retry_after)
+        except RejectedError as rejection:
+            self.fake.history.add(Entry(call, rejection.code, done=False))
+            self.send(rejection.code, rejection.status(), rejection.retry_after)
             return
         if isinstance(action, Answer):
-            self._refuse(call, action, changed)
+            self._reject(call, action, changed)
         elif isinstance(action, Hang) or (isinstance(action, Cut) and not action.at_byte):
             self._end(call, action, changed)
         else:
@@ -111,17 +111,17 @@ class Handler(BaseHTTPRequestHandler):
     def _target(self, call: Call) -> Target:
         fake = self.fake
         if fake.token and call.user != fake.token:
-            raise RefusedError(401, "Unauthorized", "Unauthorized")
+            raise RejectedError(401, "Unauthorized", "Unauthorized")
         target = Target(call.path, fake.kinds)
         if target.plural in fake.forbidden:
-            raise RefusedError(
+            raise RejectedError(
                 403, "Forbidden", f'{target.plural} is forbidden: User "tester" cannot do that'
             )
         return target
 
     def _known(self, target: Target) -> Kind:
         if target.kind is None:
-            raise RefusedError(404, "NotFound", "the server could not find the requested resource")
+            raise RejectedError(404, "NotFound", "the server could not find the requested resource")
         return target.kind
 
     def _done(self, call: Call, target: Target) -> tuple[int, bytes, dict[str, Any] | None]:
@@ -172,7 +172,7 @@ class Handler(BaseHTTPRequestHandler):
     def _discovery(self, version: str) -> bytes:
         served = [kind for kind in self.fake.kinds.values() if kind.version == version]
         if not served:
-            raise RefusedError(404, "NotFound", "the server could not find the requested resource")
+            raise RejectedError(404, "NotFound", "the server could not find the requested resource")
         resources = [
             {"name": kind.plural, "kind": kind.kind, "namespaced": kind.namespaced} for kind in served
         ]
@@ -180,10 +180,10 @@ class Handler(BaseHTTPRequestHandler):
             {"kind": "APIResourceList", "groupVersion": version, "resources": resources}
         ).encode()
 
-    def _refuse(self, call: Call, action: Answer, changed: dict[str, Any] | None = None) -> None:
+    def _reject(self, call: Call, action: Answer, changed: dict[str, Any] | None = None) -> None:
         self.fake.history.add(Entry(call, action.status, done=action.after, object=changed))
-        refusal = RefusedError(action.status, "", action.message)
-        self.send(action.status, action.body or refusal.status(), action.retry_after)
+        rejection = RejectedError(action.status, "", action.message)
+        self.send(action.status, action.body or rejection.status(), action.retry_after)
 
     def _end(self, call: Call, action: Cut | Hang, changed: dict[str, Any] | None = None) -> None:
         self.fake.history.add(Entry(call, 0, done=action.after, object=changed))

@@ -15,7 +15,7 @@ class Kind(NamedTuple):
 
     @property
     def group_resource(self) -> str:
-        """As refusals name it: ``pods``, ``leases.coordination.k8s.io``."""
+        """As rejections name it: ``pods``, ``leases.coordination.k8s.io``."""
         group, slash, _ = self.version.partition("/")
         return f"{self.plural}.{group}" if slash else self.plural
 

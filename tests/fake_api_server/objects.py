@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.fake_api_server import errors
-from tests.fake_api_server.errors import RefusedError
+from tests.fake_api_server.errors import RejectedError
 from tests.fake_api_server.kinds import Kind
 from tests.fake_api_server.patches import merged, strategically_merged
 from tests.fake_api_server.store import Key, Manifest, Store
@@ -68,7 +68,7 @@ class Objects:
             known = self.read(kind, key)
             given = item["metadata"].get("resourceVersion", "")
             if not given and kind.plural == "leases":
-                raise RefusedError(
+                raise RejectedError(
                     422, "Invalid", "metadata.resourceVersion: Invalid value: must be specified for an update"
                 )
             self._check(kind, known, {"resourceVersion": given, "uid": item["metadata"].get("uid", "")})
@@ -113,15 +113,15 @@ class Objects:
         metadata, target = binding.get("metadata") or {}, binding.get("target") or {}
         name = key[1]
         if metadata.get("name") != name:
-            raise RefusedError(400, "BadRequest", "name in URL does not match name in Binding object")
+            raise RejectedError(400, "BadRequest", "name in URL does not match name in Binding object")
         if target.get("kind") not in (None, "", "Node"):
-            raise RefusedError(
+            raise RejectedError(
                 500,
                 "",
                 f'target.kind: Unsupported value: "{target["kind"]}": supported values: "Node", "<empty>"',
             )
         if not target.get("name"):
-            raise RefusedError(500, "", "target.name: Required value")
+            raise RejectedError(500, "", "target.name: Required value")
         with self.store.changed:
             pod = self.read(kind, key)
             self._check(kind, pod, metadata)

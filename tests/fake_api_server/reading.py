@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from tests.fake_api_server.errors import RefusedError
+from tests.fake_api_server.errors import RejectedError
 from tests.fake_api_server.history import Call
 from tests.fake_api_server.kinds import Kind
 from tests.fake_api_server.store import Event, Manifest, Store
@@ -24,7 +24,7 @@ def listed(store: Store, kind: Kind, namespace: str, query: dict[str, str]) -> b
     """A list, or the part of one that the query asks for.
 
     Raises:
-        RefusedError: 410, ``continue`` is too old.
+        RejectedError: 410, ``continue`` is too old.
     """
     start, version = _place(query.get("continue", ""))
     page = store.page(kind.plural, namespace, start, int(query.get("limit") or 0), version)
@@ -90,8 +90,8 @@ def _lines(handler: Handler, call: Call, kind: Kind, namespace: str, end: float)
             if bookmarks and time.monotonic() - told_at >= fake.bookmark_seconds:
                 told_at = time.monotonic()
                 yield _bookmark(kind, since)
-    except RefusedError as refusal:
-        yield _line("ERROR", refusal.status())
+    except RejectedError as rejection:
+        yield _line("ERROR", rejection.status())
 
 
 def _told(
@@ -137,7 +137,7 @@ def _place(token: str) -> tuple[int, int]:
         place = json.loads(base64.urlsafe_b64decode(token))
         return int(place["start"]), int(place["version"])
     except (ValueError, KeyError) as error:
-        raise RefusedError(400, "BadRequest", "continue key is not valid") from error
+        raise RejectedError(400, "BadRequest", "continue key is not valid") from error
 
 
 def _selects(query: dict[str, str]) -> bool:

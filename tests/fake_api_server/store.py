@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tests.fake_api_server.errors import RefusedError
+from tests.fake_api_server.errors import RejectedError
 
 Manifest = dict[str, Any]
 Key = tuple[str, str]
@@ -101,7 +101,7 @@ class Store:
         """A part of the list; ``version`` 0 begins a new one, else that of the first part goes on.
 
         Raises:
-            RefusedError: 410, the first part is too old.
+            RejectedError: 410, the first part is too old.
         """
         with self.changed:
             if not version:
@@ -111,7 +111,7 @@ class Store:
                     while len(self._lists) > _KEPT_LISTS:
                         del self._lists[next(iter(self._lists))]
             elif version < self.compacted or (plural, namespace, version) not in self._lists:
-                raise RefusedError(
+                raise RejectedError(
                     410,
                     "Expired",
                     "The provided continue parameter is too old to display a consistent list result.",
@@ -138,12 +138,12 @@ class Store:
         """Changes after ``since``; None when nothing happened for ``wait`` seconds; ends when ``closed``.
 
         Raises:
-            RefusedError: 410, they are forgotten.
+            RejectedError: 410, they are forgotten.
         """
         while not closed():
             with self.changed:
                 if since < self.compacted:
-                    raise RefusedError(
+                    raise RejectedError(
                         410, "Expired", f"too old resource version: {since} ({self.compacted})"
                     )
                 if not self._log or self._log[-1].version <= since:

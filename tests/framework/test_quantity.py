@@ -57,7 +57,7 @@ VALUES = [
     ("+", 0, 0),
     ("1e-400", 1, 1),
 ]
-REFUSED = [
+REJECTED = [
     "",
     "e",
     "1K",
@@ -90,8 +90,8 @@ def test_values_are_those_of_kubernetes(text: str, value: int, milli_value: int)
     assert (units(nanos), millis(nanos)) == (value, milli_value)
 
 
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_kubernetes_refuses_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", REJECTED)
+def test_what_kubernetes_rejects_is_rejected(text: str) -> None:
     with pytest.raises(QuantityError, match="is not a quantity"):
         parse_quantity(text)
 
@@ -101,7 +101,7 @@ def test_what_int64_cannot_hold_counts_as_its_largest_value(text: str) -> None:
     assert units(parse_quantity(text)) == MAX_INT64
 
 
-def test_a_quantity_without_end_is_refused() -> None:
+def test_a_quantity_without_end_is_rejected() -> None:
     with pytest.raises(QuantityError, match="digits"):
         parse_quantity("1" * 5000)
 

@@ -105,7 +105,7 @@ def test_versions_are_ordered_as_numbers() -> None:
 
 
 @pytest.mark.parametrize("text", ["1.32", f"1.{NEWEST.minor + 1}", "2.36"])
-def test_other_releases_are_refused_by_name(text: str) -> None:
+def test_other_releases_are_rejected_by_name(text: str) -> None:
     with pytest.raises(ValueError, match=rf"does not follow Kubernetes {text}; .* {OLDEST} to {NEWEST}"):
         KubeVersion.parse(text)
 

@@ -47,7 +47,7 @@ def judging() -> Iterator[Judge]:
         except UnicodeDecodeError:
             return False
         except ConfigError as error:
-            check(len(error.errors) > 0, "refused without a reason")
+            check(len(error.errors) > 0, "rejected without a reason")
             for fault in error.errors[:100]:
                 check_text(f"{fault.path}: {fault.message}")
             return False

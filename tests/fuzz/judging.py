@@ -21,7 +21,7 @@ class Finding(AssertionError):  # noqa: N818 - it is no error of the one who loo
 
 
 Judge = Callable[[bytes], bool]
-"""Tries an input. True: it was taken; False: it was refused. What it raises is a finding."""
+"""Tries an input. True: it was taken; False: it was rejected. What it raises is a finding."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,10 +65,10 @@ def judging() -> Iterator[Judge]:
         except UnicodeDecodeError:
             return False
         except InvalidArgumentError as error:
-            check(len(error.violations) > 0, "refused without a reason")
+            check(len(error.violations) > 0, "rejected without a reason")
             for violation in error.violations[:100]:
                 check_text(f"{violation.path}: {violation.message}")
-            check(state.version == version, "refused, but the state has changed")
+            check(state.version == version, "rejected, but the state has changed")
             return False
         return True
 

@@ -49,7 +49,7 @@ class Played:
         target: The target's id.
         seed: The seed.
         inputs: How many were tried.
-        taken: Those of them that were not refused.
+        taken: Those of them that were not rejected.
         seconds: How long that took.
         slowest: Seconds of the slowest input.
         findings: What was found, each with the name of its file; () = nothing.

@@ -191,7 +191,7 @@ def judging() -> Iterator[Judge]:
 
 
 def _in_order(served: Served, name: str, body: bytes) -> bytes:
-    """A push continues where its source stands, so that it isn't refused for its number alone."""
+    """A push continues where its source stands, so that it isn't rejected for its number alone."""
     if name == "PushObjects" and b"cluster" in body[:16]:
         source = next((one for one in served.world.backend.sources() if one.name == "cluster"), None)
         number = cluster_pb.PushObjectsRequest(first_sequence=source.next_sequence if source else 1)

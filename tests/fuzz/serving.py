@@ -117,7 +117,7 @@ class Served:
         return self.world.backend.synced()
 
     def take(self, name: str, data: bytes) -> Message | None:
-        """The response to a request's bytes; None when it was refused.
+        """The response to a request's bytes; None when it was rejected.
 
         Raises:
             Finding: The server failed by its own fault, or changed where it must not.
@@ -141,7 +141,7 @@ class Served:
             check_text(failure.text)
             if _is_ours(error, failure.code):
                 raise Finding(f"{name} ends with {failure.code.name}: {error!r}"[:600]) from error
-            self._same(version, f"{name} was refused ({error!r:.200})")
+            self._same(version, f"{name} was rejected ({error!r:.200})")
             raise
         check(response.ByteSize() <= MAX_MESSAGE_BYTES, f"{name} answers with {response.ByteSize()} bytes")
         if name in CHANGING:

@@ -70,13 +70,13 @@ def asking_changes_something(patch: Patch) -> None:
     patch.setattr(SchedulingServicer, "Explain", explains)
 
 
-def a_refusal_overtakes_answers(patch: Patch) -> None:
+def a_rejection_overtakes_answers(patch: Patch) -> None:
     """As uvicorn has it: what was carried out before it is never answered."""
 
-    def refuse(self: GuardedProtocol, msg: str) -> None:
-        self._refuse(msg.encode())
+    def reject(self: GuardedProtocol, msg: str) -> None:
+        self._reject(msg.encode())
 
-    patch.setattr(GuardedProtocol, "send_400_response", refuse)
+    patch.setattr(GuardedProtocol, "send_400_response", reject)
 
 
 def an_object_without_a_spec_is_a_defect(patch: Patch) -> None:
@@ -127,7 +127,7 @@ def every_profile_has_a_name(patch: Patch) -> None:
     [
         pytest.param(a_body_ends_where_it_should, "extender", "ValueError", id="extender"),
         pytest.param(asking_changes_something, "rpcs", "Explain only asks", id="rpcs"),
-        pytest.param(a_refusal_overtakes_answers, "http", "requests were taken", id="http"),
+        pytest.param(a_rejection_overtakes_answers, "http", "requests were taken", id="http"),
         pytest.param(an_object_without_a_spec_is_a_defect, "watches", "KeyError", id="watches"),
         pytest.param(brackets_are_looked_behind, "selectors", "IndexError", id="selectors"),
         pytest.param(tags_are_believed, "manifests", "ValueError", id="manifests"),

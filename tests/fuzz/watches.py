@@ -130,7 +130,7 @@ class Followed:
                 return False
             check(
                 before is None or held(self.state) == before,
-                f"refused ({error!r:.200}), but the state has changed",
+                f"rejected ({error!r:.200}), but the state has changed",
             )
             return False
         return True

@@ -182,9 +182,9 @@ def main() -> int:
     console.print(
         f"{args.rounds} rounds at {rate:.0f} events/s: {broken} broken rules, {failed} failed calls"
     )
-    refused, rate = failed_preemptions(args.calls, 500, args.rate)
-    console.print(f"{args.calls} preemptions at {rate:.0f} events/s: {refused} failed calls")
-    return 1 if broken or failed or refused else 0
+    rejected, rate = failed_preemptions(args.calls, 500, args.rate)
+    console.print(f"{args.calls} preemptions at {rate:.0f} events/s: {rejected} failed calls")
+    return 1 if broken or failed or rejected else 0
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ class InProcess:
             self.cluster.assumed[pod.metadata.uid] = pod, found.node_name
 
     def _totals(self, dice: Random) -> None:
-        """What is said of some nodes: by totals alone, and with the reasons of those that refuse."""
+        """What is said of some nodes: by totals alone, and with the reasons of those that reject."""
         pod, _ = self._new(dice)
         profile, other = self._profile(dice)
         nodes = self.cluster.scene.nodes

@@ -311,7 +311,7 @@ class InThreads:
             self.tally.looked(what, said, [total for _, total in expected.values()])
 
     def _check_placed(self, profile: Profile) -> None:
-        """Nobody was assumed on a node that refused it at that moment."""
+        """Nobody was assumed on a node that rejected it at that moment."""
         forks: dict[int, State] = {}
         for pod, node, version in self.state.placed:
             fork = forks.get(version) or forks.setdefault(version, self.state.copies[version].fork())

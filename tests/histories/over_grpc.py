@@ -159,7 +159,7 @@ class OverGrpc:
     ) -> None:
         """One call of Schedule; each of its pods sees those before it."""
         if mode == RESERVE:
-            # What Reserve notes of volumes and devices isn't played beside it; gated pods are refused.
+            # What Reserve notes of volumes and devices isn't played beside it; gated pods are rejected.
             kinds = [without(kind, "volumes", "resourceClaims", "schedulingGates") for kind in kinds]
         profile, seed = self._profile(dice), dice.randrange(9)
         uids = [self.cluster.new_name("asked") for _ in indices]

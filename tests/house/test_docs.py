@@ -12,6 +12,13 @@ INDEX = (ROOT / "docs/decisions/README.md").read_text()
 ROOTS = ("", "server/mooring/", "adapters/")
 GLOSSARY = (ROOT / "docs/glossary.md").read_text()
 
+CODE = [
+    file
+    for folder in ("server/mooring", "adapters", "protos", "deploy")
+    for file in sorted((ROOT / folder).rglob("*"))
+    if file.suffix in (".py", ".proto", ".md", ".yaml", ".go", ".js")
+]
+
 # Words for which the glossary has others.
 PRIVATE = r"\b(?:refus\w+|kept evaluation|standing half|passing (?:answers|scores)|movements|chosen node)\b"
 
@@ -36,6 +43,14 @@ def test_code_that_a_page_names_exists(file: Path) -> None:
 @pytest.mark.parametrize("file", DOCS, ids=lambda file: str(file.relative_to(ROOT)))
 def test_a_page_uses_the_words_of_the_glossary(file: Path) -> None:
     assert re.findall(PRIVATE, file.read_text(), re.IGNORECASE) == []
+
+
+def test_code_and_its_texts_say_rejected_and_selected() -> None:
+    found = {
+        str(file.relative_to(ROOT)): re.findall(PRIVATE, file.read_text(), re.IGNORECASE) for file in CODE
+    }
+    assert len(found) > 500
+    assert {name: words for name, words in found.items() if words} == {}
 
 
 def test_the_glossary_has_each_term_once_with_a_meaning() -> None:

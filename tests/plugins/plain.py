@@ -92,14 +92,14 @@ def term_holds(term: NodeSelectorTerm, node: NodeInfo) -> bool:
 
 
 def affinity(pod: Pod, node: NodeInfo) -> Status:
-    refused = Status.unresolvable("node(s) didn't match Pod's node affinity/selector")
+    rejected = Status.unresolvable("node(s) didn't match Pod's node affinity/selector")
     if not pod.spec.node_selector.items() <= node.labels.items():
-        return refused
+        return rejected
     own = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     required = own.required_during_scheduling_ignored_during_execution if own else None
     if required is None or any(term_holds(term, node) for term in required.node_selector_terms):
         return Status()
-    return refused
+    return rejected
 
 
 def preference(pod: Pod, node: NodeInfo) -> int:

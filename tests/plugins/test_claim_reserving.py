@@ -14,7 +14,8 @@ from mooring.plugins.dynamic_resources.plugin import DynamicResources
 from mooring.runtime.cycle.candidates import ALL_NODES
 from tests.fake_api_server import Answer
 from tests.plugins.test_dynamic_resources import GPU, allocation, asking, claim, exactly, first_of, slice_of
-from tests.runtime.committing import World, committing, until
+from tests.process import until
+from tests.runtime.committing import World, committing
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 ONE, TWO = slice_of("a", {}), slice_of("a", {}, {})

@@ -23,7 +23,7 @@ from tests.plugins.harness import make, verdicts
 
 Manifest = dict[str, Any]
 DRIVER = "gpu.example.com"
-REFUSED = "plugin DynamicResources does not support {} yet"
+REJECTED = "plugin DynamicResources does not support {} yet"
 NOT_ALL = Status.unresolvable("cannot allocate all claims")
 NOT_HERE = Status.unresolvable("resourceclaim not available on the node")
 
@@ -266,7 +266,7 @@ def test_an_allocated_claim_stays_where_it_is(status: Manifest, expected: Mappin
         pytest.param(
             pod_with("c"),
             [GPU, claim("c", exactly(selectors=where("device.driver.format(1)")))],
-            REFUSED.format("the selector 'device.driver.format(1)' of request r0 (the function 'format')"),
+            REJECTED.format("the selector 'device.driver.format(1)' of request r0 (the function 'format')"),
             id="selector",
         ),
         pytest.param(
@@ -283,12 +283,12 @@ def test_an_allocated_claim_stays_where_it_is(status: Manifest, expected: Mappin
                     },
                 },
             ],
-            REFUSED.format("a claim for extended resources that was made before"),
+            REJECTED.format("a claim for extended resources that was made before"),
             id="claim for extended resources",
         ),
     ],
 )
-def test_pods_that_can_not_be_decided_are_refused(pod: Pod, objects: list[Manifest], reason: str) -> None:
+def test_pods_that_can_not_be_decided_are_rejected(pod: Pod, objects: list[Manifest], reason: str) -> None:
     assert status_on("a", *objects, pod=pod) == Status.unresolvable(reason)
 
 
@@ -331,10 +331,10 @@ def test_devices_stand_for_extended_resources(
         ),
     ],
 )
-def test_settings_that_are_not_proven_are_refused(kube: str, gates: dict[str, bool], named: str) -> None:
+def test_settings_that_are_not_proven_are_rejected(kube: str, gates: dict[str, bool], named: str) -> None:
     plugin = make(DynamicResources, kube=kube, gates=gates)
     status = plugin.pre_filter(CycleState(), pod_with("c"), view(claim("c")))
-    assert status == Status.unresolvable(REFUSED.format(named))
+    assert status == Status.unresolvable(REJECTED.format(named))
 
 
 WITHOUT_LIMIT: Manifest = {"allowMultipleAllocations": True}
@@ -415,7 +415,7 @@ def test_before_1_36_alternatives_after_all_devices_go_on_with_the_first() -> No
         pytest.param(
             101,
             Status.unresolvable(
-                REFUSED.format("claims of one pod that need a search more than 600 calls deep")
+                REJECTED.format("claims of one pod that need a search more than 600 calls deep")
             ),
             id="too many",
         ),
@@ -604,7 +604,7 @@ def test_expressions_that_fail_on_a_device(expression: str) -> None:
         "(" * 100 + "true" + ")" * 100,
     ],
 )
-def test_expressions_outside_the_subset_are_refused(expression: str) -> None:
+def test_expressions_outside_the_subset_are_rejected(expression: str) -> None:
     with pytest.raises(UnsupportedExpressionError):
         compile_selector(expression)
 

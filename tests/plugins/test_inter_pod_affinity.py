@@ -199,7 +199,7 @@ def test_without_terms_to_break_it_is_skipped(objects: Sequence[Object], asked: 
     assert answer.code is Code.SKIP
 
 
-def test_a_term_that_can_not_be_used_refuses_the_pod_and_is_ignored_on_others() -> None:
+def test_a_term_that_can_not_be_used_rejects_the_pod_and_is_ignored_on_others() -> None:
     bad = apart(term(labelSelector={"matchExpressions": [{"key": "app", "operator": "Near"}]}))
     answer = pre_filter(make(InterPodAffinity), pod(affinity=bad), cluster(*WEB_IN_A))
     assert not isinstance(answer, PreFilterResult)

@@ -244,7 +244,7 @@ def test_any_label_value_names_a_host(text: str) -> None:
         pytest.param(
             {"status": 400, "body": b'{"status":"error","error":"parse error"}'},
             "HTTP 400: parse error",
-            id="refused",
+            id="rejected",
         ),
         pytest.param({"status": 502, "body": b"<html>"}, "HTTP 502: no reason given", id="a proxy's page"),
         pytest.param({"body": b"<html>"}, "no answer to a query", id="another server"),
@@ -312,9 +312,9 @@ def test_a_file_that_is_not_there_is_named(prometheus: StubPrometheus) -> None:
 
 def test_a_token_of_two_lines_is_not_told(prometheus: StubPrometheus, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("sec\nret")
-    with pytest.raises(QueryError, match="isn't one line of plain text") as refused:
+    with pytest.raises(QueryError, match="isn't one line of plain text") as rejected:
         asking(prometheus.address, bearer_token_file=str(tmp_path / "token")).measure()
-    assert "sec" not in str(refused.value)
+    assert "sec" not in str(rejected.value)
 
 
 def test_the_file_says_who_asks() -> None:

@@ -50,7 +50,7 @@ TWO_IN_A = (*NODES, web("w1", "a1"), web("w2", "a2"))
 
 
 @pytest.mark.parametrize(
-    ("objects", "pod", "refused"),
+    ("objects", "pod", "rejected"),
     [
         pytest.param(TWO_IN_A, spreading(constraint()), {"a1", "a2"}, id="the crowded zone"),
         pytest.param(TWO_IN_A, spreading(constraint(maxSkew=3)), set(), id="skew allowed"),
@@ -87,13 +87,13 @@ TWO_IN_A = (*NODES, web("w1", "a1"), web("w2", "a2"))
         ),
     ],
 )
-def test_uneven_domains_are_refused(objects: Sequence[Object], pod: Pod, refused: set[str]) -> None:
+def test_uneven_domains_are_rejected(objects: Sequence[Object], pod: Pod, rejected: set[str]) -> None:
     found = verdicts(make(PodTopologySpread), pod, cluster(*objects))
-    assert {name for name, status in found.items() if not status.ok} == refused
+    assert {name for name, status in found.items() if not status.ok} == rejected
     assert all(status == Status.unschedulable(REASON) for status in found.values() if not status.ok)
 
 
-def test_a_node_without_a_key_is_refused_and_does_not_count() -> None:
+def test_a_node_without_a_key_is_rejected_and_does_not_count() -> None:
     lacking = make_node("lacking")
     pod = spreading(constraint(), constraint(topologyKey="rack"))
     racked = make_node("racked", labels={ZONE: "a", "rack": "1"})

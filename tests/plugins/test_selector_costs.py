@@ -118,7 +118,7 @@ def calls_of(action: Callable[[], object]) -> int:
         pytest.param(" && ".join(["true"] * 1000), True, 0, id="a chain"),
     ],
 )
-def test_nothing_is_refused_that_kube_scheduler_evaluates(
+def test_nothing_is_rejected_that_kube_scheduler_evaluates(
     expression: str, value: bool, cost: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(costs, "MAX_COST", cost)
@@ -221,7 +221,7 @@ def test_chains_of_conditions_have_any_length(sign: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("deepest", "deeper"),
     [
-        # Kubernetes' compiler takes and refuses the same.
+        # Kubernetes' compiler takes and rejects the same.
         pytest.param("+".join(["1"] * 250) + " > 0", "+".join(["1"] * 251) + " > 0", id="operators"),
         pytest.param(
             f"device.driver{'.trim()' * 248} != ''", f"device.driver{'.trim()' * 249} != ''", id="methods"

@@ -34,8 +34,8 @@ def test_node_unschedulable(tolerations: list[dict[str, str]], passes: bool) -> 
     nodes = cluster(make_node("cordoned", spec={"unschedulable": True}), make_node("open"))
     plugin = make(NodeUnschedulable, gates={COMPARISON_GATE: True})
     said = verdicts(plugin, make_pod(spec={"tolerations": tolerations}), nodes)
-    refused = Status.unresolvable("node(s) were unschedulable")
-    assert said == {"cordoned": Status() if passes else refused, "open": Status()}
+    rejected = Status.unresolvable("node(s) were unschedulable")
+    assert said == {"cordoned": Status() if passes else rejected, "open": Status()}
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_node_unschedulable(tolerations: list[dict[str, str]], passes: bool) -> 
 def test_node_name(wanted: str, passing: set[str]) -> None:
     said = verdicts(make(NodeName), make_pod(node=wanted), cluster(make_node("a"), make_node("b")))
     assert {name for name, status in said.items() if status.ok} == passing
-    refused = Status.unresolvable("node(s) didn't match the requested node name")
-    assert all(status in (Status(), refused) for status in said.values())
+    rejected = Status.unresolvable("node(s) didn't match the requested node name")
+    assert all(status in (Status(), rejected) for status in said.values())
 
 
 def test_scheduling_gates() -> None:

@@ -16,8 +16,8 @@ SOFT = {"key": "spot", "effect": "PreferNoSchedule"}
     [
         pytest.param([], [], True, id="no taints"),
         pytest.param([DEDICATED], [], False, id="nothing tolerated"),
-        pytest.param([SOFT], [], True, id="a soft taint refuses nobody"),
-        pytest.param([{**DEDICATED, "effect": "NoExecute"}], [], False, id="NoExecute refuses too"),
+        pytest.param([SOFT], [], True, id="a soft taint rejects nobody"),
+        pytest.param([{**DEDICATED, "effect": "NoExecute"}], [], False, id="NoExecute rejects too"),
         pytest.param(
             [DEDICATED], [{"key": "dedicated", "value": "team-a"}], True, id="no operator means Equal"
         ),

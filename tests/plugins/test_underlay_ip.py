@@ -330,7 +330,7 @@ class Cluster(RuleBasedStateMachine):
     @precondition(lambda self: self.waiting())
     @rule(data=st.data(), node=st.sampled_from(NODES[:2]))
     def reserve_without_filter(self, data: st.DataObject, node: str) -> None:
-        """As a caller of Bind may: a node without a free IP is refused, and nothing of that stays."""
+        """As a caller of Bind may: a node without a free IP is rejected, and nothing of that stays."""
         pod = data.draw(st.sampled_from(self.waiting()))
         full = uses_ip(pod, self.plugin.args.consumers) and self.used()[node] >= IPS
         self.state.assume(pod, node)

@@ -196,7 +196,7 @@ def test_without_claims_it_skips_and_scores_are_never_given() -> None:
         pytest.param([claim(), storage_class()], Code.ERROR, id="one waits"),
     ],
 )
-def test_scores_by_room_are_refused_by_name(objects: list[dict[str, Any]], code: Code) -> None:
+def test_scores_by_room_are_rejected_by_name(objects: list[dict[str, Any]], code: Code) -> None:
     plugin, state, pod = make(VolumeBinding, gates={SCORING_GATE: True}), CycleState(), pod_using("c")
     nodes = view(*NODES, *objects)
     plugin.pre_filter(state, pod, nodes)

@@ -191,7 +191,7 @@ def test_a_failing_write_gives_everything_back() -> None:
     with volumes_world(binds_what_is_kept, LOCAL, claim(), volume()) as world:
         (pod,) = world.add(using("p", "c"))
         world.fake.faults.on("PATCH", "/persistentvolumes/pv$", Answer(403), times=1)
-        assert "refused to write PersistentVolume pv" in place(world, pod)
+        assert "rejected the attempt to write PersistentVolume pv" in place(world, pod)
         assert place(world, pod) in ("a", "b")
 
 

@@ -105,7 +105,7 @@ def test_uses_are_counted_while_pods_come_and_go() -> None:
         assert all(answer.status(at).ok is expected for at in range(len(nodes)))
 
 
-def test_without_pre_filter_the_filter_is_an_error_where_no_disk_refuses() -> None:
+def test_without_pre_filter_the_filter_is_an_error_where_no_disk_rejects() -> None:
     plugin, nodes = make(VolumeRestrictions), view(*NODES, placed_pod("p", "a", gce("d")))
     answer = plugin.filter_nodes(CycleState(), pod_using(gce("d")), nodes)
     codes = {name: answer.status(at).code for at, name in enumerate(nodes.names)}

@@ -40,6 +40,7 @@ from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node
 from mooring.testing.builders import pod_manifest
 from tests.fake_api_server import FakeApiServer
+from tests.process import until
 
 from .fakes import profile, registry_of
 
@@ -122,7 +123,7 @@ class World:
 
     def settle(self, seconds: float = 20.0) -> None:
         """Wait until no reservation is open, then let the state hear of everything."""
-        until(lambda: not len(self.committer.reservations), seconds)
+        until(lambda: not len(self.committer.reservations), "every reservation to end", seconds)
         self.sync()
 
     def check(self, room: int) -> None:
@@ -225,7 +226,7 @@ def hooked(point: str, do: Callable[[Pod], Status | None]) -> type[Plugin[Any]]:
 
 
 def failing(point: str, way: str, released: list[str]) -> type[Plugin[Any]]:
-    """A plugin that ``refuses`` or ``raises`` at ``point``, and notes by UID what it is told to release."""
+    """A plugin that ``rejects`` or ``raises`` at ``point``, and notes by UID what it is told to release."""
 
     class Failing(ReservePlugin[None], PermitPlugin[None], PreBindPlugin[None]):
         name = "Failing"
@@ -268,11 +269,3 @@ def most_at_once(fake: FakeApiServer) -> int:
 def _node_of(pod: bytes) -> str:
     name: str = json.loads(pod)["spec"].get("nodeName", "")
     return name
-
-
-def until(holds: Callable[[], bool], seconds: float = 10.0) -> None:
-    """Wait for something that must come to hold."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not come to hold"
-        time.sleep(0.01)

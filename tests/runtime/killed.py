@@ -38,8 +38,9 @@ from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node
+from tests.process import until
 
-from .committing import ROOM, until
+from .committing import ROOM
 from .fakes import profile, registry_of
 
 POINTS = (
@@ -79,8 +80,8 @@ class Dying:
 
 
 def plugin_of(name: str, dying: Dying) -> type[ReservePlugin[None]]:
-    """A plugin that comes by every point, and refuses every fifth pod once."""
-    refused: set[str] = set()
+    """A plugin that comes by every point, and rejects every fifth pod once."""
+    rejected: set[str] = set()
 
     class Passing(
         FilterPlugin[None],
@@ -106,8 +107,8 @@ def plugin_of(name: str, dying: Dying) -> type[ReservePlugin[None]]:
 
         def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
             dying.at(f"{name}.pre_bind")
-            if name == "Last" and pod.metadata.name.endswith(("0", "5")) and pod.key not in refused:
-                refused.add(pod.key)
+            if name == "Last" and pod.metadata.name.endswith(("0", "5")) and pod.key not in rejected:
+                rejected.add(pod.key)
                 return Status.unschedulable("not yet")
             return SUCCESS
 

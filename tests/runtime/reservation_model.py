@@ -23,8 +23,9 @@ from mooring.runtime.assembly import build_engine
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.testing import make_node, make_pod
+from tests.process import until
 
-from .committing import ROOM, until
+from .committing import ROOM
 from .fakes import profile, registry_of
 
 NODES = ("a", "b")
@@ -137,9 +138,9 @@ class Reserving(RuleBasedStateMachine):
         uid, place = pod.metadata.uid, self._place(pod.metadata.uid)
         free = self._room(node)
         if place not in (None, node) or (place is None and not free):
-            with pytest.raises(FailedPreconditionError) as refused:
+            with pytest.raises(FailedPreconditionError) as rejected:
                 self.committer.bind_pod(pod, node, self.engine.profile())
-            assert refused.value.reason == ("POD_BOUND_ELSEWHERE" if place else "NODE_NO_LONGER_FITS")
+            assert rejected.value.reason == ("POD_BOUND_ELSEWHERE" if place else "NODE_NO_LONGER_FITS")
             return
         committed = self.committer.bind_pod(pod, node, self.engine.profile())
         assert committed.status.ok

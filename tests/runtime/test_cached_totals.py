@@ -85,7 +85,7 @@ def questions(draw: st.DrawFn) -> list[Step]:
     return asked
 
 
-# A node that refuses, and goes on to do so for another reason.
+# A node that rejects, and goes on to do so for another reason.
 OTHER_REASON: list[Step] = [
     ("placed", 0, "large", "n4"),
     *[("ask", "large", ["n4"])] * 3,

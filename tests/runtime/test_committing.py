@@ -26,8 +26,9 @@ from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node
 from tests.fake_api_server import Answer, Cut, Hang
 from tests.fake_api_server.faults import Action
+from tests.process import until
 
-from .committing import BINDING, ROOM, Late, committing, failing, hooked, manifest, until
+from .committing import BINDING, ROOM, Late, committing, failing, hooked, manifest
 
 
 def test_bind_response_lost() -> None:
@@ -77,13 +78,13 @@ def test_an_unknown_outcome_that_turns_out_bound_is_confirmed() -> None:
         world.check(room=10)
 
 
-@pytest.mark.parametrize("refusal", [Answer(403), Answer(429, 30), Answer(422)], ids=lambda it: it.status)
-def test_a_refused_repetition_settles_nothing(refusal: Answer) -> None:
+@pytest.mark.parametrize("rejection", [Answer(403), Answer(429, 30), Answer(422)], ids=lambda it: it.status)
+def test_a_rejected_repetition_settles_nothing(rejection: Answer) -> None:
     with committing(timeout_seconds=0.3, settling_seconds=20.0) as world:
         (pod,) = world.add(manifest("p"))
         world.fake.faults.on("POST", BINDING, Cut(after=True), times=1)
         world.fake.faults.on("GET", "/pods/p$", Answer(503))
-        world.fake.faults.on("POST", BINDING, refusal)
+        world.fake.faults.on("POST", BINDING, rejection)
         for _ in range(2):
             assert isinstance(world.bind(pod, "a"), str)
             assert world.committer.reservations.count_by_stage() == {Stage.UNKNOWN: 1}
@@ -188,7 +189,7 @@ def test_bind_uid_mismatch() -> None:
 
 
 def test_bind_deleting_pod() -> None:
-    """A7: once the state has heard of it, nothing is sent; before, one refusal ends it."""
+    """A7: once the state has heard of it, nothing is sent; before, one rejection ends it."""
     deleting = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/held"]}
     with committing() as world:
         (pod,) = world.add(manifest("p"))
@@ -220,7 +221,7 @@ def test_bind_node_gone(when: str) -> None:
         assert not len(world.committer.reservations)
 
 
-def test_a_node_that_no_longer_has_room_is_refused() -> None:
+def test_a_node_that_no_longer_has_room_is_rejected() -> None:
     with committing(room=1) as world:
         first, second = world.add(manifest("p"), manifest("q"))
         assert world.bind(first, "a") is BindOutcome.BOUND
@@ -302,7 +303,7 @@ def test_ip_churn_1to1() -> None:
                 world.fake.remove("Pod", f"p{at}")
 
 
-@pytest.mark.parametrize("way", ["refuses", "raises"])
+@pytest.mark.parametrize("way", ["rejects", "raises"])
 @pytest.mark.parametrize("point", ["reserve", "permit", "pre_bind", "bind"])
 def test_reserve_every_exit(point: str, way: str) -> None:
     """D3: a failure at each step gives everything back, exactly once."""
@@ -310,7 +311,7 @@ def test_reserve_every_exit(point: str, way: str) -> None:
     with committing(failing(point, way, released)) as world:
         (pod,) = world.add(manifest("p"))
         if point == "bind":
-            world.fake.faults.on("POST", BINDING, Answer(403 if way == "refuses" else 422))
+            world.fake.faults.on("POST", BINDING, Answer(403 if way == "rejects" else 422))
         assert not isinstance(world.bind(pod, "a"), BindOutcome)
         assert released == ["uid-p"]
         world.settle()
@@ -459,13 +460,13 @@ def test_only_the_leader_commits() -> None:
         first, second = world.add(manifest("p"), manifest("q"))
         assert world.bind(first, "a") == "NOT_LEADER"
         assert world.bind(second, "a") == "NOT_LEADER"
-        for refused in (
+        for rejected in (
             lambda: world.committer.reserve_pod(second, "a", world.engine.profile()),
             lambda: world.committer.unreserve_pod("default", "q", "uid-q"),
             lambda: world.committer.place_pod(second, world.engine.profile(), ALL_NODES),
         ):
             with pytest.raises(MooringError, match="call the-other"):
-                refused()
+                rejected()
         assert world.fake.history.bindings() == []
         world.settle()
         world.check(room=10)

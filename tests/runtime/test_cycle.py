@@ -74,11 +74,11 @@ def test_prefilter(answers: list[PreFilterResult | Status], code: str, plugin: s
 
 
 def _filter_of(answer: PreFilterResult | Status) -> Status:
-    """What the plugin's Filter says: a plugin that skips would refuse every node, if it were asked."""
+    """What the plugin's Filter says: a plugin that skips would reject every node, if it were asked."""
     return NO if isinstance(answer, Status) and answer.code is Code.SKIP else SUCCESS
 
 
-def test_a_refusing_prefilter_refuses_every_node_and_no_filter_runs() -> None:
+def test_a_rejecting_prefilter_rejects_every_node_and_no_filter_runs() -> None:
     watched = filtering("Watched", {})
     document = cycle(prefiltering("P", NEVER), watched)
     assert set(said(document).values()) == {("UnschedulableAndUnresolvable", "P", ("never",))}
@@ -104,14 +104,14 @@ def test_the_first_failing_filter_of_a_node_stands_and_later_ones_are_not_asked(
     assert second.asked == ["b", "c"]  # type: ignore[attr-defined]
 
 
-def test_all_rejections_names_every_plugin_that_refuses() -> None:
+def test_all_rejections_names_every_plugin_that_rejects() -> None:
     plugins = filtering("First", {"a": NO}), filtering("Second", {"a": NEVER, "b": NEVER})
     document = cycle(*plugins, all_rejections=True)
-    refusing = {
+    rejecting = {
         name: [rejection["plugin"] for rejection in node["rejections"]]
         for name, node in document["nodes"].items()
     }
-    assert refusing == {"a": ["First", "Second"], "b": ["Second"], "c": []}
+    assert rejecting == {"a": ["First", "Second"], "b": ["Second"], "c": []}
     assert said(document)["a"] == ("Unschedulable", "First", ("no room",))
 
 
@@ -252,11 +252,11 @@ def test_the_nominated_node_is_tried_alone_first() -> None:
     nominated = pod_manifest(status={"nominatedNodeName": "b"})
     document = cycle(scoring("S", {"a": 9, "b": 0, "c": 0}), pod=nominated)
     assert (document["selected"], document["evaluated"]) == ("b", 1)
-    refused = cycle(filtering("F", {"b": NO}), scoring("S", {"a": 9, "c": 0}), pod=nominated)
-    assert (refused["selected"], refused["evaluated"]) == ("a", 3)
+    rejected = cycle(filtering("F", {"b": NO}), scoring("S", {"a": 9, "c": 0}), pod=nominated)
+    assert (rejected["selected"], rejected["evaluated"]) == ("a", 3)
 
 
-def test_a_single_plugin_that_is_not_built_refuses_the_pods_that_need_it() -> None:
+def test_a_single_plugin_that_is_not_built_rejects_the_pods_that_need_it() -> None:
     from mooring.testing import explain
     from mooring.testing.builders import node_manifest
 

@@ -207,8 +207,8 @@ def test_room_made_by_preemption_is_kept(guest: dict[str, int], expected: str) -
     assert (verdicts["a"] == 0) == (expected == "a")
     assert verdicts["b"] == 0
     if expected == "b":
-        refusal = choice.evaluation.statuses[verdicts["a"]]
-        assert (refusal.plugin, refusal.reasons) == ("NodeResourcesFit", ("Insufficient cpu",))
+        rejection = choice.evaluation.statuses[verdicts["a"]]
+        assert (rejection.plugin, rejection.reasons) == ("NodeResourcesFit", ("Insufficient cpu",))
         assert choice.node_name == "b"
 
 

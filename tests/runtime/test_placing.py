@@ -1,4 +1,4 @@
-"""From the chosen node to the binding: the order of the points, and what failure takes back."""
+"""From the selected node to the binding: the order of the points, and what failure takes back."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_the_points_run_in_the_frameworks_order() -> None:
         pytest.param("bind", Status.error("no"), ["reserve", "permit", "pre_bind", "bind"], id="bind"),
     ],
 )
-def test_a_refusal_is_undone_in_reverse_and_the_node_is_free_again(
+def test_a_rejection_is_undone_in_reverse_and_the_node_is_free_again(
     point: str, answer: Status, ran: list[str]
 ) -> None:
     said: list[str] = []
@@ -148,7 +148,7 @@ def test_a_refusal_is_undone_in_reverse_and_the_node_is_free_again(
     ("error", "kept", "last"),
     [
         pytest.param(
-            FailedPreconditionError("x", reason="POD_DELETING"), 0, "One.unreserve", id="refused: given back"
+            FailedPreconditionError("x", reason="POD_DELETING"), 0, "One.unreserve", id="rejected: given back"
         ),
         pytest.param(NotFoundError("x", reason="POD_NOT_FOUND"), 0, "One.unreserve", id="gone: given back"),
         pytest.param(
@@ -238,7 +238,7 @@ def test_binding_again_to_the_same_node_is_safe() -> None:
     assert taken(state) == 1
 
 
-def test_an_unknown_node_is_refused() -> None:
+def test_an_unknown_node_is_rejected() -> None:
     committer, engine, _ = committer_of(Binder())
     with pytest.raises(NotFoundError, match="'nowhere' is not known"):
         committer.bind_pod(make_pod(), "nowhere", engine.profile())

@@ -1,4 +1,4 @@
-"""PostFilter, and what a plugin may find out there: refusals, and nodes with other pods on them."""
+"""PostFilter, and what a plugin may find out there: rejections, and nodes with other pods on them."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ NEVER = Status.unresolvable("never")
     ("answers", "asked", "said"),
     [
         pytest.param([], 0, "", id="no plugin"),
-        pytest.param([NO], 1, " no", id="one refuses"),
-        pytest.param([NO, LATER], 2, " no, later", id="all refuse: reasons are joined"),
+        pytest.param([NO], 1, " no", id="one rejects"),
+        pytest.param([NO, LATER], 2, " no, later", id="all reject: reasons are joined"),
         pytest.param([NO, SUCCESS, LATER], 2, "", id="the first success ends it, and nothing is said"),
         pytest.param([NO, NEVER, LATER], 2, " never", id="unresolvable ends it"),
         pytest.param([BAD, LATER], 1, " broken", id="an error ends it"),
-        pytest.param([Status(Code.PENDING, ("soon",)), LATER], 2, " soon, later", id="pending refuses"),
+        pytest.param([Status(Code.PENDING, ("soon",)), LATER], 2, " soon, later", id="pending rejects"),
     ],
 )
 def test_the_plugins_take_turns(answers: list[Status], asked: int, said: str) -> None:
@@ -77,8 +77,8 @@ def test_it_runs_only_for_a_pod_that_no_node_takes() -> None:
     assert cycle(filtering("Fits", {}), post)["selected"]
     assert cycle(FULL, post, nodes=())["status"]["message"] == "no nodes available to schedule pods"
     assert calls == []
-    refused = cycle(prefiltering("Pre", Status.unresolvable("gone")), post)
-    assert refused["status"]["message"] == "0/3 nodes are available: gone. no"
+    rejected = cycle(prefiltering("Pre", Status.unresolvable("gone")), post)
+    assert rejected["status"]["message"] == "0/3 nodes are available: gone. no"
     assert calls == ["Post"]
 
 
@@ -121,7 +121,7 @@ class Notes:
 
 
 class Counting(PreFilterPlugin[None], FilterPlugin[None]):
-    """Takes a node with fewer than two pods, by its own notes; refuses when these are wrong."""
+    """Takes a node with fewer than two pods, by its own notes; rejects when these are wrong."""
 
     name = "Counting"
 
@@ -280,8 +280,8 @@ def test_a_nominated_pod_counts_on_its_own_node_only() -> None:
     assert document["feasible"] == 2
 
 
-def test_an_extension_that_refuses_fails_the_decision() -> None:
-    class Refusing(Counting):
+def test_an_extension_that_rejects_fails_the_decision() -> None:
+    class Rejecting(Counting):
         def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeInfo) -> Status:
             return Status.unschedulable("lost count")
 
@@ -290,6 +290,6 @@ def test_an_extension_that_refuses_fails_the_decision() -> None:
         with nodes.what_if(["a"]) as node:
             node.remove("a", first)
 
-    document = tried(CROWD, steps, Refusing)
+    document = tried(CROWD, steps, Rejecting)
     assert document["status"]["code"] == "Error"
     assert "pod default/a0: returned lost count" in document["status"]["message"]

@@ -232,7 +232,7 @@ def _wrong_add_pod() -> type[Plugin[Any]]:
         pytest.param(_wrong_add_pod, "can't be called as add_pod", id="optional method"),
     ],
 )
-def test_a_class_that_does_not_fit_is_refused_when_it_is_registered(
+def test_a_class_that_does_not_fit_is_rejected_when_it_is_registered(
     make: Callable[[], type[Plugin[Any]]], fault: str
 ) -> None:
     with pytest.raises(PluginDefinitionError, match=f"plugin 'Bad'.*{fault}"):

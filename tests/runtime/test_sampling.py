@@ -41,7 +41,7 @@ def test_the_search_ends_when_enough_are_found() -> None:
     assert (document["evaluated"], document["feasible"]) == (150, 150)
     not_seen = [node for node in document["nodes"].values() if node["status"]["code"] != "Success"]
     assert len(not_seen) == 150
-    assert "not looked at" in not_seen[0]["status"]["reasons"][0]
+    assert "not evaluated" in not_seen[0]["status"]["reasons"][0]
 
 
 ZONE, OLD_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"

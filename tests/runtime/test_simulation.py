@@ -25,7 +25,7 @@ class Couples(PermitPlugin[None]):
     name = "Couples"
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
-        if pod.metadata.name == "refused":
+        if pod.metadata.name == "rejected":
             return Status.unschedulable("not this one"), 0.0
         for waiting in self.handle.waiting:
             if waiting.pod.metadata.labels.get("for") == pod.metadata.name:
@@ -84,7 +84,9 @@ TOO_LATE = "rejected due to timeout after waiting 15m0s at plugin Couples"
             {"a": TOO_LATE, "b": TOO_LATE, "c": "placed"},
             id="waits that began together end together",
         ),
-        pytest.param([pod("refused"), pod("a")], 1, {"refused": "not this one", "a": "placed"}, id="refused"),
+        pytest.param(
+            [pod("rejected"), pod("a")], 1, {"rejected": "not this one", "a": "placed"}, id="rejected"
+        ),
     ],
 )
 def test_whoever_waits_is_let_through_by_another_or_gives_its_place_back(

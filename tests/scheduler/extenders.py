@@ -106,8 +106,8 @@ class FakeExtender:
     """Implements ``ExtenderStanza`` in this process: what it says of nodes is in dicts, by node.
 
     Attributes:
-        refuses: Nodes that it refuses, and why; None = without a word.
-        unresolvable: Nodes that it refuses for good, and why.
+        rejects: Nodes that it rejects, and why; None = without a word.
+        unresolvable: Nodes that it rejects for good, and why.
         scores: Its scores.
         fails: What every call raises.
         binding: Called to bind.
@@ -120,7 +120,7 @@ class FakeExtender:
     ignorable: bool = False
     filters: bool = True
     prioritizes: bool = True
-    refuses: Mapping[str, str | None] = field(default_factory=dict)
+    rejects: Mapping[str, str | None] = field(default_factory=dict)
     unresolvable: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, int] = field(default_factory=dict)
     fails: Exception | None = None
@@ -151,9 +151,9 @@ class FakeExtender:
 
     def filter(self, pod: Pod, node_names: Sequence[str]) -> FilterAnswer:
         self._called("filter", node_names)
-        refused = self.refuses.keys() | self.unresolvable.keys()
-        failed = {name: why for name, why in self.refuses.items() if why is not None}
-        return FilterAnswer([name for name in node_names if name not in refused], failed, self.unresolvable)
+        rejected = self.rejects.keys() | self.unresolvable.keys()
+        failed = {name: why for name, why in self.rejects.items() if why is not None}
+        return FilterAnswer([name for name in node_names if name not in rejected], failed, self.unresolvable)
 
     def prioritize(self, pod: Pod, node_names: Sequence[str]) -> Sequence[tuple[str, int]]:
         self._called("prioritize", node_names)

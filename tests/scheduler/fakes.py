@@ -66,7 +66,7 @@ def popped(queue: SchedulingQueue) -> QueuedPod:
     return item
 
 
-def refuse(queue: SchedulingQueue, rejection: Rejection = FIT) -> QueuedPod:
+def reject(queue: SchedulingQueue, rejection: Rejection = FIT) -> QueuedPod:
     item = popped(queue)
     queue.give_back(item, rejection)
     return item

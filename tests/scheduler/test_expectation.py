@@ -9,7 +9,7 @@ import pytest
 
 from mooring.framework import SUCCESS, Code, CycleState, PermitPlugin, Pod, PreBindPlugin, Status
 from mooring.testing import make_node, make_pod
-from tests.runtime.committing import until
+from tests.process import until
 
 from .world import World
 
@@ -18,15 +18,15 @@ class Busy(PreBindPlugin[None]):
     """Has to do something for each pod whose name doesn't begin with "idle"."""
 
     name = "Busy"
-    refusals: ClassVar[int] = 0
+    rejections: ClassVar[int] = 0
 
     def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         return Status.skip() if pod.metadata.name.startswith("idle") else SUCCESS
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         assert not pod.metadata.name.startswith("idle")
-        Busy.refusals -= 1
-        return Status.unschedulable("not now") if Busy.refusals >= 0 else SUCCESS
+        Busy.rejections -= 1
+        return Status.unschedulable("not now") if Busy.rejections >= 0 else SUCCESS
 
 
 class Waits(PermitPlugin[None]):
@@ -82,7 +82,7 @@ def test_a_pod_that_is_not_bound_after_all(monkeypatch: pytest.MonkeyPatch) -> N
         patched(pod, status)
 
     monkeypatch.setattr(world.cluster, "patch_pod_status", patch)
-    monkeypatch.setattr(Busy, "refusals", 1)
+    monkeypatch.setattr(Busy, "rejections", 1)
     world.add(make_pod("p"))
     assert patches == ["a", None, "a"], "not expected there until it is tried again"
     assert world.cluster.node_of("p") == "a"

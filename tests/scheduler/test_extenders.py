@@ -62,14 +62,14 @@ class TestBind:
         assert (world.cluster.bindings, extender.calls) == ([("pod", "a")], [])
 
     @pytest.mark.parametrize(
-        "answer", [pytest.param(NO, id="refusal"), pytest.param(FAILURE, id="no answer")]
+        "answer", [pytest.param(NO, id="rejection"), pytest.param(FAILURE, id="no answer")]
     )
     def test_the_bind_plugins_take_over_from_one_that_is_ignorable(self, answer: Status | Exception) -> None:
         world, _ = bound_by(answer, ignorable=True)
         world.add(make_pod())
         assert world.cluster.bindings == [("pod", "a")]
 
-    def test_a_refusal_is_told_and_tried_again(self) -> None:
+    def test_a_rejection_is_told_and_tried_again(self) -> None:
         world, _ = bound_by(NO)
         world.add(make_pod())
         assert world.cluster.events == [("FailedScheduling", "pod", "not now")]
@@ -100,8 +100,8 @@ class TestFailures:
     @pytest.mark.parametrize(
         "why", [pytest.param("no", id="with a reason"), pytest.param(None, id="without one")]
     )
-    def test_any_event_has_a_refused_pod_tried_again(self, why: str | None) -> None:
-        extender = FakeExtender(refuses={"a": why})
+    def test_any_event_has_a_rejected_pod_tried_again(self, why: str | None) -> None:
+        extender = FakeExtender(rejects={"a": why})
         world = world_of(extender)
         world.add(make_pod())
         assert world.queue.count_rejections() == {("Extender", "default-scheduler"): 1}
@@ -110,7 +110,7 @@ class TestFailures:
         calls = len(extender.calls)
         world.wait(30)
         assert len(extender.calls) == calls
-        extender.refuses = {}
+        extender.rejects = {}
         world.add(make_pod("other", node="a", spec={"schedulerName": "other"}))
         assert world.cluster.node_of("pod") == "a"
 

@@ -60,7 +60,7 @@ def counts(choice: Choice) -> tuple[str | None, int, int]:
     return choice.node_name, choice.evaluated, choice.feasible
 
 
-PASSES, ONLY_1 = FakeExtender(), FakeExtender(refuses={"node2": "no", "node3": "no"})
+PASSES, ONLY_1 = FakeExtender(), FakeExtender(rejects={"node2": "no", "node3": "no"})
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ PASSES, ONLY_1 = FakeExtender(), FakeExtender(refuses={"node2": "no", "node3": "
     [
         pytest.param([ONLY_1], ("node1", 3, 1), id="one left"),
         pytest.param([PASSES, ONLY_1], ("node1", 3, 1), id="the second keeps one"),
-        pytest.param([FakeExtender(refuses={"node2": None, "node3": "no"})], ("node1", 2, 1), id="no word"),
+        pytest.param([FakeExtender(rejects={"node2": None, "node3": "no"})], ("node1", 2, 1), id="no word"),
         pytest.param(
-            [ONLY_1, FakeExtender(refuses={"node1": "no"})], (None, 3, 0), id="together they leave none"
+            [ONLY_1, FakeExtender(rejects={"node1": "no"})], (None, 3, 0), id="together they leave none"
         ),
         pytest.param(
             [FakeExtender(fails=FAILURE, interested=lambda _: False), ONLY_1],
@@ -99,8 +99,8 @@ def test_a_failure_ends_the_attempt() -> None:
 
 
 def test_each_is_asked_about_what_the_others_left_until_there_is_none() -> None:
-    first = FakeExtender(refuses={"node2": "no"})
-    second = FakeExtender(refuses={"node1": "no", "node3": "no"})
+    first = FakeExtender(rejects={"node2": "no"})
+    second = FakeExtender(rejects={"node1": "no", "node3": "no"})
     third = FakeExtender()
     decided(engine(first, second, third))
     assert first.calls == [("filter", ("node1", "node2", "node3"))]
@@ -108,10 +108,10 @@ def test_each_is_asked_about_what_the_others_left_until_there_is_none() -> None:
     assert third.calls == []
 
 
-def test_refusals_are_told_and_explained() -> None:
+def test_rejections_are_told_and_explained() -> None:
     extender = FakeExtender(
         "http://picky",
-        refuses={"node1": "too slow", "node2": "worn out", "node3": None},
+        rejects={"node1": "too slow", "node2": "worn out", "node3": None},
         unresolvable={"node2": "broken"},
     )
     choice = decided(engine(extender))
@@ -125,8 +125,8 @@ def test_refusals_are_told_and_explained() -> None:
 
 
 def test_without_any_reason_the_sentence_ends_there() -> None:
-    refuses = {"node1": None, "node2": None, "node3": None}
-    assert decided(engine(FakeExtender(refuses=refuses), plain=True)).message == "0/3 nodes are available:"
+    rejects = {"node1": None, "node2": None, "node3": None}
+    assert decided(engine(FakeExtender(rejects=rejects), plain=True)).message == "0/3 nodes are available:"
 
 
 @pytest.mark.parametrize(
@@ -186,10 +186,10 @@ def nominated(node_name: str) -> Pod:
     [
         pytest.param(FakeExtender(), ("node2", 1, 1), [("node2",)], id="it does"),
         pytest.param(
-            FakeExtender(refuses={"node2": "no"}),
+            FakeExtender(rejects={"node2": "no"}),
             (None, 3, 2),
             [("node2",), ("node1", "node2", "node3")],
-            id="refused: all are looked at",
+            id="rejected: all are looked at",
         ),
         pytest.param(
             FakeExtender(fails=FAILURE, ignorable=True), ("node2", 1, 1), [("node2",)], id="ignorable failure"
@@ -256,7 +256,7 @@ def test_the_state_is_not_locked_while_an_extender_is_asked() -> None:
 
 
 def test_a_chosen_node_that_changed_meanwhile_is_decided_again() -> None:
-    extender = FakeExtender(refuses={"node2": "no", "node3": "no"})
+    extender = FakeExtender(rejects={"node2": "no", "node3": "no"})
     made = engine(extender)
     taken = make_pod("taken", node="node1", requests={"cpu": "4"})
 

@@ -25,13 +25,13 @@ from .world import FakeCluster
 def test_a_failure_is_told(failure: Exception, caplog: pytest.LogCaptureFixture) -> None:
     written: list[str] = []
 
-    class Refusing(FakeCluster):
+    class Rejecting(FakeCluster):
         def patch_pod_status(self, pod: Pod, patch: Mapping[str, Any]) -> None:
             if pod.metadata.name == "first":
                 raise failure
             written.append(pod.metadata.name)
 
-    writer = PodStatusWriter(Refusing(State()), FakeClock())
+    writer = PodStatusWriter(Rejecting(State()), FakeClock())
     for name in ("first", "second"):
         writer.expect_binding(make_pod(name), "n")
     writer.stop()

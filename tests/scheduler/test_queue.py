@@ -21,7 +21,7 @@ from mooring.framework.errors import UnavailableError
 from mooring.scheduler.queue import Rejection, SchedulingQueue
 from mooring.testing import make_pod
 
-from .fakes import FIT, HEARS_NODES, NODE_ADDED, FakeClock, new_queue, popped, refuse, seconds_until_active
+from .fakes import FIT, HEARS_NODES, NODE_ADDED, FakeClock, new_queue, popped, reject, seconds_until_active
 
 NODE_RELABELLED = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)
 POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
@@ -73,7 +73,7 @@ class TestBackoff:
         [
             # The end is cut to the whole second, and the backoff lasts through that second.
             pytest.param(Rejection(), 0.0, [2, 3, 5, 9, 11, 11], id="errors"),
-            pytest.param(FIT, 0.0, [2, 3, 5, 9, 11, 11], id="refusals"),
+            pytest.param(FIT, 0.0, [2, 3, 5, 9, 11, 11], id="rejections"),
             pytest.param(FIT, 0.75, [1.25, 2.25, 4.25, 8.25, 10.25, 10.25], id="late in a second"),
         ],
     )
@@ -84,7 +84,7 @@ class TestBackoff:
         queue.add_pod(make_pod("failing"))
         found = []
         for number in range(6):
-            refuse(queue, rejection)
+            reject(queue, rejection)
             queue.move_pods(NODE_ADDED, None, None)
             assert where(queue) == "backoff"
             queue.add_pod(make_pod(f"other-{number}"))
@@ -105,19 +105,19 @@ class TestBackoff:
         clock = FakeClock()
         queue = new_queue(clock, HEARS_NODES)
         queue.add_pod(make_pod())
-        refuse(queue)
+        reject(queue)
         clock.advance(seconds)
         queue.move_pods(NODE_ADDED, None, None)
         assert where(queue) == place
 
-    def test_a_refusal_ends_the_row_of_errors(self) -> None:
+    def test_a_rejection_ends_the_row_of_errors(self) -> None:
         clock = FakeClock()
         queue = new_queue(clock, HEARS_NODES)
         queue.add_pod(make_pod())
         for _ in range(4):
-            refuse(queue, Rejection())
+            reject(queue, Rejection())
             seconds_until_active(queue, clock)
-        item = refuse(queue, FIT)
+        item = reject(queue, FIT)
         assert (item.error_count, item.unschedulable_count) == (0, 1)
         queue.move_pods(NODE_ADDED, None, None)
         assert item.backoff_ends == clock.time + 1
@@ -125,14 +125,14 @@ class TestBackoff:
     @pytest.mark.parametrize(
         ("rejection", "taken"),
         [
-            pytest.param(FIT, "pod", id="a refused pod is taken early when nothing else waits"),
+            pytest.param(FIT, "pod", id="a rejected pod is taken early when nothing else waits"),
             pytest.param(Rejection(), None, id="one that failed is not"),
         ],
     )
     def test_taken_early(self, rejection: Rejection, taken: str | None) -> None:
         queue = new_queue(FakeClock(), HEARS_NODES)
         queue.add_pod(make_pod())
-        refuse(queue, rejection)
+        reject(queue, rejection)
         queue.move_pods(NODE_ADDED, None, None)
         assert where(queue) == "backoff"
         item = queue.pop_pod()
@@ -149,7 +149,7 @@ class TestBackoff:
         queue.move_due_pods()
         clock.advance(7)
         queue.add_pod(make_pod())
-        item = refuse(queue)
+        item = reject(queue)
         waited = seconds_until_active(queue, clock)
         assert longest < waited <= longest + 30
         assert item.flushed
@@ -181,7 +181,7 @@ class TestEvents:
     def test_who_is_tried_again(self, events: list[HintedEvent], happened: ClusterEvent, place: str) -> None:
         queue = new_queue(FakeClock(), {"Fit": events, "Other": [EVERY_EVENT]})
         queue.add_pod(make_pod())
-        refuse(queue)
+        reject(queue)
         queue.move_pods(happened, None, None)
         assert where(queue) == place
 
@@ -218,7 +218,7 @@ class TestEvents:
     def test_pending_skips_the_backoff(self) -> None:
         queue = new_queue(FakeClock(), HEARS_NODES)
         queue.add_pod(make_pod())
-        refuse(queue, Rejection(pending=frozenset({"Fit"})))
+        reject(queue, Rejection(pending=frozenset({"Fit"})))
         queue.move_pods(NODE_ADDED, None, None)
         assert where(queue) == "active"
 
@@ -227,7 +227,7 @@ class TestEvents:
         for name in "ab":
             queue.add_pod(make_pod(name))
         for _ in range(2):
-            refuse(queue)
+            reject(queue)
         queue.move_pods(NODE_ADDED, None, None, lambda pod: pod.metadata.name == "a")
         assert queue.count_pods() == {"active": 0, "backoff": 1, "unschedulable": 1, "gated": 0}
 
@@ -235,7 +235,7 @@ class TestEvents:
         queue = new_queue(FakeClock(), HEARS_NODES)
         pod = make_pod()
         queue.add_pod(pod)
-        refuse(queue)
+        reject(queue)
         queue.activate_pods([pod])
         assert where(queue) == "active"
 

@@ -26,8 +26,8 @@ from tests.runtime.committing import committing
 from .world import World
 
 OUT_OF_REACH = allocation("d0", node="gone")
-REFUSED = "0/2 nodes are available: 2 resourceclaim not available on the node."
-PROPOSED = f"{REFUSED} ResourceClaim default/c could be deallocated"
+REJECTED = "0/2 nodes are available: 2 resourceclaim not available on the node."
+PROPOSED = f"{REJECTED} ResourceClaim default/c could be deallocated"
 
 NO_ANSWER = UnavailableError("no answer", reason="API_SERVER_UNAVAILABLE")
 
@@ -37,7 +37,7 @@ def user(name: str) -> dict[str, str]:
 
 
 @contextmanager
-def refused(**status: Any) -> Iterator[tuple[Committing, Evaluation]]:
+def rejected(**status: Any) -> Iterator[tuple[Committing, Evaluation]]:
     """A pod whose claim has its devices where no node is."""
     with committing(DynamicResources) as world:
         held = claim("c", status={"allocation": OUT_OF_REACH, **status})
@@ -59,11 +59,11 @@ def api_of(world: Committing) -> ClusterApi:
 @pytest.mark.parametrize("users", [[], [user("p")]], ids=["nobody's", "its own"])
 def test_a_claim_that_nobody_else_uses_gives_its_devices_back(users: list[dict[str, str]]) -> None:
     devices = [{"driver": "gpu.example.com", "pool": "a", "device": "d0"}]
-    with refused(reservedFor=users, devices=devices) as (world, evaluation):
+    with rejected(reservedFor=users, devices=devices) as (world, evaluation):
         assert evaluation.message == PROPOSED
         assert status_of(world, "c")["allocation"] == OUT_OF_REACH, "a decision alone changes nothing"
         carry_out(evaluation, api_of(world))
-        assert evaluation.message == f"{REFUSED} deallocation of ResourceClaim completed"
+        assert evaluation.message == f"{REJECTED} deallocation of ResourceClaim completed"
         assert not status_of(world, "c").keys() & {"allocation", "reservedFor", "devices"}
         world.sync()
         placed = world.committer.place_pod(world.pod("p"), world.engine.profile(), ALL_NODES)
@@ -72,14 +72,14 @@ def test_a_claim_that_nobody_else_uses_gives_its_devices_back(users: list[dict[s
 
 @pytest.mark.parametrize("users", [[user("q")], [user("p"), user("q")]], ids=["another's", "shared"])
 def test_a_claim_that_somebody_else_uses_is_left_alone(users: list[dict[str, str]]) -> None:
-    with refused(reservedFor=users) as (world, evaluation):
+    with rejected(reservedFor=users) as (world, evaluation):
         carry_out(evaluation, api_of(world))
-        assert evaluation.message == f"{REFUSED} still not schedulable"
+        assert evaluation.message == f"{REJECTED} still not schedulable"
         assert status_of(world, "c")["allocation"] == OUT_OF_REACH
 
 
 def test_a_claim_that_changed_meanwhile_is_left_alone() -> None:
-    with refused() as (world, evaluation):
+    with rejected() as (world, evaluation):
         found = world.fake.get("ResourceClaim", "c")
         assert found is not None
         found["status"]["reservedFor"] = [user("q")]

@@ -67,7 +67,7 @@ class TestBinding:
     @pytest.mark.parametrize(
         ("error", "told"),
         [
-            pytest.param(PermissionDeniedError("not allowed"), ["FailedScheduling"], id="refused"),
+            pytest.param(PermissionDeniedError("not allowed"), ["FailedScheduling"], id="rejected"),
             pytest.param(
                 UnavailableError("later", reason="NOT_LEADER"), ["FailedScheduling"], id="never sent"
             ),
@@ -237,7 +237,7 @@ class TestPoison:
 
     def test_a_pre_bind_that_fails_gives_the_place_back(self) -> None:
         class Broken(PreBindPlugin[None]):
-            """Refuses a pod once."""
+            """Rejects a pod once."""
 
             name = "Broken"
             answers: ClassVar = [Status.unschedulable("not now")]
@@ -246,10 +246,10 @@ class TestPoison:
                 return self.answers.pop() if self.answers else SUCCESS
 
         world = World(Broken, nodes=[make_node("a", allocatable=SMALL)])
-        world.add(asking("refused"))
+        world.add(asking("rejected"))
         said = "0/1 nodes are available: 1 not now."
-        assert world.cluster.events[0] == ("FailedScheduling", "refused", said)
-        assert world.cluster.node_of("refused") == "a", "nothing else waits, so it is tried again early"
+        assert world.cluster.events[0] == ("FailedScheduling", "rejected", said)
+        assert world.cluster.node_of("rejected") == "a", "nothing else waits, so it is tried again early"
 
 
 class TestPermit:

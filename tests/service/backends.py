@@ -285,7 +285,7 @@ WAYS = (direct, served)
 """Both ways to a servicer."""
 
 
-def refused(call: Callable[[], object]) -> Failed:
+def rejected(call: Callable[[], object]) -> Failed:
     """What a call fails with, whichever way it went."""
     try:
         call()

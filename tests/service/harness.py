@@ -1,7 +1,6 @@
 """A server on real ports with a servicer of the tests' own."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -135,14 +134,6 @@ def unpacked(status: Any, kind: Any) -> Any:
         if detail.Unpack(message):
             return message
     return None
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Waits for the condition; fails if it never comes."""
-    give_up = time.monotonic() + LONG
-    while not condition():
-        assert time.monotonic() < give_up, "the condition never came true"
-        time.sleep(0.005)
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest, PushObjectsRequest
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from tests.certificates import Authority, Pair, certificate
-from tests.service.harness import LONG, failed, running, until
+from tests.process import until
+from tests.service.harness import LONG, failed, running
 
 FILES = (cluster_service_pb2, plugin_service_pb2, pb)
 METHODS = [

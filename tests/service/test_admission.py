@@ -19,8 +19,9 @@ from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.objects_pb2 import PodReference
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from tests.service.backends import Stubs, listening, named, refused, world
-from tests.service.harness import LONG, until
+from tests.process import until
+from tests.service.backends import Stubs, listening, named, rejected, world
+from tests.service.harness import LONG
 
 
 def pool(places: int) -> CallPool:
@@ -148,7 +149,7 @@ def unreserve(stubs: Stubs, name: str) -> object:
 
 
 def push(stubs: Stubs, _: str) -> object:
-    failure = refused(lambda: stubs.cluster.PushObjects(cluster_pb.PushObjectsRequest(), timeout=LONG))
+    failure = rejected(lambda: stubs.cluster.PushObjects(cluster_pb.PushObjectsRequest(), timeout=LONG))
     assert failure.info.reason == "PUSH_DISABLED"
     return failure
 

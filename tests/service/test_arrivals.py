@@ -21,8 +21,9 @@ from mooring.service.memory import MemoryBudget
 from mooring.telemetry.metrics import Metrics
 from mooring.v1 import cluster_service_pb2 as pb
 from tests.good_client import good_client
+from tests.process import until
 from tests.service.frames import DATA, END_STREAM, RST_STREAM, Insistent, connect, frame, open_streams
-from tests.service.harness import LONG, SERVICE, Running, answering, running, service, until
+from tests.service.harness import LONG, SERVICE, Running, answering, running, service
 
 METHOD = f"/{SERVICE.full_name}/GetClusterInfo"
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"

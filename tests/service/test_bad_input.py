@@ -14,9 +14,10 @@ from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
-from tests.service.backends import WAYS, configuration, direct, named, profile, refused, sent, served, world
+from tests.process import until
+from tests.service.backends import WAYS, configuration, direct, named, profile, rejected, sent, served, world
 from tests.service.fakes import filtering, gate, scoring, scoring_all
-from tests.service.harness import LONG, Failed, until
+from tests.service.harness import LONG, Failed
 
 NODES = (make_node("a"), make_node("b"))
 POD = b'{"metadata":{"name":"p"},"spec":{"containers":[{"resources":{"requests":{%s}}}]}}'
@@ -65,12 +66,12 @@ REQUESTS = "spec.containers[0].resources.requests"
         pytest.param(PodSource(reference=PodReference(name="p")), "pod.reference.namespace", id="nowhere"),
     ],
 )
-def test_a_pod_that_makes_no_sense_is_refused_by_its_path(
+def test_a_pod_that_makes_no_sense_is_rejected_by_its_path(
     way: Callable[..., Any], request_: Any, pod: PodSource | None, path: str
 ) -> None:
     method = request_.DESCRIPTOR.name.removesuffix("Request")
     with world(*NODES) as w, way(w.backend) as stubs:
-        failure = refused(lambda: getattr(stubs.scheduling, method)(request_(pod=pod)))
+        failure = rejected(lambda: getattr(stubs.scheduling, method)(request_(pod=pod)))
         assert stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()))).feasible_count == 2
     assert (failure.code, failure.info.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_INVALID")
     assert [field for field, _ in failure.violations] == [path]
@@ -103,16 +104,16 @@ def test_what_is_unknown_is_named(
     way: Callable[..., Any], request_: pb.FilterRequest, code: str, reason: str, metadata: dict[str, str]
 ) -> None:
     with world(*NODES, make_pod("p")) as w, way(w.backend) as stubs:
-        failure = refused(lambda: stubs.scheduling.Filter(request_))
+        failure = rejected(lambda: stubs.scheduling.Filter(request_))
     assert (failure.code, failure.info.reason) == (grpc.StatusCode[code], reason)
     assert dict(failure.info.metadata) == metadata
 
 
-def test_an_absurd_node_is_refused_by_its_path() -> None:
+def test_an_absurd_node_is_rejected_by_its_path() -> None:
     node = KubernetesObject(json=b'{"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"-4"}}}')
     nodes = nodes_pb.NodeSelection(inline=nodes_pb.InlineNodes(nodes=[node]))
     with world(*NODES) as w, direct(w.backend) as stubs:
-        failure = refused(
+        failure = rejected(
             lambda: stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()), nodes=nodes))
         )
     assert [field for field, _ in failure.violations] == [
@@ -153,8 +154,8 @@ def test_a_plugin_that_misbehaves_is_named_and_changes_nothing(
         version = w.state.version
         ask = stubs.scheduling
         failures = [
-            refused(lambda: ask.Explain(pb.ExplainRequest(pod=pod, profile="bad"))),
-            refused(
+            rejected(lambda: ask.Explain(pb.ExplainRequest(pod=pod, profile="bad"))),
+            rejected(
                 lambda: ask.Schedule(pb.ScheduleRequest(templates=[pb.PodTemplate(pod=pod)], profile="bad"))
             ),
         ]
@@ -196,7 +197,7 @@ def test_a_plugin_that_sleeps_past_the_deadline_is_named(way: Callable[..., Any]
         way(w.backend) as stubs,
     ):
         request = pb.FilterRequest(pod=pod, profile="sleepy")
-        failure = refused(lambda: stubs.scheduling.Filter(request, timeout=0.2))
+        failure = rejected(lambda: stubs.scheduling.Filter(request, timeout=0.2))
         served_next = stubs.scheduling.Filter(pb.FilterRequest(pod=pod, profile="default-scheduler"))
         until(lambda: w.slots.abandoned == 0)
     assert deadline_exceeded(failure, "Sleepy")
@@ -216,12 +217,12 @@ def test_plugins_that_never_come_back_are_replaced_until_there_are_too_many(way:
             way(w.backend) as stubs,
         ):
             for number in range(1, 4):
-                failure = refused(partial(stubs.scheduling.Filter, bad[number], timeout=0.6))
+                failure = rejected(partial(stubs.scheduling.Filter, bad[number], timeout=0.6))
                 assert deadline_exceeded(failure, "Stuck")
                 assert w.slots.abandoned == number
                 assert stubs.scheduling.Filter(good).feasible_count == 2
-            refused(lambda: stubs.scheduling.Filter(bad[0], timeout=0.6))
-            full = refused(lambda: stubs.scheduling.Filter(good))
+            rejected(lambda: stubs.scheduling.Filter(bad[0], timeout=0.6))
+            full = rejected(lambda: stubs.scheduling.Filter(good))
             assert not w.slots.alive()
             event.set()
             until(w.slots.alive)
@@ -240,7 +241,7 @@ def test_who_asks_again_about_a_pod_that_is_stuck_ends_nobody_else(way: Callable
             world(*NODES, plugins=[stuck], document=document, max_abandoned=3) as w,
             way(w.backend) as stubs,
         ):
-            failures = [refused(lambda: stubs.scheduling.Filter(bad, timeout=0.6)) for _ in range(8)]
+            failures = [rejected(lambda: stubs.scheduling.Filter(bad, timeout=0.6)) for _ in range(8)]
             assert w.slots.alive()
             assert stubs.scheduling.Filter(good).feasible_count == 2
             event.set()
@@ -248,9 +249,9 @@ def test_who_asks_again_about_a_pod_that_is_stuck_ends_nobody_else(way: Callable
     assert [failure.info.reason for failure in failures] == ["DEADLINE_EXCEEDED"] * 2 + ["OVERLOADED"] * 6
 
 
-def test_bytes_that_are_no_request_are_refused() -> None:
+def test_bytes_that_are_no_request_are_rejected() -> None:
     with world(*NODES) as w, served(w.backend) as stubs:
         call = stubs.channel.unary_unary("/mooring.v1.SchedulingService/Filter")
-        failure = refused(lambda: call(b"\xff\xff\xff", timeout=LONG))
+        failure = rejected(lambda: call(b"\xff\xff\xff", timeout=LONG))
         assert stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()))).feasible_count == 2
     assert (failure.code, failure.info.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_INVALID")

@@ -23,8 +23,8 @@ from mooring.framework.errors import PermissionDeniedError, UnavailableError
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import PodReference
-from tests.runtime.committing import until
-from tests.service.backends import WAYS, direct, named, refused, served, world
+from tests.process import until
+from tests.service.backends import WAYS, direct, named, rejected, served, world
 from tests.service.fakes import PodsOnly, RecordingBinder, gate
 from tests.service.harness import LONG
 
@@ -49,7 +49,7 @@ def test_without_an_api_server_a_bind_is_local_however_often_it_is_asked_for(way
 
 
 class TwoReasons(FilterPlugin[None]):
-    """Refuses every node for one reason; its table has another one, which is true of no node."""
+    """Rejects every node for one reason; its table has another one, which is true of no node."""
 
     name = "TwoReasons"
 
@@ -62,9 +62,9 @@ class TwoReasons(FilterPlugin[None]):
         return Verdicts(np.ones(len(nodes), np.int32), statuses)
 
 
-def test_a_refusal_names_the_reasons_that_are_true_of_the_node() -> None:
+def test_a_rejection_names_the_reasons_that_are_true_of_the_node() -> None:
     with world(*NODES, make_pod("p"), plugins=[TwoReasons]) as w, served(w.backend) as stubs:
-        failure = refused(lambda: stubs.scheduling.Bind(order("p", "a")))
+        failure = rejected(lambda: stubs.scheduling.Bind(order("p", "a")))
     assert failure.info.reason == "NODE_NO_LONGER_FITS"
     assert failure.text == ("pod default/p no longer fits on node a: node(s) were full; schedule it again")
 
@@ -103,7 +103,7 @@ def test_the_api_server_may_know_a_pod_that_no_source_has_delivered() -> None:
     with world(*NODES, binder=RecordingBinder(), api=api) as w, direct(w.backend) as stubs:
         assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.BIND_OUTCOME_BOUND
         assert stubs.scheduling.Bind(order("p", "a")).outcome == pb.BIND_OUTCOME_BOUND
-        elsewhere = refused(lambda: stubs.scheduling.Bind(order("p", "b")))
+        elsewhere = rejected(lambda: stubs.scheduling.Bind(order("p", "b")))
     assert elsewhere.info.reason == "POD_BOUND_ELSEWHERE"
 
 
@@ -153,7 +153,7 @@ def test_what_is_not_bound_says_why_and_changes_nothing(
 ) -> None:
     with world(*NODES, *PODS) as w, way(w.backend) as stubs:
         before = w.state.version
-        failure = refused(lambda: stubs.scheduling.Bind(request_))
+        failure = rejected(lambda: stubs.scheduling.Bind(request_))
         assert w.state.version == before
     assert (failure.code, failure.info.reason) == (grpc.StatusCode[code], reason)
     assert dict(failure.info.metadata) == metadata
@@ -174,9 +174,9 @@ def test_what_is_not_bound_says_why_and_changes_nothing(
         ),
     ],
 )
-def test_a_request_without_its_fields_is_refused_by_path(request_: pb.BindRequest, paths: list[str]) -> None:
+def test_a_request_without_its_fields_is_rejected_by_path(request_: pb.BindRequest, paths: list[str]) -> None:
     with world(*NODES, *PODS) as w, direct(w.backend) as stubs:
-        failure = refused(lambda: stubs.scheduling.Bind(request_))
+        failure = rejected(lambda: stubs.scheduling.Bind(request_))
     assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
     assert [field for field, _ in failure.violations] == paths
 
@@ -185,7 +185,7 @@ def test_a_request_without_its_fields_is_refused_by_path(request_: pb.BindReques
 @pytest.mark.parametrize(
     ("error", "code", "stays"),
     [
-        pytest.param(PermissionDeniedError("no"), "PERMISSION_DENIED", False, id="refused for sure"),
+        pytest.param(PermissionDeniedError("no"), "PERMISSION_DENIED", False, id="rejected for sure"),
         pytest.param(
             UnavailableError("silent", reason="API_SERVER_UNAVAILABLE"),
             "UNAVAILABLE",
@@ -199,17 +199,17 @@ def test_what_is_known_to_have_failed_is_taken_back(
     way: Callable[..., Any], error: Exception, code: str, stays: bool
 ) -> None:
     with world(*NODES, make_pod("p"), binder=RecordingBinder(error=error)) as w, way(w.backend) as stubs:
-        failure = refused(lambda: stubs.scheduling.Bind(order("p", "a")))
+        failure = rejected(lambda: stubs.scheduling.Bind(order("p", "a")))
         pod = w.state.find_pod("default", "p")
     assert failure.code is grpc.StatusCode[code]
     assert pod is not None
     assert bool(pod.spec.node_name) == stays
 
 
-def test_a_later_bind_to_another_node_is_refused() -> None:
+def test_a_later_bind_to_another_node_is_rejected() -> None:
     with world(*NODES, make_pod("p")) as w, direct(w.backend) as stubs:
         first = stubs.scheduling.Bind(order("p", "a"))
-        second = refused(lambda: stubs.scheduling.Bind(order("p", "b")))
+        second = rejected(lambda: stubs.scheduling.Bind(order("p", "b")))
     assert first.outcome == pb.BIND_OUTCOME_LOCAL
     assert second.info.reason == "POD_BOUND_ELSEWHERE"
     assert second.info.metadata["node"] == "a"
@@ -229,7 +229,7 @@ def test_bindings_that_take_their_time_keep_no_question_waiting_and_say_nothing_
         with world(*NODES, *pods, plugins=[Waiting]) as w, served(w.backend) as stubs:
 
             def bind(at: int) -> grpc.StatusCode:
-                return refused(lambda: stubs.scheduling.Bind(order(f"p{at}", "a"), timeout=0.5)).code
+                return rejected(lambda: stubs.scheduling.Bind(order(f"p{at}", "a"), timeout=0.5)).code
 
             with ThreadPoolExecutor(6) as callers:
                 codes = list(callers.map(bind, range(6)))

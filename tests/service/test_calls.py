@@ -21,8 +21,9 @@ from mooring.service.interceptors import time_limit
 from mooring.service.slots import SlotProgress, Slots
 from mooring.telemetry.metrics import camel_case
 from mooring.v1 import cluster_service_pb2 as pb
+from tests.process import until
 from tests.service.frames import connect, open_streams
-from tests.service.harness import LONG, SERVICE, Running, blocked, failed, running, until
+from tests.service.harness import LONG, SERVICE, Running, blocked, failed, running
 
 METHOD = f"/{SERVICE.full_name}/GetClusterInfo"
 
@@ -176,7 +177,7 @@ def test_a_deadline_names_the_plugin_and_the_others_are_served() -> None:
         assert mooring.ask() is not None
 
 
-def test_more_calls_than_allowed_are_refused_and_the_others_answered() -> None:
+def test_more_calls_than_allowed_are_rejected_and_the_others_answered() -> None:
     with (
         blocked() as (answer, release),
         running(answer, max_concurrent_calls=2) as mooring,

@@ -24,7 +24,7 @@ from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.objects_pb2 import KubernetesObject
 from tests.certificates import Authority
 from tests.runtime.pausing import Running, pause
-from tests.service.backends import WAYS, direct, listening, refused, sent, served, world
+from tests.service.backends import WAYS, direct, listening, rejected, sent, served, world
 from tests.service.harness import LONG
 from tests.service.test_access import as_client
 
@@ -72,8 +72,8 @@ def test_nothing_is_decided_before_the_state_is_complete(
 ) -> None:
     with world(*NODES, sources=lambda: sources) as w, way(w.backend) as stubs:
         failures = [
-            refused(lambda: stubs.cluster.ListNodes(pb.ListNodesRequest())),
-            refused(lambda: stubs.scheduling.Filter(scheduling_pb.FilterRequest(pod=sent(make_pod())))),
+            rejected(lambda: stubs.cluster.ListNodes(pb.ListNodesRequest())),
+            rejected(lambda: stubs.scheduling.Filter(scheduling_pb.FilterRequest(pod=sent(make_pod())))),
         ]
         assert not stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest()).synced
     for failure in failures:
@@ -138,10 +138,10 @@ def test_an_epoch_of_another_start_gets_the_complete_set(epoch: int) -> None:
     assert len(answer.indices) == 3
 
 
-def test_an_unknown_form_is_refused() -> None:
+def test_an_unknown_form_is_rejected() -> None:
     request = pb.ListNodesRequest.FromString(b"\x10\x09")
     with world(*NODES) as w, direct(w.backend) as stubs:
-        failure = refused(lambda: stubs.cluster.ListNodes(request))
+        failure = rejected(lambda: stubs.cluster.ListNodes(request))
     assert [field for field, _ in failure.violations] == ["form"]
 
 
@@ -176,7 +176,7 @@ def test_pushed_objects_are_decided_on(way: Callable[..., Any]) -> None:
 
 def test_a_gap_asks_for_what_is_missing() -> None:
     with world(push=True) as w, direct(w.backend) as stubs:
-        failure = refused(lambda: stubs.cluster.PushObjects(load(*NODES, first=4)))
+        failure = rejected(lambda: stubs.cluster.PushObjects(load(*NODES, first=4)))
     assert (failure.code, failure.info.reason) == (grpc.StatusCode.OUT_OF_RANGE, "RESYNC_REQUIRED")
     assert failure.info.metadata["expected_sequence"] == "1"
 
@@ -184,8 +184,8 @@ def test_a_gap_asks_for_what_is_missing() -> None:
 def test_without_a_push_source_nothing_is_taken() -> None:
     with world(*NODES) as w, direct(w.backend) as stubs:
         failures = [
-            refused(lambda: stubs.cluster.PushObjects(load())),
-            refused(lambda: stubs.cluster.RemoveSource(pb.RemoveSourceRequest(source="x"))),
+            rejected(lambda: stubs.cluster.PushObjects(load())),
+            rejected(lambda: stubs.cluster.RemoveSource(pb.RemoveSourceRequest(source="x"))),
         ]
     for failure in failures:
         assert (failure.code, failure.info.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "PUSH_DISABLED")
@@ -216,8 +216,8 @@ def test_a_source_that_is_removed_takes_its_objects_along(way: Callable[..., Any
         stubs.cluster.PushObjects(load(*NODES))
         stubs.cluster.RemoveSource(pb.RemoveSourceRequest(source="x"))
         info = stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest())
-        again = refused(lambda: stubs.cluster.RemoveSource(pb.RemoveSourceRequest(source="x")))
-        nameless = refused(lambda: stubs.cluster.RemoveSource(pb.RemoveSourceRequest()))
+        again = rejected(lambda: stubs.cluster.RemoveSource(pb.RemoveSourceRequest(source="x")))
+        nameless = rejected(lambda: stubs.cluster.RemoveSource(pb.RemoveSourceRequest()))
     assert (info.node_count, len(info.sources), info.synced) == (0, 0, False)
     assert (again.code, again.info.reason) == (grpc.StatusCode.NOT_FOUND, "SOURCE_NOT_FOUND")
     assert [field for field, _ in nameless.violations] == ["source"]
@@ -236,8 +236,8 @@ def test_a_source_belongs_to_the_name_in_the_certificate_that_made_it(tmp_path: 
         owns, tries = ClusterServiceStub(owner), ClusterServiceStub(other)
         owns.PushObjects(load(*NODES), timeout=LONG)
         failures = [
-            refused(lambda: tries.PushObjects(load(make_node("b"), session="mine"), timeout=LONG)),
-            refused(lambda: tries.RemoveSource(pb.RemoveSourceRequest(source="x"), timeout=LONG)),
+            rejected(lambda: tries.PushObjects(load(make_node("b"), session="mine"), timeout=LONG)),
+            rejected(lambda: tries.RemoveSource(pb.RemoveSourceRequest(source="x"), timeout=LONG)),
         ]
         assert tries.GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG).node_count == 3
         assert owns.PushObjects(load(make_node("d"), session="new"), timeout=LONG).applied_count == 3
@@ -251,7 +251,7 @@ def test_one_bad_object_and_nothing_is_applied() -> None:
         stubs.cluster.PushObjects(load(*NODES))
         request = load(make_node("d"), first=4)
         request.events[1].put.objects.add(json=b'{"kind":"Node","metadata":{"name":""}}')
-        failure = refused(lambda: stubs.cluster.PushObjects(request))
+        failure = rejected(lambda: stubs.cluster.PushObjects(request))
         info = stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest())
     assert [field for field, _ in failure.violations] == ["events[1].put.objects[1].json.metadata.name"]
     assert (info.node_count, info.sources[0].next_sequence) == (3, 4)

@@ -1,4 +1,4 @@
-"""Filter: every way to choose nodes and name them, and what is refused."""
+"""Filter: every way to choose nodes and name them, and what is rejected."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import KubernetesObject
-from tests.service.backends import WAYS, as_json, codes, direct, named, refused, sent, world
+from tests.service.backends import WAYS, as_json, codes, direct, named, rejected, sent, world
 from tests.service.fakes import filtering
 
 NODES = tuple(make_node(name) for name in ("a", "b", "c"))
@@ -181,11 +181,11 @@ def test_a_node_that_is_gone_leaves_no_gap_among_names() -> None:
         pytest.param(inline("a", "b", "c", "d"), "nodes.inline", id="too many inline"),
     ],
 )
-def test_a_selection_that_makes_no_sense_is_refused_by_its_path(
+def test_a_selection_that_makes_no_sense_is_rejected_by_its_path(
     way: Callable[..., Any], selection: nodes_pb.NodeSelection, path: str
 ) -> None:
     with world(*NODES, plugins=[NO_B], limits=Limits(max_selected_nodes=3)) as w, way(w.backend) as stubs:
-        failure = refused(
+        failure = rejected(
             lambda: stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()), nodes=selection))
         )
     assert (failure.code, failure.info.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_INVALID")
@@ -205,7 +205,7 @@ def test_indices_of_another_epoch_are_stale(
     way: Callable[..., Any], selection: nodes_pb.NodeSelection
 ) -> None:
     with world(*NODES) as w, way(w.backend) as stubs:
-        failure = refused(
+        failure = rejected(
             lambda: stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()), nodes=selection))
         )
     assert (failure.code, failure.info.reason) == (
@@ -275,9 +275,9 @@ def test_a_hundred_thousand_names(way: Callable[..., Any]) -> None:
     assert answers[0].verdicts.node_statuses[-1] == 0
 
 
-def test_what_is_refused_says_why_in_one_sentence() -> None:
+def test_what_is_rejected_says_why_in_one_sentence() -> None:
     with world(*NODES, plugins=[NO_B]) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()), nodes=names("b")))
     assert answer.status.message == "0/1 nodes are available: 1 b is full."
-    refusal = answer.verdicts.statuses[answer.verdicts.node_statuses[0]]
-    assert (refusal.plugin, list(refusal.reasons)) == ("NoB", ["b is full"])
+    rejection = answer.verdicts.statuses[answer.verdicts.node_statuses[0]]
+    assert (rejection.plugin, list(rejection.reasons)) == ("NoB", ["b is full"])

@@ -21,6 +21,7 @@ from mooring.service import health, page_listener
 from mooring.service.health import LIVENESS
 from mooring.service.probes import Probes
 from mooring.service.slots import Slots
+from tests.process import until
 from tests.service.frames import (
     DATA,
     END_HEADERS,
@@ -33,7 +34,7 @@ from tests.service.frames import (
     headers,
     open_streams,
 )
-from tests.service.harness import LONG, SERVICE, Running, blocked, failed, running, until
+from tests.service.harness import LONG, SERVICE, Running, blocked, failed, running
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -192,8 +193,8 @@ def test_watches_have_a_limit_and_leave_it_when_they_end(monkeypatch: pytest.Mon
         stub = health_pb2_grpc.HealthStub(channel)
         open_ones: list[Any] = [stub.Watch(request, timeout=LONG) for _ in range(2)]
         assert [next(watch).status for watch in open_ones] == [SERVING, SERVING]
-        refused = failed(lambda: next(stub.Watch(request, timeout=LONG)))
-        assert (refused.code, refused.text) == (
+        rejected = failed(lambda: next(stub.Watch(request, timeout=LONG)))
+        assert (rejected.code, rejected.text) == (
             grpc.StatusCode.RESOURCE_EXHAUSTED,
             "2 watches are open, which is the limit; use Check",
         )
@@ -211,8 +212,8 @@ def taken(call: Callable[[], object]) -> bool:
 
 def test_an_unknown_service_has_no_health() -> None:
     with running() as mooring:
-        refused = failed(lambda: check(mooring, "mooring.v1.Nothing"))
-    assert (refused.code, refused.text) == (grpc.StatusCode.NOT_FOUND, "no service of that name; see List")
+        rejected = failed(lambda: check(mooring, "mooring.v1.Nothing"))
+    assert (rejected.code, rejected.text) == (grpc.StatusCode.NOT_FOUND, "no service of that name; see List")
 
 
 def test_all_services_can_be_listed() -> None:

@@ -21,7 +21,7 @@ from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.nodes_pb2 import NodeNames, NodeSelection
 from mooring.v1.objects_pb2 import PodReference, PodSource
 from tests.extender.fakes import CAPTURED, ask
-from tests.service.backends import WAYS, World, configuration, direct, named, profile, refused, sent, world
+from tests.service.backends import WAYS, World, configuration, direct, named, profile, rejected, sent, world
 
 NODES = tuple(make_node(name, allocatable={"cpu": "2"}) for name in ("a", "b", "c"))
 MAKES_ROOM = configuration(profile("NodeResourcesFit", "DefaultPreemption"))
@@ -192,13 +192,13 @@ def test_whole_pods_and_known_pods() -> None:
 def test_bad_candidates(candidates: list[pb.PreemptionCandidate], fault: tuple[str, str]) -> None:
     with world(*NODES, *PODS, document=MAKES_ROOM) as w, direct(w.backend) as stubs:
         request = checking(*candidates)
-        failure = refused(lambda: stubs.scheduling.Preempt(request))
+        failure = rejected(lambda: stubs.scheduling.Preempt(request))
     assert (failure.info.reason, failure.violations) == ("REQUEST_INVALID", [fault])
 
 
 def test_a_profile_that_makes_no_room_says_so() -> None:
     with world(*NODES, *PODS, document=FIT_ONLY) as w, direct(w.backend) as stubs:
-        failure = refused(lambda: stubs.scheduling.Preempt(pb.PreemptRequest(pod=sent(high()))))
+        failure = rejected(lambda: stubs.scheduling.Preempt(pb.PreemptRequest(pod=sent(high()))))
     assert (failure.info.reason, failure.info.metadata["profile"]) == (
         "PLUGIN_NOT_FOUND",
         "default-scheduler",

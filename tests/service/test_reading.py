@@ -23,7 +23,7 @@ from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
-from tests.service.backends import listening, refused, sent, served, world
+from tests.service.backends import listening, rejected, sent, served, world
 from tests.service.harness import LONG, SERVICE, running
 from tests.service.test_server import listed
 from tests.service.wire import field
@@ -88,7 +88,7 @@ def inline(*sizes: int) -> nodes_pb2.InlineNodes:
         ),
     ],
 )
-def test_what_holds_too_much_is_refused_before_it_is_parsed(kind: Any, body: bytes, path: str) -> None:
+def test_what_holds_too_much_is_rejected_before_it_is_parsed(kind: Any, body: bytes, path: str) -> None:
     kind.FromString(body)
     parsed = False
 
@@ -182,7 +182,7 @@ def test_compressed_calls_are_answered(how: str) -> None:
         pytest.param(b"\x78\x9c", id="a beginning of deflate"),
     ],
 )
-def test_broken_compression_is_refused_as_any_broken_message(body: bytes) -> None:
+def test_broken_compression_is_rejected_as_any_broken_message(body: bytes) -> None:
     with pytest.raises(InvalidArgumentError, match="no message of this method"):
         read(pb.FilterRequest, body)
 
@@ -227,7 +227,7 @@ def test_bodies_have_a_budget_together_and_small_ones_are_free() -> None:
 def test_a_call_beyond_the_budget_is_told_to_come_again_and_others_are_answered() -> None:
     large = pb.FilterRequest(pod=sent(make_pod()), nodes=nodes_pb2.NodeSelection(inline=inline(1 << 20)))
     with world(make_node("a")) as w, served(w.backend, body_budget_bytes=1 << 19) as stubs:
-        failures = [refused(lambda: stubs.scheduling.Filter(large)) for _ in range(3)]
+        failures = [rejected(lambda: stubs.scheduling.Filter(large)) for _ in range(3)]
         assert stubs.scheduling.Filter(pb.FilterRequest(pod=sent(make_pod()))).feasible_count == 1
     assert {(failure.code, failure.info.reason) for failure in failures} == {
         (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED")

@@ -21,7 +21,7 @@ from tests.service.backends import (
     direct,
     listening,
     named,
-    refused,
+    rejected,
     sent,
     served,
     statuses_code,
@@ -99,8 +99,8 @@ def test_bind_turns_a_reservation_into_a_binding_and_a_late_unreserve_changes_no
     with world(*NODES, make_pod("p"), binder=binder) as w, direct(w.backend) as stubs:
         stubs.scheduling.Reserve(reserve(named("p")))
         bound = stubs.scheduling.Bind(pb.BindRequest(pod=reference("p"), node="a"))
-        late = refused(lambda: stubs.scheduling.Unreserve(unreserve("p")))
-        elsewhere = refused(lambda: stubs.scheduling.Reserve(reserve(named("p"), "b")))
+        late = rejected(lambda: stubs.scheduling.Unreserve(unreserve("p")))
+        elsewhere = rejected(lambda: stubs.scheduling.Reserve(reserve(named("p"), "b")))
         pod = w.state.find_pod("default", "p")
     assert bound.outcome == pb.BIND_OUTCOME_BOUND
     assert late.info.reason == elsewhere.info.reason == "POD_BOUND_ELSEWHERE"
@@ -173,7 +173,7 @@ def test_what_can_not_be_reserved_says_why(
 ) -> None:
     with world(*NODES, *PODS) as w, way(w.backend) as stubs:
         before = w.state.version
-        failure = refused(lambda: stubs.scheduling.Reserve(request_))
+        failure = rejected(lambda: stubs.scheduling.Reserve(request_))
         assert w.state.version == before
     assert (failure.code, failure.info.reason) == (grpc.StatusCode[code], reason)
 
@@ -182,7 +182,7 @@ def test_who_names_a_profile_may_place_the_pod_of_another_scheduler() -> None:
     with world(*NODES, *PODS) as w, direct(w.backend) as stubs:
         status = stubs.scheduling.Reserve(reserve(named("foreign"), profile="default-scheduler")).status
         bind = pb.BindRequest(pod=reference("foreign"), node="a")
-        foreign = refused(lambda: stubs.scheduling.Bind(bind))
+        foreign = rejected(lambda: stubs.scheduling.Bind(bind))
         bind.profile = "default-scheduler"
         assert stubs.scheduling.Bind(bind).outcome == pb.BIND_OUTCOME_LOCAL
     assert statuses_code(status) == "SUCCESS"
@@ -203,7 +203,7 @@ def test_who_names_a_profile_may_place_the_pod_of_another_scheduler() -> None:
 def test_a_forged_unreserve_frees_nobodys_place(request_: pb.UnreserveRequest, path: str) -> None:
     with world(*NODES, make_pod("p")) as w, direct(w.backend) as stubs:
         stubs.scheduling.Reserve(reserve(named("p")))
-        failure = refused(lambda: stubs.scheduling.Unreserve(request_))
+        failure = rejected(lambda: stubs.scheduling.Unreserve(request_))
         assert len(w.backend.committer.reservations) == 1
     assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
     assert [field for field, _ in failure.violations] == [path]
@@ -222,7 +222,7 @@ def test_who_reserved_a_place_is_read_from_the_certificate(tmp_path: Path) -> No
     ):
         owns, tries = SchedulingServiceStub(owner), SchedulingServiceStub(other)
         assert statuses_code(owns.Reserve(reserve(sent(make_pod("p"))), timeout=LONG).status) == "SUCCESS"
-        failure = refused(lambda: tries.Unreserve(unreserve("p"), timeout=LONG))
+        failure = rejected(lambda: tries.Unreserve(unreserve("p"), timeout=LONG))
         assert failure.code is grpc.StatusCode.PERMISSION_DENIED
         assert "was reserved by another client" in failure.text
         assert len(w.backend.committer.reservations) == 1
@@ -240,7 +240,7 @@ def test_a_place_whose_binding_may_have_happened_is_kept() -> None:
         direct(w.backend) as stubs,
     ):
         order = pb.BindRequest(pod=reference("p"), node="a")
-        assert refused(lambda: stubs.scheduling.Bind(order)).code is grpc.StatusCode.UNAVAILABLE
-        kept = refused(lambda: stubs.scheduling.Unreserve(unreserve("p")))
+        assert rejected(lambda: stubs.scheduling.Bind(order)).code is grpc.StatusCode.UNAVAILABLE
+        kept = rejected(lambda: stubs.scheduling.Unreserve(unreserve("p")))
         assert w.backend.metrics.registry.get_sample_value("mooring_reservations", {"stage": "unknown"}) == 1
     assert (kept.code, kept.info.reason) == (grpc.StatusCode.UNAVAILABLE, "API_SERVER_UNAVAILABLE")

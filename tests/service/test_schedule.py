@@ -21,7 +21,7 @@ from tests.service.backends import (
     direct,
     named,
     profile,
-    refused,
+    rejected,
     sent,
     statuses_code,
     world,
@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_node_and_seeds_differ() -> None:
     assert len({chosen(other)[0] for other in others}) > 3
 
 
-def test_ties_beyond_a_message_are_refused_before_the_last_pod_is_decided() -> None:
+def test_ties_beyond_a_message_are_rejected_before_the_last_pod_is_decided() -> None:
     asked: list[str] = []
 
     def same(name: str) -> int:
@@ -103,7 +103,7 @@ def test_ties_beyond_a_message_are_refused_before_the_last_pod_is_decided() -> N
         assert len(stubs.scheduling.Schedule(few).ties) == 5
         asked.clear()
         many = batch(make_pod(), pods=columns(1_000), include_ties=True)
-        failure = refused(lambda: stubs.scheduling.Schedule(many))
+        failure = rejected(lambda: stubs.scheduling.Schedule(many))
     assert [field for field, _ in failure.violations] == ["include_ties"]
     assert len(asked) < 200
 
@@ -111,7 +111,7 @@ def test_ties_beyond_a_message_are_refused_before_the_last_pod_is_decided() -> N
 @pytest.mark.parametrize(
     "nodes", [pytest.param(nodes_pb.NodeSelection(), id="all"), pytest.param(joined(b"b\0a"), id="named")]
 )
-def test_ties_that_might_not_fit_are_refused_before_anything_is_committed(
+def test_ties_that_might_not_fit_are_rejected_before_anything_is_committed(
     nodes: nodes_pb.NodeSelection,
 ) -> None:
     limits = Limits(max_message_bytes=100)
@@ -123,7 +123,7 @@ def test_ties_that_might_not_fit_are_refused_before_anything_is_committed(
             return stubs.scheduling.Schedule(request)
 
         version = w.state.version
-        failure = refused(lambda: reserve(50))
+        failure = rejected(lambda: reserve(50))
         assert w.state.version == version
         assert len(reserve(2).ties) == 2
     assert [field for field, _ in failure.violations] == ["include_ties"]
@@ -205,12 +205,12 @@ def test_columns_are_spread_over_the_pods() -> None:
         ),
     ],
 )
-def test_a_batch_that_makes_no_sense_is_refused_by_its_path(
+def test_a_batch_that_makes_no_sense_is_rejected_by_its_path(
     way: Callable[..., Any], request_: pb.ScheduleRequest, path: str
 ) -> None:
     with world(*NODES, limits=Limits(max_batch_pods=4)) as w, way(w.backend) as stubs:
         before = w.state.version
-        failure = refused(lambda: stubs.scheduling.Schedule(request_))
+        failure = rejected(lambda: stubs.scheduling.Schedule(request_))
         assert w.state.version == before
     assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
     assert [field for field, _ in failure.violations] == [path]
@@ -219,7 +219,7 @@ def test_a_batch_that_makes_no_sense_is_refused_by_its_path(
 def test_commit_modes_that_are_not_offered() -> None:
     unheard_of: Any = 9
     with world(*NODES) as w, direct(w.backend) as stubs:
-        failure = refused(lambda: stubs.scheduling.Schedule(batch(HALF, commit_mode=unheard_of)))
+        failure = rejected(lambda: stubs.scheduling.Schedule(batch(HALF, commit_mode=unheard_of)))
     assert (failure.code, failure.info.reason) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")
 
 
@@ -246,7 +246,7 @@ def test_profiles_by_scheduler_name(pods: list[Pod], profiles: str, expected: st
     ]
     with world(*NODES, plugins=[PREFER_A], document=document) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Schedule(batch(*templates, profile=profiles))
-        missing = refused(lambda: stubs.scheduling.Schedule(batch(HALF)))
+        missing = rejected(lambda: stubs.scheduling.Schedule(batch(HALF)))
     assert answer.provenance.profile == expected
     assert (missing.info.reason, missing.info.metadata["known"]) == ("PROFILE_NOT_FOUND", "one, two")
 
@@ -304,7 +304,7 @@ def test_what_takes_no_plugin_waits_for_no_slot(count: int) -> None:
         for worker in workers:
             worker.start()
         answers = [stubs.scheduling.Schedule(request, timeout=LONG) for _ in range(3)]
-        late = refused(lambda: stubs.scheduling.Schedule(batch(FULL), timeout=1.0))
+        late = rejected(lambda: stubs.scheduling.Schedule(batch(FULL), timeout=1.0))
         event.set()
         for worker in workers:
             worker.join()

@@ -12,14 +12,14 @@ from mooring.framework.errors import UnavailableError
 from mooring.testing.builders import make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.objects_pb2 import PodSource
-from tests.runtime.committing import until
+from tests.process import until
 from tests.service.backends import (
     WAYS,
     configuration,
     direct,
     named,
     profile,
-    refused,
+    rejected,
     sent,
     served,
     statuses_code,
@@ -76,9 +76,9 @@ def test_a_pod_that_cannot_be_bound_does_not_stop_the_others(pod: PodSource, rea
     with world(*NODES, *known, plugins=[PREFER_A]) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Schedule(batch(HALF, pod, FULL, commit_mode=BIND))
     assert verdicts(answer)[0::2] == ["SUCCESS", "SUCCESS"]
-    refusal = answer.statuses[answer.pod_statuses[1]]
-    assert (statuses_code(refusal), list(refusal.reasons)) == ("ERROR", [reason])
-    assert refusal.message
+    rejection = answer.statuses[answer.pod_statuses[1]]
+    assert (statuses_code(rejection), list(rejection.reasons)) == ("ERROR", [reason])
+    assert rejection.message
 
 
 def test_a_bind_that_fails_does_not_stop_the_others() -> None:
@@ -121,14 +121,14 @@ def test_out_of_time_after_a_commit_the_rest_had_no_turn(way: Callable[..., Any]
 def test_out_of_time_before_any_commit_the_call_fails(mode: Any) -> None:
     with gate() as event, world(*NODES, plugins=[filtering("Slow", lambda _: event.wait(LONG))]) as w:
         with direct(w.backend) as stubs:
-            failure = refused(lambda: stubs.scheduling.Schedule(batch(HALF, commit_mode=mode), timeout=0.3))
+            failure = rejected(lambda: stubs.scheduling.Schedule(batch(HALF, commit_mode=mode), timeout=0.3))
         assert len(w.state.snapshot.pods) == 0
     assert (failure.code, failure.info.metadata["plugin"]) == (grpc.StatusCode.DEADLINE_EXCEEDED, "Slow")
 
 
 def test_stale_indices_fail_the_call_before_anything_is_bound() -> None:
     with world(*NODES) as w, direct(w.backend) as stubs:
-        failure = refused(
+        failure = rejected(
             lambda: stubs.scheduling.Schedule(batch(HALF, nodes=indices(0, epoch=5), commit_mode=BIND))
         )
         assert len(w.state.snapshot.pods) == 0
@@ -177,7 +177,7 @@ def test_pods_that_wait_for_each_other_are_bound_by_one_call(way: Callable[..., 
 def test_pods_that_wait_in_vain_are_given_back() -> None:
     document = configuration(profile("NodeResourcesFit", "Together"))
     with world(*NODES, plugins=[Together], document=document) as w, served(w.backend) as stubs:
-        failure = refused(
+        failure = rejected(
             lambda: stubs.scheduling.Schedule(batch(HALF, pods=columns(2), commit_mode=BIND), timeout=1.0)
         )
         until(lambda: not len(w.backend.committer.reservations))

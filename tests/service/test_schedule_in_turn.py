@@ -104,9 +104,9 @@ def test_places_are_those_of_one_pod_after_the_other(
 
 
 @pytest.mark.parametrize("says_nothing", [False, True])
-def test_a_place_that_a_plugin_refuses_is_free_again(says_nothing: bool) -> None:
-    class Refusing(ReservePlugin[None], StatelessReserve, SelectiveReserve):
-        name = "Refusing"
+def test_a_place_that_a_plugin_rejects_is_free_again(says_nothing: bool) -> None:
+    class Rejecting(ReservePlugin[None], StatelessReserve, SelectiveReserve):
+        name = "Rejecting"
 
         def signature(self, pod: Pod) -> str:
             return ""
@@ -126,16 +126,16 @@ def test_a_place_that_a_plugin_refuses_is_free_again(says_nothing: bool) -> None
     pods = pb.PodColumns(template_indices=[0] * 6, uids=[f"p{at}" for at in range(6)])
     request = batch(make_pod("template"), pods=pods, commit_mode=pb.COMMIT_MODE_RESERVE)
     node = make_node("small", allocatable={"cpu": "1", "pods": 4})
-    document = configuration(profile("Refusing", "NodeResourcesFit"))
-    with world(node, plugins=[Refusing], document=document) as w, direct(w.backend) as stubs:
+    document = configuration(profile("Rejecting", "NodeResourcesFit"))
+    with world(node, plugins=[Rejecting], document=document) as w, direct(w.backend) as stubs:
         before = w.state.version
         answer = stubs.scheduling.Schedule(request)
         assert [bool(name) for name in chosen(answer)] == [True] * 6
-        refused = [at for at, verdict in enumerate(verdicts(answer)) if verdict == "UNSCHEDULABLE"]
-        assert refused == [1, 4]
+        rejected = [at for at, verdict in enumerate(verdicts(answer)) if verdict == "UNSCHEDULABLE"]
+        assert rejected == [1, 4]
         assert w.state.snapshot.pods.by_row == {0: ("p0", "p2", "p3", "p5")}
         assert len(w.backend.committer.reservations) == 4
-        # Six came and two left; nobody sees a pod that is decided before another's place was refused.
+        # Six came and two left; nobody sees a pod that is decided before another's place was rejected.
         assert says_nothing or w.state.version == before + 8
 
 

@@ -17,7 +17,7 @@ from tests.service.backends import (
     direct,
     named,
     profile,
-    refused,
+    rejected,
     scores_of,
     sent,
     world,
@@ -203,7 +203,7 @@ def test_a_plugin_that_skips_the_pod_is_ignored_and_named() -> None:
         ),
     ],
 )
-def test_columns_that_do_not_fit_are_refused(
+def test_columns_that_do_not_fit_are_rejected(
     way: Callable[..., Any],
     plugins: list[tuple[str, list[int]]],
     code: grpc.StatusCode,
@@ -214,7 +214,7 @@ def test_columns_that_do_not_fit_are_refused(
         pod=sent(make_pod()), plugins=[PluginScores(plugin=name, raw=raw) for name, raw in plugins]
     )
     with world(*NODES, plugins=[FIRST, SECOND], document=BOTH) as w, way(w.backend) as stubs:
-        failure = refused(lambda: stubs.scheduling.NormalizeScore(request))
+        failure = rejected(lambda: stubs.scheduling.NormalizeScore(request))
     assert (failure.code, failure.info.reason) == (code, reason)
     assert [field for field, _ in failure.violations] == ([path] if path else [])
     if reason == "PLUGIN_NOT_FOUND":
@@ -230,9 +230,9 @@ NO_SCORES = configuration(profile("NodeName"))
 @pytest.mark.parametrize(
     ("document", "asked", "feasible"),
     [
-        pytest.param(RULES, "c x small a", "c a", id="some refuse"),
-        pytest.param(RULES, "b a", "b a", id="none refuses"),
-        pytest.param(RULES, "small", "", id="all refuse"),
+        pytest.param(RULES, "c x small a", "c a", id="some reject"),
+        pytest.param(RULES, "b a", "b a", id="none rejects"),
+        pytest.param(RULES, "small", "", id="all reject"),
     ],
 )
 def test_filter_adds_what_score_says_of_exactly_the_feasible_nodes(

@@ -21,8 +21,9 @@ from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import cluster_service_pb2_grpc as pb_grpc
+from tests.process import until
 from tests.service.frames import MAX_CONCURRENT_STREAMS, connect, settings
-from tests.service.harness import LONG, SERVICE, blocked, failed, running, until
+from tests.service.harness import LONG, SERVICE, blocked, failed, running
 
 TESTDATA = Path(__file__).parent / "testdata"
 CERTIFICATE = TESTDATA / "localhost.crt"
@@ -39,7 +40,7 @@ def test_a_taken_port_is_an_error_that_names_it(option: str) -> None:
             pass
 
 
-def test_a_second_server_on_the_same_port_is_refused() -> None:
+def test_a_second_server_on_the_same_port_is_rejected() -> None:
     with (
         running() as first,
         pytest.raises(ListenError, match=first.server.address),
@@ -61,7 +62,7 @@ def test_a_second_server_on_the_same_port_is_refused() -> None:
         pytest.param("unix:/no/such/folder/socket", "there is no directory", id="no directory"),
     ],
 )
-def test_an_address_is_refused(address: str, message: str) -> None:
+def test_an_address_is_rejected(address: str, message: str) -> None:
     with pytest.raises(ListenError, match=message), running(listen=address):
         pass
 
@@ -139,7 +140,7 @@ def over_tls(address: str, certificate: bytes) -> pb.GetClusterInfoResponse:
         return pb_grpc.ClusterServiceStub(channel).GetClusterInfo(pb.GetClusterInfoRequest(), timeout=LONG)
 
 
-def test_tls_serves_and_refuses_plain_text() -> None:
+def test_tls_serves_and_rejects_plain_text() -> None:
     with running(tls=FILES) as mooring:
         assert over_tls(mooring.server.address, CERTIFICATE.read_bytes()).synced
         assert mooring.fails(timeout=5).code is grpc.StatusCode.UNAVAILABLE
@@ -235,14 +236,14 @@ def test_drain_ends_readiness_first_and_lets_running_calls_finish() -> None:
         late_call = threads.submit(mooring.ask)
         until(lambda: mooring.value("mooring_inflight_calls") == 2)
         mooring.server._ended.set()
-        until(refused(mooring.fails))
+        until(rejected(mooring.fails))
         release.set()
         assert running_call.result() is not None
         assert late_call.result() is not None
         drained.result(LONG)
 
 
-def refused(call: Callable[[float], object]) -> Callable[[], bool]:
+def rejected(call: Callable[[float], object]) -> Callable[[], bool]:
     def condition() -> bool:
         return call(0.5).code is grpc.StatusCode.UNAVAILABLE  # type: ignore[attr-defined]
 
@@ -257,7 +258,7 @@ def test_stop_can_be_repeated() -> None:
 
 
 def test_a_head_passes_up_to_8_kb_and_never_above() -> None:
-    """By itself gRPC refuses heads of 8 to 16 kB at random."""
+    """By itself gRPC rejects heads of 8 to 16 kB at random."""
     with running() as mooring:
 
         def ask(size: int) -> pb.GetClusterInfoResponse:

@@ -14,7 +14,8 @@ from mooring.framework import timely
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
 from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls
 from mooring.service.slots import MAX_STUCK_ABOUT_ONE_POD, SlotProgress, Slots
-from tests.service.harness import LONG, until
+from tests.process import until
+from tests.service.harness import LONG
 
 
 def soon() -> float:
@@ -249,9 +250,9 @@ def test_what_is_stuck_about_one_pod_takes_few_threads() -> None:
         with pytest.raises(DeadlineExceededError):
             slots.run(about("bad"), time.monotonic() + 0.05)
     for _ in range(20):
-        with pytest.raises(ResourceExhaustedError, match="stuck about the pod with UID 'bad'") as refused:
+        with pytest.raises(ResourceExhaustedError, match="stuck about the pod with UID 'bad'") as rejected:
             slots.run(about("bad"), late())
-        assert refused.value.reason == "OVERLOADED"
+        assert rejected.value.reason == "OVERLOADED"
     assert slots.abandoned == MAX_STUCK_ABOUT_ONE_POD
     assert slots.alive()
     release.set()

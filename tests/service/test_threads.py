@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from mooring.service.threads import AT_WORK, Threads, waiting
-from tests.service.harness import LONG, until
+from tests.process import until
+from tests.service.harness import LONG
 
 
 class Gate:

@@ -73,7 +73,7 @@ def raw(target: Attacked, sent: bytes) -> bytes:
         return received
 
 
-def refused(answer: Answer) -> None:
+def rejected(answer: Answer) -> None:
     """A short JSON error that blames who asked, or a result that says what is wrong with the pod."""
     status, body = answer
     assert len(body) <= ERROR_BYTES
@@ -94,7 +94,7 @@ def json_malformed(round_: Round) -> None:
     )
     with unharmed(round_) as target, asking(target) as ask:
         for _ in range(round_.some(500, 1000)):
-            refused(ask(dice.choice(spoiled)()))
+            rejected(ask(dice.choice(spoiled)()))
             round_.inputs += 1
 
 
@@ -218,7 +218,7 @@ def subset_rule(round_: Round) -> None:
 
 
 def body_too_big(round_: Round) -> None:
-    """Over the limit: announced, in chunks, or falsely announced; refused before it is kept."""
+    """Over the limit: announced, in chunks, or falsely announced; rejected before it is kept."""
     limit = 64 * MIB
     head = b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     with unharmed(round_, growth=160 * MIB) as target:
@@ -266,7 +266,7 @@ def smuggled(dice: random.Random) -> bytes:
 
 
 def smuggling(round_: Round) -> None:
-    """Each is refused and its connection closed: what follows is no second request."""
+    """Each is rejected and its connection closed: what follows is no second request."""
     second = b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
     with unharmed(round_) as target:
         for _ in range(round_.some(100, 200)):

@@ -89,7 +89,7 @@ def bind_response_lost(round_: Round) -> None:
 
 
 def bind_or_place(world: World, name: str, node: str) -> BindOutcome | str:
-    """Bind the pod to the node, or to one that is chosen now."""
+    """Bind the pod to the node, or to one that is selected now."""
     pod = world.pod(name)
     return world.bind(pod, node) if node else world.place(pod)
 
@@ -165,7 +165,7 @@ def bind_uid_mismatch(round_: Round) -> None:
 
 
 def bind_deleting_pod(round_: Round) -> None:
-    """Once the state has heard of it, nothing is sent; before, one refusal ends it."""
+    """Once the state has heard of it, nothing is sent; before, one rejection ends it."""
     with round_.binding(nodes=2, room=1000) as world:
         for pod in world.add(*manifests(round_.some(60, 120))):
             recreate(world, pod.metadata.name, metadata=LEAVING)
@@ -221,19 +221,19 @@ def bind_429(round_: Round) -> None:
                 case "moment":
                     times = dice.randint(1, 3)
                     ideal += 1 + times
-                    refuse(world, pod, 0, times)
+                    reject(world, pod, 0, times)
                 case "second":
                     ideal += 2
-                    refuse(world, pod, dice.choice((1, None)), 1)
+                    reject(world, pod, dice.choice((1, None)), 1)
                 case "long":
                     ideal += 1
-                    refuse(world, pod, 30, None)
+                    reject(world, pod, 30, None)
         ended = at_once(8, lambda pod: world.bind(pod, f"n{dice.randrange(4)}"), pods)
         assert set(ended) <= {BindOutcome.BOUND, "OVERLOADED"}
         assert len(world.fake.history.bindings()) <= 1.2 * ideal, "a storm"
 
 
-def refuse(world: World, pod: Pod, retry_after: int | None, times: int | None) -> None:
+def reject(world: World, pod: Pod, retry_after: int | None, times: int | None) -> None:
     path = f"/{pod.metadata.name}{BINDING}"
     world.fake.faults.on("POST", path, Answer(429, retry_after=retry_after), times=times)
 

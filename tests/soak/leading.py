@@ -11,8 +11,9 @@ from pathlib import Path
 from mooring.framework import BindOutcome, Pod
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import node_manifest
-from tests.cli.schedulers import QUICK, ended, node_of, pending, scheduler, take_lease, wait_for
+from tests.cli.schedulers import QUICK, ended, node_of, pending, scheduler, take_lease
 from tests.fake_api_server import FakeApiServer
+from tests.process import until
 from tests.runtime.committing import hooked
 from tests.scheduler.electing import FakeStore, SkewedClock, election, unavailable
 from tests.scheduler.fakes import (
@@ -22,7 +23,7 @@ from tests.scheduler.fakes import (
     Poisoned,
     new_queue,
     popped,
-    refuse,
+    reject,
     seconds_until_active,
 )
 from tests.scheduler.world import World
@@ -82,7 +83,7 @@ def stopped(round_: Round) -> None:
         fake.add(*(node_manifest(f"n{at}") for at in range(3)))
         with scheduler(fake, Path(name), *QUICK) as started:
             fake.add(*(pending(f"before-{at}") for at in range(dice.randint(1, 20))))
-            wait_for(lambda: node_of(fake, "before-0"), "the first binding")
+            until(lambda: node_of(fake, "before-0"), "the first binding")
             time.sleep(dice.random() * 0.2)
             started.process.send_signal(signal.SIGSTOP)
             wait_quiet(fake)
@@ -135,7 +136,7 @@ def queue_backoff(round_: Round) -> None:
         queue = new_queue(clock, HEARS_NODES)
         queue.add_pod(make_pod("failing"))
         for number, backoff in enumerate((1, 2, 4, 8, 10, 10, 10)):
-            refuse(queue)
+            reject(queue)
             queue.move_pods(NODE_ADDED, None, None)
             queue.add_pod(make_pod(f"other-{number}"))
             assert popped(queue).pod.metadata.name == f"other-{number}"
@@ -157,7 +158,7 @@ def unschedulable_flush(round_: Round) -> None:
             clock.advance(dice.randrange(120) / 4)
             queue.move_due_pods()
             queue.add_pod(make_pod(f"p{number}"))
-            given_up[refuse(queue).pod.metadata.name] = clock.time
+            given_up[reject(queue).pod.metadata.name] = clock.time
         while given_up:
             clock.advance(0.25)
             queue.move_due_pods()
@@ -182,7 +183,7 @@ def second_scheduler_race(round_: Round) -> None:
                     body = {"metadata": {"name": name}, "target": {"kind": "Node", "name": "n1"}}
                     api.request("POST", f"/api/v1/namespaces/default/pods/{name}/binding", body=body)
                     round_.faults += 1
-            wait_for(lambda: all(node_of(fake, name) for name in names), "all bindings")
+            until(lambda: all(node_of(fake, name) for name in names), "all bindings")
         bound = [uid for uid, _, _ in fake.history.accepted_bindings()]
         assert len(bound) == len(set(bound)) == len(names), "I1"
         own = [node for _, node, agent in fake.history.accepted_bindings() if agent.startswith("mooring")]

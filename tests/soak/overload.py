@@ -76,7 +76,7 @@ def answered_at_best(stub: pb_grpc.SchedulingServiceStub, seconds: float) -> flo
 
 
 def overload_shed(round_: Round) -> None:
-    """Five times that: most of what can be answered is, others are refused, and health answers at once."""
+    """Five times that: most of what can be answered is, others are rejected, and health answers at once."""
     seconds = float(round_.some(5, 20))
     with slow_server() as started, grpc.insecure_channel(started.address("grpc")) as channel:
         stub = pb_grpc.SchedulingServiceStub(channel)

@@ -58,12 +58,12 @@ def reserve_every_exit(round_: Round) -> None:
         released: list[str] = []
         point, way = (
             dice.choice(("reserve", "permit", "pre_bind", "bind")),
-            dice.choice(("refuses", "raises")),
+            dice.choice(("rejects", "raises")),
         )
         with round_.binding(failing(point, way, released), nodes=2, room=20) as world:
             pods = world.add(*manifests(dice.randint(1, 20)))
             if point == "bind":
-                world.fake.faults.on("POST", BINDING, Answer(403 if way == "refuses" else 422))
+                world.fake.faults.on("POST", BINDING, Answer(403 if way == "rejects" else 422))
             ended = at_once(dice.randint(1, 8), world.place, pods)
             assert not any(isinstance(end, BindOutcome) for end in ended)
             assert Counter(released) == Counter(pod.metadata.uid for pod in pods), f"{way} at {point}"

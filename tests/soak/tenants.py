@@ -16,10 +16,11 @@ from typing import Any
 
 from mooring.testing.builders import node_manifest
 from tests.cli.commands import Started
-from tests.cli.schedulers import node_of, pending, scheduler, wait_for
+from tests.cli.schedulers import node_of, pending, scheduler
 from tests.fake_api_server import FakeApiServer
 from tests.plugins.test_dynamic_resources import claim, device_class, exactly, slice_of
 from tests.plugins.test_selector_costs import OPTIONAL_900, nested_binds
+from tests.process import until
 from tests.soak.rounds import Round, Row
 
 log = logging.getLogger(__name__)
@@ -145,7 +146,7 @@ class Cluster:
             created[name] = time.monotonic()
             self.fake.add(pending(name))
             time.sleep(PAUSE)
-        wait_for(lambda: all(node_of(self.fake, name) for name in created), f"{count} pods to be bound")
+        until(lambda: all(node_of(self.fake, name) for name in created), f"{count} pods to be bound")
         seconds = [
             entry.call.at - created[name]
             for entry in self.fake.history.bindings()
@@ -184,7 +185,7 @@ def beside(round_: Round, *bombs: Bomb) -> None:
         made = bomb(name)
         fake.add(*made)
         following = target.bound(FOLLOWING)
-        wait_for(lambda: looked_at(fake, name), f"an attempt for {name}")  # noqa: B023 - called at once
+        until(lambda: looked_at(fake, name), f"an attempt for {name}")  # noqa: B023 - called at once
         after = target.bound(max(10, count))
         log.info(
             "the last of %d pods behind it %.2f s; others p50 %.1f -> %.1f ms, p99 %.1f -> %.1f ms",

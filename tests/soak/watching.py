@@ -12,9 +12,10 @@ from mooring.cluster.sources import Timers
 from mooring.framework.node_table import CPU_ROW
 from tests.cluster.breaking import gone_as_a_status, gone_at_the_start, gone_midway, gone_while_paging
 from tests.cluster.chaos import TIMERS, Chaos
-from tests.cluster.following import QUICK, Following, following, held, node, pod, until
+from tests.cluster.following import QUICK, Following, following, held, node, pod
 from tests.fake_api_server import Answer, Cut, FakeApiServer, event_line
 from tests.fake_api_server.faults import Edit
+from tests.process import until
 from tests.soak.rounds import Round, Row
 
 AUDITING = replace(QUICK, probe=0.05, compare=0.3)

@@ -18,7 +18,7 @@ LABEL = "example.com/maintenance"
 
 
 class Maintenance(FilterPlugin[None], ScorePlugin[None]):
-    """Refuses nodes whose label says ``now``, and prefers every other node to one that says ``soon``."""
+    """Rejects nodes whose label says ``now``, and prefers every other node to one that says ``soon``."""
 
     name = "Maintenance"
 

@@ -15,7 +15,7 @@ from mooring.framework import Binder, ClusterApi
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
-from mooring.runtime.cache.self_check import DEFAULT_EVERY
+from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.cycle.plugin_calls import Observer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.extender import Extender
@@ -80,7 +80,7 @@ def configuration_of(
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What decides.
+    """An engine with what it was built from.
 
     Attributes:
         registry: The plugins that there are.
@@ -116,7 +116,7 @@ def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and off
         binder: Makes what binds, given the state; by default pods are bound in the state alone.
         first_epoch: Where the state's node epochs begin.
         cluster: What the plugins find in their handle; None = there is no API server.
-        observer: Takes measurements.
+        observer: Records measurements.
         extenders: Take part in every decision, in this order.
         exclusive: As in ``Engine``.
 
@@ -136,6 +136,6 @@ def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and off
         cluster=cluster,
         extenders=extenders,
         exclusive=exclusive,
-        self_check_every=DEFAULT_EVERY if every is None else every,
+        self_check_every=SELF_CHECK_EVERY if every is None else every,
     )
     return Core(registry, configuration, state, engine)

@@ -16,7 +16,7 @@ class Freshness:
 
     Args:
         source: Where the state comes from.
-        max_staleness: How many seconds it may be behind.
+        max_staleness: The seconds that it may be behind.
     """
 
     def __init__(self, source: Source, max_staleness: float) -> None:
@@ -43,11 +43,11 @@ class Freshness:
 class FreshLeadership:
     """Leadership that counts only while the state is fresh. Safe from any thread.
 
-    The state's age is looked at now and then; it is exact all the same, since an age only grows with time.
+    The state's age is read now and then and extrapolated, which is exact: an age only grows with time.
 
     Args:
         leadership: Whether this process leads.
-        freshness: Whether the state is young enough to decide upon.
+        freshness: Whether the state is recent enough to decide upon.
     """
 
     def __init__(self, leadership: Leadership, freshness: Freshness) -> None:

@@ -24,7 +24,7 @@ THREADS = 32
 
 
 class LocalContext:
-    """As much of a gRPC context as the servicers use."""
+    """The part of a gRPC context that the servicers use."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -120,7 +120,7 @@ def _pod(wanted: str, pods: list[Pod]) -> Pod:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one pod.
+    """The result of one pod.
 
     Attributes:
         pod: NAMESPACE/NAME.

@@ -26,7 +26,7 @@ PROBES: Final = ("/healthz", "/readyz", "/livez")
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """What every engine is made from.
+    """The options of every engine.
 
     Attributes:
         config: The KubeSchedulerConfiguration's file; "" = the default profile.
@@ -53,7 +53,7 @@ class EngineOptions:
 
 @dataclass(frozen=True, slots=True)
 class ElectionOptions:
-    """What takes the place of the configuration's leaderElection; None = as it says. Times are in seconds."""
+    """Overrides of the configuration's leaderElection; None = as configured. Times are in seconds."""
 
     leader_elect: bool | None = None
     lease_duration: float | None = None
@@ -136,7 +136,7 @@ class ConnectionOptions:
 
 @dataclass(frozen=True, slots=True)
 class HttpsOptions:
-    """With what ``mooring scheduler`` speaks HTTPS, as kube-scheduler's flags say it; "" = not said.
+    """The TLS settings of ``mooring scheduler``, named as kube-scheduler's flags; "" = not set.
 
     Attributes:
         certificate: The certificate's file, PEM; without one it is made.
@@ -162,15 +162,15 @@ class SecureServingOptions:
         port: Its port.
         share_port: Let other processes listen on the same port.
         https: Its certificate and the versions and suites of TLS.
-        client_ca_file: Whose client certificates say who somebody is; "" = looked up in the cluster.
-        skip_lookup: Don't look that up.
+        client_ca_file: The CAs whose client certificates authenticate users; "" = looked up in the cluster.
+        skip_lookup: Don't look them up.
         tolerate_lookup_failure: Go on when the look-up fails.
         authentication_kubeconfig: Where TokenReviews are made; "" = at the scheduler's API server.
         authorization_kubeconfig: Where SubjectAccessReviews are made, likewise.
         token_seconds: How long a TokenReview counts.
-        allowed_seconds: How long a yes of a SubjectAccessReview counts.
-        denied_seconds: How long a no counts.
-        always_allowed: Paths that everybody may read; ``*`` at the end stands for whatever follows.
+        allowed_seconds: How long an allowing SubjectAccessReview counts.
+        denied_seconds: How long a denying one counts.
+        always_allowed: Paths that need no authorization; ``*`` at the end stands for whatever follows.
         disabled_metrics: Metrics that are not shown.
         metric_labels: The only values of labels that are shown, each as METRIC,LABEL=VALUES.
         metric_labels_file: The same from a file, under allowListMapping.

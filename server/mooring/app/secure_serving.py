@@ -22,7 +22,7 @@ from mooring.cluster.api import ApiServer, ClientOptions
 from mooring.cluster.reviews import ANONYMOUS, REVIEW_SECONDS, Lifetimes, Reviews, User, client_authorities
 from mooring.framework.errors import InvalidArgumentError, MooringError
 from mooring.service.page_listener import PageListener
-from mooring.service.pages import Page, PageAnswer, PageRequest, configz, flagz, refusal, statusz
+from mooring.service.pages import Page, PageAnswer, PageRequest, configz, flagz, rejection, statusz
 from mooring.service.probes import Probes
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.shown_metrics import ShownMetrics, allowed_values, entries_of, metric_name
@@ -125,7 +125,7 @@ class Delegated:
 
     Args:
         reviews: Asks the API server.
-        always_allowed: Paths that everybody may read; ``*`` at the end stands for whatever follows.
+        always_allowed: Paths that need no authorization; ``*`` at the end stands for whatever follows.
     """
 
     def __init__(self, reviews: Reviews, always_allowed: Sequence[str]) -> None:
@@ -144,11 +144,11 @@ class Delegated:
         except MooringError as error:
             return self._unknown(error)
         if user is None:
-            return refusal(HTTPStatus.UNAUTHORIZED, "Unauthorized")
+            return rejection(HTTPStatus.UNAUTHORIZED, "Unauthorized")
         if allowed:
             return None
         message = f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"'
-        return refusal(HTTPStatus.FORBIDDEN, message)
+        return rejection(HTTPStatus.FORBIDDEN, message)
 
     def _user(self, asked: PageRequest) -> User | None:
         """Who asks, by certificate or else by token; None for a token that isn't valid."""
@@ -170,4 +170,4 @@ class Delegated:
                 "system:auth-delegator",
                 fault,
             )
-        return refusal(HTTPStatus.SERVICE_UNAVAILABLE, "the API server does not say who may read this")
+        return rejection(HTTPStatus.SERVICE_UNAVAILABLE, "the API server does not say who may read this")

@@ -52,7 +52,7 @@ COMMIT_SLOTS = 32
 """Commits worked on at once; most of the time they wait for the API server."""
 
 MAX_OPEN_COMMITS = 256
-"""Commits whose callers have gone, while the API server is silent, before further ones are refused."""
+"""Commits whose callers have gone, while the API server is silent, before further ones are rejected."""
 
 
 def serve(

@@ -45,7 +45,7 @@ def log_configuration(configuration: config.Configuration, *, configured: bool, 
                 log.log(EFFECTIVE, "profile %s: %s: %s", profile.scheduler_name, point, " ".join(names))
         if profile.unsupported:
             log.warning(
-                "profile %s: without effect in mooring: %s",
+                "profile %s: ignored by mooring: %s",
                 profile.scheduler_name,
                 ", ".join(profile.unsupported),
             )

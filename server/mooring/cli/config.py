@@ -32,8 +32,10 @@ def add(commands: Commands) -> None:
             add_plugins(flags)
             add_release(flags)
         if verb == "check":
-            flags.switch("strict", "refuse what a current kube-scheduler refuses")
-            flags.add("extenders", "FILE", "", "kube-scheduler's file, whose extenders ask these profiles")
+            flags.switch("strict", "reject what a current kube-scheduler rejects")
+            flags.add(
+                "extenders", "FILE", "", "kube-scheduler's configuration, whose extenders call these profiles"
+            )
         add_verbosity(flags)
     parser.set_defaults(run=run)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
@@ -18,8 +19,9 @@ from mooring.cli.flags import (
 from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_json
 from mooring.cli.tables import print_explanation
 from mooring.framework import Code
-from mooring.runtime.cycle.explain import Explanation
-from mooring.v1 import scheduling_service_pb2 as pb
+
+if TYPE_CHECKING:
+    from mooring.runtime.cycle.explain import Explanation
 
 
 def add(commands: Commands) -> None:
@@ -30,9 +32,9 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     add_manifests(flags, required=False)
     remote.add_server(flags)
-    flags.add("profile", "NAME", "", "the profile; default the one that the pod names")
+    flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
-    flags.switch("all-rejections", "name every plugin that refuses a node, not only the first")
+    flags.switch("all-rejections", "name every plugin that rejects a node, not only the first")
     flags.switch("always-score", "score a single feasible node too")
     flags.switch("all", "show every node")
     add_output(flags)
@@ -57,6 +59,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
 
 def _remote(args: argparse.Namespace) -> Explanation:
+    from mooring.v1 import scheduling_service_pb2 as pb
+
     request = pb.ExplainRequest(
         pod=remote.reference(args.pod),
         profile=args.profile,

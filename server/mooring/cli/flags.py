@@ -96,10 +96,10 @@ class Flags:
 
 def add_self_check(flags: Flags) -> None:
     """``--self-check-every``, for the commands that decide."""
-    from mooring.runtime.cache.self_check import DEFAULT_EVERY
+    from mooring.runtime.cache import SELF_CHECK_EVERY
 
     text = "compare one cached answer in this many with a full evaluation, behind the decisions; 0 = none"
-    flags.add("self-check-every", "COUNT", str(DEFAULT_EVERY), text, count)
+    flags.add("self-check-every", "COUNT", str(SELF_CHECK_EVERY), text, count)
 
 
 def _text(action: argparse.Action, value: Any) -> str:
@@ -280,12 +280,18 @@ def add_release(flags: Flags) -> None:
         "Kubernetes release whose behaviour to follow",
         kube_version,
     )
-    flags.add("feature-gates", "GATES", "", "Name=true,... where they differ from the release", feature_gates)
+    flags.add(
+        "feature-gates",
+        "GATES",
+        "",
+        "Name=true,...: gates that differ from the release's defaults",
+        feature_gates,
+    )
 
 
 def add_deciding(flags: Flags) -> None:
     """Add the flags of every command that decides."""
-    flags.add("config", "FILE", "", "KubeSchedulerConfiguration; without one the default profile")
+    flags.add("config", "FILE", "", "KubeSchedulerConfiguration file; default: the default profile")
     add_plugins(flags)
     add_release(flags)
     add_verbosity(flags)

@@ -31,7 +31,7 @@ from mooring_extender.grammar import boolean
 log = logging.getLogger(__name__)
 
 ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - as kube-scheduler
-"""Where probes, metrics and the pages for debugging are found by default."""
+"""The default address of probes, metrics and debugging pages."""
 
 _NO_HTTP2: Final = "the endpoint speaks HTTP/1.1"
 _NO_PROFILING: Final = "there is no /debug/pprof: the process is Python's, not Go's"
@@ -41,12 +41,12 @@ _UNBUFFERED: Final = "each line is written to standard error at once"
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A flag that is taken, so that kube-scheduler's command lines work, and changes nothing.
+    """A flag that is accepted, so that kube-scheduler's command lines work, and ignored.
 
     Attributes:
-        why: What makes it superfluous here.
+        why: Why it is not needed here.
         default: What /flagz shows when it isn't given, as kube-scheduler does.
-        harmless: Values with which it asks for nothing that isn't so anyway.
+        harmless: Values that ask for what is the case anyway.
     """
 
     why: str
@@ -114,12 +114,12 @@ def add_kube_scheduler_flags(flags: Flags) -> None:
         "a pod that no event helped is tried again after this",
         above_zero,
     )
-    flags.optional("version", "BOOL", "print the version and end", bare="true")
-    flags.add("write-config-to", "FILE", "", "write the configuration in force there and end")
+    flags.optional("version", "BOOL", "print the version and exit", bare="true")
+    flags.add("write-config-to", "FILE", "", "write the configuration in force there and exit")
     text = "blueking-ip-scheduler's; here it is ipsPerNode of the plugin UnderlayIP"
     flags.optional("ip-resource", "COUNT", text, _ips_per_node)
     for name, ignored in IGNORED.items():
-        flags.optional(name, "VALUE", f"taken without effect: {ignored.why}", bare="true")
+        flags.optional(name, "VALUE", f"ignored: {ignored.why}", bare="true")
 
 
 def _add_api_server(flags: Flags) -> None:
@@ -148,18 +148,20 @@ def _add_serving(flags: Flags) -> None:
     )
     flags.add("secure-port", "PORT", "10259", "their port; 0 = none", port)
     flags.switch("permit-port-sharing", "let other processes listen on the same port (SO_REUSEPORT)")
-    flags.add("cert-dir", "DIRECTORY", "", "keeps the certificate that is made, kube-scheduler.crt and .key")
-    flags.add("tls-cert-file", "FILE", "", "the endpoint's certificate, PEM; without one it is made")
+    flags.add(
+        "cert-dir", "DIRECTORY", "", "where the generated certificate is stored, kube-scheduler.crt and .key"
+    )
+    flags.add("tls-cert-file", "FILE", "", "the endpoint's certificate, PEM; without one it is generated")
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     _listed(flags, "tls-cipher-suites", "NAMES", "the only suites up to TLS 1.2, by Go's names")
     flags.add("tls-min-version", "VERSION", "", f"one of {', '.join(TLS_VERSIONS)}", _tls_version)
 
 
 def _add_access(flags: Flags) -> None:
-    flags.add("client-ca-file", "FILE", "", "whose client certificates say who somebody is, PEM")
+    flags.add("client-ca-file", "FILE", "", "the CAs whose client certificates authenticate users, PEM")
     text = "where TokenReviews are made, if not at the scheduler's API server"
     flags.add("authentication-kubeconfig", "FILE", "", text)
-    flags.switch("authentication-skip-lookup", "look up no authority of client certificates in the cluster")
+    flags.switch("authentication-skip-lookup", "don't look up the client CA in the cluster")
     flags.add(
         "authentication-tolerate-lookup-failure", "BOOL", "true", "go on when that look-up fails", boolean
     )
@@ -269,7 +271,7 @@ def warn_of_ignored_flags(args: argparse.Namespace) -> None:
             if getattr(args, name.replace("-", "_")) is not None
         }
     if given:
-        log.warning("without effect: %s", "; ".join(f"--{name} ({why})" for name, why in given.items()))
+        log.warning("ignored: %s", "; ".join(f"--{name} ({why})" for name, why in given.items()))
 
 
 def _leases(text: str) -> str:

@@ -46,7 +46,7 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
         # Whoever reads has seen enough. What is still buffered must not fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
-    except _refusals() as error:
+    except _rejections() as error:
         complain(_text_of(error, args))
         return EXIT_INVALID
     except OSError as error:
@@ -57,7 +57,7 @@ def main(*options: Option, argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _refusals() -> tuple[type[Exception], ...]:
+def _rejections() -> tuple[type[Exception], ...]:
     """Return the errors that the user can correct. Imported only once something was raised."""
     from mooring.cli.remote import CallError
     from mooring.config import ConfigError

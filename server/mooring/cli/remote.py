@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-
-import grpc
+from typing import TYPE_CHECKING
 
 from mooring.cli.flags import Flags
-from mooring.client.errors import info_of
 from mooring.framework.errors import PluginFailureError
-from mooring.runtime.cycle.explain import Explanation
-from mooring.service.explanation import from_response
-from mooring.v1 import objects_pb2
-from mooring.v1 import scheduling_service_pb2 as pb
-from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+
+if TYPE_CHECKING:
+    import grpc
+
+    from mooring.runtime.cycle.explain import Explanation
+    from mooring.v1 import objects_pb2
+    from mooring.v1 import scheduling_service_pb2 as pb
 
 TIMEOUT_SECONDS = 30.0
 
@@ -26,9 +26,9 @@ class CallError(Exception):
 
 
 def add_server(flags: Flags) -> None:
-    """Which server to ask, and how to know it and be known to it."""
-    flags.add("server", "ADDRESS", "", "ask the server there instead: HOST:PORT or unix:PATH")
-    flags.add("server-ca-file", "FILE", "", "speak TLS to the server, and trust these authorities, PEM")
+    """Add the flags of a server to call: its address, and the certificates of both sides."""
+    flags.add("server", "ADDRESS", "", "call this server instead: HOST:PORT or unix:PATH")
+    flags.add("server-ca-file", "FILE", "", "speak TLS to the server, and trust these CAs, PEM")
     flags.add("server-cert-file", "FILE", "", "the certificate to show to the server, PEM")
     flags.add("server-key-file", "FILE", "", "that certificate's private key, PEM")
 
@@ -37,7 +37,7 @@ def explain(args: argparse.Namespace, request: pb.ExplainRequest) -> Explanation
     """Ask the server that the flags of ``add_server`` name.
 
     Raises:
-        CallError: It can't be reached, or refuses, or a file can't be read.
+        CallError: It can't be reached, or rejects the call, or a file can't be read.
     """
     with _channel(args) as channel:
         return _ask(channel, args.server, request)
@@ -47,13 +47,22 @@ def explain_plainly(address: str, request: pb.ExplainRequest) -> Explanation:
     """Ask the server at ``address`` in plain text.
 
     Raises:
-        CallError: It can't be reached, or refuses.
+        CallError: It can't be reached, or rejects the call.
     """
+    import grpc
+
     with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
         return _ask(channel, address, request)
 
 
 def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Explanation:
+    import grpc
+
+    from mooring.client.errors import info_of
+    from mooring.runtime.cycle.explain import Explanation
+    from mooring.service.explanation import from_response
+    from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+
     try:
         response = SchedulingServiceStub(channel).Explain(request, timeout=TIMEOUT_SECONDS)
     except grpc.RpcError as error:
@@ -61,11 +70,13 @@ def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Exp
         if info.reason == "PLUGIN_FAILED":
             failure = PluginFailureError(error.details() or "", **info.metadata)
             return Explanation.of_failure(pod.namespace, pod.name, request.profile, request.seed, failure)
-        raise CallError(_refusal(address, error.code(), error.details())) from None
+        raise CallError(_rejection(address, error.code(), error.details())) from None
     return from_response(response)
 
 
 def _channel(args: argparse.Namespace) -> grpc.Channel:
+    import grpc
+
     names = (args.server_ca_file, args.server_key_file, args.server_cert_file)
     if not any(names):
         return grpc.insecure_channel(args.server, options=CHANNEL_OPTIONS)
@@ -77,7 +88,9 @@ def _channel(args: argparse.Namespace) -> grpc.Channel:
     return grpc.secure_channel(args.server, credentials, options=CHANNEL_OPTIONS)
 
 
-def _refusal(address: str, code: grpc.StatusCode, details: str | None) -> str:
+def _rejection(address: str, code: grpc.StatusCode, details: str | None) -> str:
+    import grpc
+
     if code is grpc.StatusCode.UNAVAILABLE:
         return (
             f"{address}: no mooring server can be reached there ({details}); start one, or check the address"
@@ -87,6 +100,8 @@ def _refusal(address: str, code: grpc.StatusCode, details: str | None) -> str:
 
 def reference(pod: str) -> objects_pb2.PodSource:
     """Return a reference to a pod of the server: ``namespace/name``, or a name in the default namespace."""
+    from mooring.v1 import objects_pb2
+
     namespace, slash, name = pod.rpartition("/")
     return objects_pb2.PodSource(
         reference=objects_pb2.PodReference(namespace=namespace if slash else "default", name=name)

@@ -23,9 +23,7 @@ from mooring.cli.console import print_table
 from mooring.cli.flags import Commands, Flags, add_verbosity
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
 from mooring.cli.tables import print_explanation
-from mooring.cluster.sources import sample_objects
 from mooring.framework import Pod
-from mooring.v1 import scheduling_service_pb2 as pb
 
 FIRST_POD = "default/web-3"
 """The pending pod of the sample cluster that the first decision is about."""
@@ -169,6 +167,8 @@ def _show_first_decision(address: str, url: str) -> None:
     Raises:
         CallError: One of them does not answer.
     """
+    from mooring.v1 import scheduling_service_pb2 as pb
+
     request = pb.ExplainRequest(pod=remote.reference(FIRST_POD))
     document = remote.explain_plainly(address, request).document()
     print("A first decision, over gRPC:\n")
@@ -179,6 +179,8 @@ def _show_first_decision(address: str, url: str) -> None:
 
 
 def _ask_extender(url: str, names: list[str]) -> list[list[str]]:
+    from mooring.cluster.sources import sample_objects
+
     pod = next(item for item in sample_objects() if isinstance(item, Pod) and item.key == FIRST_POD)
     kept = _post(f"{url}/filter", pod, names)
     ranked = _post(f"{url}/prioritize", pod, kept["NodeNames"])

@@ -158,8 +158,8 @@ def test_only_nodes_of_the_wanted_tier_are_feasible() -> None:
     registry.register("$name", $name)
     answer = explain([node("n1", "gold"), node("n2", "iron")], pod("iron"), CONFIG, registry=registry)
     assert answer["selected"] == "n2"
-    refused = answer["nodes"]["n1"]["status"]
-    assert (refused["plugin"], refused["code"]) == ("$name", "UnschedulableAndUnresolvable")
+    rejected = answer["nodes"]["n1"]["status"]
+    assert (rejected["plugin"], rejected["code"]) == ("$name", "UnschedulableAndUnresolvable")
 ''',
 }
 

@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("schedule", help=text, description=text, allow_abbrev=False)
     flags = Flags(parser)
     add_manifests(flags, required=True)
-    flags.add("profile", "NAME", "", "the profile of every pod; default the one that each names")
+    flags.add("profile", "NAME", "", "the profile of every pod; default that of each pod's schedulerName")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     add_output(flags)
     add_deciding(flags)

@@ -47,14 +47,20 @@ def add(commands: Commands) -> None:
     _add_extender(flags)
     flags.add("tls-cert-file", "FILE", "", "certificate of the service, PEM")
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
-    flags.add("tls-client-ca-file", "FILE", "", "let in only clients with a certificate of these authorities")
+    flags.add("tls-client-ca-file", "FILE", "", "accept only clients with a certificate of these CAs, PEM")
     flags.many(
         "allow-client", "NAME", "who may bind, reserve and push: a client certificate's name, such as cn:x"
     )
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
     flags.switch("reflection", "offer gRPC server reflection")
     flags.add("plugin-slots", "COUNT", "4", "threads that run plugins", positive)
-    flags.add("max-abandoned-workers", "COUNT", "32", "stuck plugin threads before a restart", positive)
+    flags.add(
+        "max-abandoned-workers",
+        "COUNT",
+        "32",
+        "plugin threads stuck past their deadline at which liveness fails",
+        positive,
+    )
     flags.add(
         "max-concurrent-calls", "COUNT", "128", "questions worked on at once, and as many commits", positive
     )
@@ -72,7 +78,12 @@ def _add_extender(flags: Flags) -> None:
     flags.add("extender-http-timeout", "TIME", "2s", "the extender stanza's httpTimeout", above_zero)
     flags.add("extender-tls-cert-file", "FILE", "", "certificate of the extender's listener, PEM")
     flags.add("extender-tls-private-key-file", "FILE", "", "its private key, PEM")
-    flags.add("extender-client-ca-file", "FILE", "", "let in only clients of these authorities there")
+    flags.add(
+        "extender-client-ca-file",
+        "FILE",
+        "",
+        "the extender's listener accepts only clients of these CAs, PEM",
+    )
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:

@@ -1,4 +1,4 @@
-"""An explanation as tables: the feasible nodes by plugins, then the refused ones with their reasons."""
+"""An explanation as tables: the feasible nodes by plugins, then the rejected ones with their reasons."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def print_explanation(document: dict[str, Any], *, all_nodes: bool = False) -> N
             print_line(f"PreFilter {plugin}: {outcome['code']} {', '.join(outcome['reasons'])}{only}")
     nodes = sorted(document["nodes"].items(), key=_rank)
     feasible = [node for node in nodes if node[1]["status"]["code"] == "Success"]
-    refused = nodes[len(feasible) :]
+    rejected = nodes[len(feasible) :]
     most = len(nodes) if all_nodes else SHOWN_NODES
     if feasible:
         _print_feasible(feasible[:most], document["selected"])
         _print_rest(len(feasible) - most, "feasible")
-    if refused:
+    if rejected:
         print_table(
-            ("NODE", "REFUSED BY"), [(name, Text(_refusal(node), "red")) for name, node in refused[:most]]
+            ("NODE", "REJECTED BY"), [(name, Text(_rejection(node), "red")) for name, node in rejected[:most]]
         )
-        _print_rest(len(refused) - most, "refused")
+        _print_rest(len(rejected) - most, "rejected")
     print_line(*_verdict(document))
     for warning in document["warnings"]:
         print_line(f"warning: {warning}", "yellow")
@@ -89,9 +89,9 @@ def _score(score: dict[str, int] | None, *, short: bool) -> str:
     return f"{raw}{score['normalized']} × {score['weight']} = {score['weighted']}"
 
 
-def _refusal(node: dict[str, Any]) -> str:
-    refusals = node.get("rejections") or [node["status"]]
-    texts = (f"{refusal['plugin']}: {', '.join(refusal['reasons'])}" for refusal in refusals)
+def _rejection(node: dict[str, Any]) -> str:
+    rejections = node.get("rejections") or [node["status"]]
+    texts = (f"{rejection['plugin']}: {', '.join(rejection['reasons'])}" for rejection in rejections)
     return printable("; ".join(text.removeprefix(": ") for text in texts))
 
 
@@ -109,5 +109,5 @@ def _verdict(document: dict[str, Any]) -> tuple[str, str]:
         return f"unschedulable: {said}", "bold red"
     ties = len(document["ties"])
     tied = f", one of {ties} with the same total" if ties > 1 else ""
-    counts = f"({document['evaluated']} looked at, {document['feasible']} feasible)"
-    return f"chosen: {document['selected']}{tied} {counts}", "bold green"
+    counts = f"({document['evaluated']} evaluated, {document['feasible']} feasible)"
+    return f"selected: {document['selected']}{tied} {counts}", "bold green"

@@ -15,7 +15,7 @@ NO_SOURCE: Final = "SOURCE_NOT_FOUND"
 """No such push source."""
 
 _NOTHING_DONE: Final = frozenset({"NOT_SYNCED", "STATE_STALE", "OVERLOADED", "WORKERS_ABANDONED"})
-"""Reasons for which a server refuses a call before it begins, and that pass."""
+"""Reasons for which a server rejects a call before it begins, and that pass."""
 
 _PASSING: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED})
 _KEY: Final = "grpc-status-details-bin"

@@ -27,11 +27,11 @@ class Pods:
 
 
 class Placement(NamedTuple):
-    """What became of one pod.
+    """The result of one pod.
 
     Attributes:
         uid: The pod's UID.
-        node: The node's name, "" = none. Without success it was chosen all the same, and the commit failed.
+        node: The node's name, "" = none. Without success it was selected, too, and the commit failed.
         total: The node's total score.
         status: The verdict. Its code is ``CODE_SUCCESS`` for a pod that has its node, ``CODE_PENDING`` for
             one that there was no time for, which may be sent again.
@@ -64,7 +64,7 @@ def fill(request: ScheduleRequest, groups: Sequence[Pods]) -> list[str]:
 
 
 def placements(uids: Sequence[str], names: Sequence[str], response: ScheduleResponse) -> Iterator[Placement]:
-    """Yield the answer, pod by pod; ``names`` are the chosen nodes."""
+    """Yield the answer, pod by pod; ``names`` are the selected nodes."""
     statuses = list(response.statuses)
     for uid, name, total, number in zip(uids, names, response.totals, response.pod_statuses, strict=True):
         yield Placement(uid, name, total, statuses[number])

@@ -77,8 +77,8 @@ class KubernetesBinder:
             NotFoundError: The pod is gone (POD_NOT_FOUND).
             AbortedError: Its name belongs to another pod now (POD_RECREATED).
             FailedPreconditionError: POD_BOUND_ELSEWHERE, POD_DELETING or POD_GATED.
-            PermissionDeniedError: The API server refused our credentials.
-            InvalidArgumentError: It refused the binding itself.
+            PermissionDeniedError: The API server rejected our credentials.
+            InvalidArgumentError: It rejected the binding itself.
             ResourceExhaustedError: It has too much to do (OVERLOADED); the pod is not bound.
             UnavailableError: Another replica leads (NOT_LEADER), and nothing was sent; or the API server did
                 not answer, or failed (API_SERVER_UNAVAILABLE): the pod may be bound, and repeating is safe.
@@ -103,15 +103,15 @@ class KubernetesBinder:
         raise _unavailable(pod, said if response.status == _NO_ANSWER else f"HTTP {response.status}, {said}")
 
     def _send(self, pod: Pod, node_name: str) -> Response:
-        """Return the answer to the binding unless it is a refusal; status 0 when there was none.
+        """Return the answer to the binding unless it is a rejection; status 0 when there was none.
 
         Raises:
             MooringError: The pod is not bound by this request, for sure.
         """
         response = self._post(pod, node_name)
-        refusal = None if response.ok else _refused(pod, node_name, response)
-        if refusal is not None:
-            raise refusal
+        rejection = None if response.ok else _rejected(pod, node_name, response)
+        if rejection is not None:
+            raise rejection
         return response
 
     def _post(self, pod: Pod, node_name: str) -> Response:
@@ -168,12 +168,14 @@ class KubernetesBinder:
         return False
 
 
-def _refused(pod: Pod, node_name: str, response: Response) -> MooringError | None:
+def _rejected(pod: Pod, node_name: str, response: Response) -> MooringError | None:
     """Return what an answer means that says for sure that the pod is not bound by it; None for any other."""
     said = response.message
     match response.status:
         case 401 | 403:
-            return PermissionDeniedError(f"the API server refused to bind {pod.key}: {said}", pod=pod.key)
+            return PermissionDeniedError(
+                f"the API server rejected the attempt to bind {pod.key}: {said}", pod=pod.key
+            )
         case 404:
             return _gone(pod)
         case 429:

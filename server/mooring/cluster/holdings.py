@@ -25,7 +25,7 @@ class Holdings:
         self._pod_uids: dict[str, dict[str, str]] = {}
 
     def check_ownership(self, source: str, batch: PreparedObjects) -> None:
-        """Refuses ``batch`` when another source has one of its objects.
+        """Rejects ``batch`` when another source has one of its objects.
 
         Raises:
             InvalidArgumentError: Names the objects and who has them.

@@ -32,7 +32,7 @@ class Lease:
         """Return the Lease; None when there is none.
 
         Raises:
-            MooringError: The API server refused, or did not answer.
+            MooringError: The API server rejected it, or did not answer.
         """
         response = self._api.request("GET", self._path, timeout=self._timeout)
         return None if response.status == 404 else self._document(response, "read")
@@ -42,7 +42,7 @@ class Lease:
 
         Raises:
             AbortedError: Another client did.
-            MooringError: The API server refused, or did not answer.
+            MooringError: The API server rejected it, or did not answer.
         """
         body = {
             "apiVersion": RESOURCES["Lease"].versions[0],
@@ -58,7 +58,7 @@ class Lease:
 
         Raises:
             AbortedError: It changed since it was read.
-            MooringError: The API server refused, or did not answer.
+            MooringError: The API server rejected it, or did not answer.
         """
         response = self._api.request("PUT", self._path, body=lease, timeout=self._timeout)
         return self._document(response, "write")

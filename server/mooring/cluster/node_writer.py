@@ -141,7 +141,7 @@ class NodeWriter:
         requested[PODS_ROW][row] += sign
         cpu = non_zero_cpu[row] + sign * usage.non_zero_cpu
         memory = non_zero_memory[row] + sign * usage.non_zero_memory
-        # A view refuses what is beyond int64, and what was written before that is written again.
+        # A view rejects what is beyond int64, and what was written before that is written again.
         try:
             non_zero_cpu[row], non_zero_memory[row] = cpu, memory
         except ValueError:

@@ -25,7 +25,7 @@ REVIEW_SECONDS: Final = 3.0
 """How long the API server may take for a review."""
 
 MAX_REVIEWS: Final = 4
-"""Reviews under way at once; whoever asks meanwhile is refused at once, so that no threads pile up."""
+"""Reviews under way at once; whoever asks meanwhile is rejected at once, so that no threads pile up."""
 
 MAX_ANSWERS: Final = 1024
 """Answers of a kind that are remembered."""

@@ -1,4 +1,4 @@
-"""What to know about a valid configuration: fields without effect, and what mooring does otherwise."""
+"""Notes on a valid configuration: ignored fields, and defaults that differ from kube-scheduler."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INERT_SECTIONS = ("placementGenerate", "placementScore")
 def advise_on_gates(gates: Gates) -> Iterator[str]:
     """Yield a sentence that names the feature gates that were set in vain, if there are any.
 
-    kube-scheduler refuses a gate that it doesn't know; mooring can't tell those from gates that another
+    kube-scheduler rejects a gate that it doesn't know; mooring can't tell those from gates that another
     component reads, so it goes on without them, but says so.
     """
     if names := gates.without_effect():
@@ -61,7 +61,7 @@ def advise(
     inert = [path for path in INERT_FIELDS if _has(document, path)]
     inert += [f"plugins.{name}" for name in INERT_SECTIONS if name in sections]
     if inert:
-        yield f"accepted and without effect in mooring: {', '.join(inert)}"
+        yield f"ignored by mooring: {', '.join(inert)}"
     if not scheduling and (unused := [path for path in SCHEDULER_FIELDS if _has(document, path)]):
         yield f"acted on by mooring scheduler alone: {', '.join(unused)}"
     yield from _absent(written)
@@ -98,4 +98,4 @@ def _absent(written: KubeSchedulerConfiguration) -> Iterator[str]:
             "leaderElection.resourceName: mooring takes a lease of its own, not kube-scheduler's"
         )
     if differences:
-        yield f"absent fields that mooring reads otherwise than kube-scheduler: {'; '.join(differences)}"
+        yield f"defaults that differ from kube-scheduler: {'; '.join(differences)}"

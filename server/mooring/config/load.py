@@ -47,7 +47,7 @@ def load(
         catalog: The plugins that it may name.
         kube_version: The release whose defaults hold, such as ``1.36``; default the newest that is followed.
         feature_gates: Gates that differ from that release's defaults.
-        strict: Refuse what a current kube-scheduler refuses: older versions and removed plugins.
+        strict: Reject what a current kube-scheduler rejects: older versions and removed plugins.
         scheduling: ``mooring scheduler`` reads it: no warning of the fields that only it acts on.
 
     Raises:

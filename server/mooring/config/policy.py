@@ -157,7 +157,7 @@ def policy_to_v1(policy: Document, catalog: Catalog) -> tuple[Document, tuple[st
     document: Document = {"apiVersion": API_VERSION, "kind": KIND, "profiles": [_profile(reading, catalog)]}
     if extenders:
         document["extenders"] = extenders
-    notes = ["made of a scheduler policy; plugins that it does not name are disabled"]
+    notes = ["converted from a scheduler Policy; plugins that it does not list are disabled"]
     notes += [f"{key} has no effect any more" for key in _IGNORED_KEYS[:1] if key in policy]
     return document, tuple(notes)
 
@@ -191,7 +191,7 @@ def _read_predicate(item: Document, path: str, reading: _Reading) -> None:
     if name in _PREDICATES:
         reading.filters.update(_PREDICATES[name])
     else:
-        reading.errors.append(_refused("predicate", name, path))
+        reading.errors.append(_rejected("predicate", name, path))
 
 
 def _read_priority(item: Document, path: str, reading: _Reading) -> None:
@@ -199,7 +199,7 @@ def _read_priority(item: Document, path: str, reading: _Reading) -> None:
     ratio = _mapping(argument.get("requestedToCapacityRatioArguments"))
     name = "RequestedToCapacityRatioPriority" if ratio else name
     if name not in _PRIORITIES or argument.keys() & {"serviceAntiAffinity", "labelPreference"}:
-        reading.errors.append(_refused("priority", name, path))
+        reading.errors.append(_rejected("priority", name, path))
         return
     if isinstance(weight, bool) or not isinstance(weight, int) or weight <= 0:
         reading.errors.append(FieldError(join(path, "weight"), "must be an integer greater than 0"))
@@ -224,7 +224,7 @@ def _set_strategy(kind: str, ratio: Document, path: str, reading: _Reading) -> N
     reading.args["NodeResourcesFit"] = {"scoringStrategy": strategy}
 
 
-def _refused(kind: str, name: str, path: str) -> FieldError:
+def _rejected(kind: str, name: str, path: str) -> FieldError:
     hint = _NO_COUNTERPART.get(name)
     known = f"has no counterpart; {hint}" if hint else "is unknown"
     return FieldError(join(path, "name"), f"{kind} {name} {known}")

@@ -139,7 +139,7 @@ def _check_plugin(section: str, plugin: ListedPlugin, path: str, catalog: Catalo
     if plugin.name in REMOVED:
         return
     if known is None and plugin.name in catalog.upstream:
-        yield FieldError(path, f"plugin {plugin.name} is not part of the chosen Kubernetes release")
+        yield FieldError(path, f"plugin {plugin.name} is not part of the selected Kubernetes release")
     elif known is None:
         yield FieldError(
             path, f"no plugin named {plugin.name} exists; install its package or name it with --plugin"
@@ -162,7 +162,7 @@ def _check_profile_names(profiles: Sequence[ProfileStanza]) -> Iterator[FieldErr
         if not name:
             yield FieldError(path, "is required")
         elif name in owners:
-            yield FieldError(path, f"{name} is taken by profiles[{owners[name]}]")
+            yield FieldError(path, f"{name} duplicates profiles[{owners[name]}].schedulerName")
         owners.setdefault(name, index)
 
 

@@ -47,7 +47,7 @@ def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tu
 
     Args:
         document: The plain document.
-        strict: Refuse the versions that a current kube-scheduler refuses.
+        strict: Reject the versions that a current kube-scheduler rejects.
 
     Raises:
         ConfigError: this is no KubeSchedulerConfiguration, or one that v1 cannot express.
@@ -66,7 +66,7 @@ def version_notes(document: object) -> Iterator[str]:
     """Yield what to say about a document of an older version."""
     version = document.get("apiVersion") if isinstance(document, dict) else None
     if version != API_VERSION:
-        yield f"a current kube-scheduler refuses {version}; mooring config convert writes the v1 file"
+        yield f"a current kube-scheduler rejects {version}; mooring config convert writes the v1 file"
 
 
 def _type_errors(kind: object, version: object, *, strict: bool) -> Iterator[FieldError]:
@@ -85,7 +85,7 @@ def _type_errors(kind: object, version: object, *, strict: bool) -> Iterator[Fie
     elif version != API_VERSION and strict:
         yield FieldError(
             "apiVersion",
-            f"{version} is refused by a current kube-scheduler; mooring config convert writes the v1 file",
+            f"{version} is rejected by a current kube-scheduler; mooring config convert writes the v1 file",
         )
 
 
@@ -127,7 +127,7 @@ def _with_lease(election: dict[str, Any]) -> Iterator[str]:
 
 
 def _arguments(profile: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the arguments that are mappings, by plugin; whatever else stands there is refused later."""
+    """Return the arguments that are mappings, by plugin; whatever else stands there is rejected later."""
     entries = profile.get("pluginConfig", [])
     return {entry["name"]: entry["args"] for entry in entries if isinstance(entry.get("args"), dict)}
 

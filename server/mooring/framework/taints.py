@@ -55,7 +55,7 @@ def _compares(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _integer(text: str) -> int | None:
-    # Python refuses to read thousands of digits, and int64 has nineteen.
+    # Python raises for thousands of digits, and int64 has nineteen.
     if len(text) > _INT64_LENGTH or not _INTEGER.fullmatch(text):
         return None
     number = int(text)

@@ -10,7 +10,7 @@ from mooring.config import Configuration
 from mooring.framework import Binder, ClusterApi, Handle, KubeVersion
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.framework.state import ClusterState
-from mooring.runtime.cache.self_check import DEFAULT_EVERY
+from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.cycle.plugin_calls import NullObserver, Observer
 from mooring.runtime.engine import Engine
@@ -33,7 +33,7 @@ def build_engine(  # noqa: PLR0913 - the parts that every engine has
     cluster: ClusterApi | None = None,
     extenders: Sequence[Extender] = (),
     exclusive: bool = False,
-    self_check_every: int = DEFAULT_EVERY,
+    self_check_every: int = SELF_CHECK_EVERY,
 ) -> Engine:
     """Make every profile of ``configuration`` with its plugins, over ``state``.
 

@@ -17,12 +17,13 @@ from msgspec import structs
 
 from mooring.framework import Pod
 from mooring.framework.state import ClusterState
+from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.cache.batch import CachedBatch
 from mooring.runtime.cache.decisions import CachedDecisions
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
 from mooring.runtime.cache.overlay import Overlays
-from mooring.runtime.cache.self_check import DEFAULT_EVERY, Cached, SelfCheck
+from mooring.runtime.cache.self_check import Cached, SelfCheck
 from mooring.runtime.cache.totals import CachedTotals, Totals
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns
@@ -44,15 +45,14 @@ from mooring.runtime.profiles.profiles import Profiles
 
 
 class Engine:
-    """Decides with a set of profiles over one state. Safe from any thread.
+    """Decides for pods with a set of profiles over one state. Safe from any thread.
 
     Attributes:
         state: The state.
         profiles: The profiles. Others can be put in their place at any time: decisions that have begun end
             with the ones that they began with, and nothing cached under these is used for others.
-        exclusive: Changes of the state wait for decisions that count, rather than make them void: for a
-            process in which one thread decides, and one decision follows the other. They don't wait for
-            extenders.
+        exclusive: Changes of the state wait for decisions that commit, rather than invalidate them: for a
+            process in which one thread decides pod after pod. They don't wait for extenders.
         self_check: Compares some of the cached answers with full evaluations.
     """
 
@@ -63,7 +63,7 @@ class Engine:
         observer: Observer | None = None,
         *,
         exclusive: bool = False,
-        self_check_every: int = DEFAULT_EVERY,
+        self_check_every: int = SELF_CHECK_EVERY,
     ) -> None:
         self.state = state
         self.profiles = profiles
@@ -83,7 +83,7 @@ class Engine:
 
     @property
     def start(self) -> int:
-        """Where the next search begins that ends before all nodes were looked at."""
+        """Where the next search begins that ends before all nodes were evaluated."""
         return self._full.start
 
     def over(self, state: ClusterState) -> Engine:

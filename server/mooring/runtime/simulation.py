@@ -37,7 +37,7 @@ class _Waiting:
 
 
 class Simulation:
-    """Places pods in their order; each sees the earlier ones placed. For one thread.
+    """Schedules pods in order; each sees the earlier ones placed. For one thread.
 
     - A pod that waits at Permit keeps its place while the others are tried.
     - The pods that a plugin wants to be activated come next.

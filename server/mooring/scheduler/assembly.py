@@ -30,16 +30,16 @@ EXPECTATION_GATE = "NominatedNodeNameForExpectation"
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What the scheduler gets from outside.
+    """What the scheduler depends on.
 
     Attributes:
         engine: Decides; its state is followed from now on.
         committer: Commits what was decided.
         cluster: Where conditions, deletions and proposed changes go.
-        events: Where Events go: a connection of their own, so that they hold up nothing else.
+        events: Where Events go: a separate connection, so that they delay nothing else.
         leadership: Whether anything may be committed.
         gates: Which features of which release are on.
-        observer: Takes measurements.
+        observer: Records measurements.
         clock: The time.
     """
 
@@ -66,7 +66,7 @@ def build_scheduler(
         on: What it works with.
         times: How long pods back off.
         binders: How many pods are bound concurrently.
-        longest_wait: After so many seconds a refused pod that no event helped is tried again.
+        longest_wait: After so many seconds a rejected pod that no event helped is tried again.
         attempt_seconds: What one attempt may take, see ``AttemptBudget``.
     """
     wake = Wake()

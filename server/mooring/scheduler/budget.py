@@ -22,8 +22,8 @@ PAUSE_TIMES = 100.0
 class AttemptBudget:
     """Implements ``Progress`` for the scheduling cycle of one pod. Made and checked by the deciding thread.
 
-    Processor time counts, not the time on the wall: a paused process, a slow extender and other threads are
-    no fault of the pod.
+    Processor time counts, not wall-clock time: a paused process, a slow extender and other threads are
+    not the pod's fault.
 
     Attributes:
         seconds: How much may be spent; 0 = without limit.

@@ -22,15 +22,15 @@ POD_LEFT = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 
 
 class ChangeFeed:
-    """Notes the state's changes and tells the queue of them, in order, when it is asked to.
+    """Records the state's changes and passes them on to the queue, in order, on request.
 
     Args:
-        queue: What is told.
+        queue: What receives them.
         state: What changes.
         schedulers: The names of the profiles: pods of others are ignored.
         gates: Which features of which release are on.
-        waiting: The pods that wait for a Permit plugin's word.
-        wake: Called when there is something to tell.
+        waiting: The pods that wait at Permit.
+        wake: Called when there are changes to pass on.
     """
 
     def __init__(

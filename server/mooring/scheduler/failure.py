@@ -27,42 +27,42 @@ class SchedulingFailure:
     """Why a pod got no node.
 
     Attributes:
-        message: The whole sentence.
-        rejection: Who refused it.
-        refused: It was refused; False = something failed.
+        message: The whole message.
+        rejection: Who rejected it.
+        rejected: It was rejected; False = something failed.
         nominated: The node that is being cleared for it; "" = none, None = as it was.
-        told: It is written down; False = another client took over the pod by now, and should not be touched.
+        told: It is written to the pod's status; False = another client has taken over the pod by now.
     """
 
     message: str
     rejection: Rejection = BY_NOBODY
-    refused: bool = True
+    rejected: bool = True
     nominated: str | None = ""
     told: bool = True
 
     @property
     def result(self) -> str:
         """As metrics spell it."""
-        return "unschedulable" if self.refused else "error"
+        return "unschedulable" if self.rejected else "error"
 
 
 def failed(error: Exception) -> SchedulingFailure:
     """Return the attempt ended in an error."""
     if isinstance(error, MooringError):
-        return SchedulingFailure(error.message, refused=False, told=error.reason not in LOST)
-    return SchedulingFailure(f"{type(error).__name__}: {error}", refused=False)
+        return SchedulingFailure(error.message, rejected=False, told=error.reason not in LOST)
+    return SchedulingFailure(f"{type(error).__name__}: {error}", rejected=False)
 
 
 def overran(error: DeadlineExceededError) -> SchedulingFailure:
     """Return the attempt took too long. An error, but trying again would keep others waiting again for
-    nothing: the pod waits for an event that may help it, as one that the plugin refused.
+    nothing: the pod waits for an event that may help it, as one that the plugin rejected.
     """
     plugin = error.metadata["plugin"]
     rejection = Rejection(frozenset({plugin})) if plugin else BY_NOBODY
-    return SchedulingFailure(error.message, rejection, refused=False)
+    return SchedulingFailure(error.message, rejection, rejected=False)
 
 
-def refused_by_nodes(evaluation: Evaluation, nominated: str | None = "") -> SchedulingFailure:
+def rejected_by_nodes(evaluation: Evaluation, nominated: str | None = "") -> SchedulingFailure:
     """Return the failure of a pod that no node takes, or that may not be tried."""
     plugins: set[str] = set()
     pending: set[str] = set()
@@ -72,19 +72,19 @@ def refused_by_nodes(evaluation: Evaluation, nominated: str | None = "") -> Sche
         if status.plugin and status.plugin not in extenders:
             (pending if status.code is Code.PENDING else plugins).add(status.plugin)
     plugins.update(name for name, outcome in evaluation.prefilter.items() if outcome.nodes is not None)
-    if evaluation.extenders_refuse:
+    if evaluation.extenders_reject:
         plugins.add(EXTENDER)
     return SchedulingFailure(
         evaluation.message, Rejection(frozenset(plugins), frozenset(pending)), nominated=nominated
     )
 
 
-def refused_by_plugin(status: Status) -> SchedulingFailure:
+def rejected_by_plugin(status: Status) -> SchedulingFailure:
     """Return a Reserve, Permit, PreBind or Bind plugin won't have the pod on the node that was chosen for
     it.
     """
     if not status.rejected:
-        return SchedulingFailure(status.message, refused=False)
+        return SchedulingFailure(status.message, rejected=False)
     reasons = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))
     names = frozenset({status.plugin}) if status.plugin else frozenset()
     rejection = Rejection(pending=names) if status.code is Code.PENDING else Rejection(names)
@@ -93,13 +93,13 @@ def refused_by_plugin(status: Status) -> SchedulingFailure:
 
 @dataclass(frozen=True, slots=True)
 class FailureHandler:
-    """Gives pods back to the queue and says why. Safe from any thread.
+    """Returns pods to the queue and reports why. Safe from any thread.
 
     Attributes:
         queue: Where they wait.
         state: What is known of them.
-        statuses: Where their condition is written.
-        recorder: Where people read of it.
+        statuses: Writes their conditions.
+        recorder: Writes Events about it.
     """
 
     queue: SchedulingQueue
@@ -114,7 +114,7 @@ class FailureHandler:
             self.queue.end_attempt(item.uid)
             return
         pod = record.pod
-        level = logging.INFO - 2 if failure.refused else logging.ERROR
+        level = logging.INFO - 2 if failure.rejected else logging.ERROR
         log.log(level, "no node for pod %s: %s", pod.key, failure.message)
         if record.assumed or not failure.told:
             # Whether it is bound will be known soon: it comes back, and nothing is said that may be wrong.
@@ -127,5 +127,5 @@ class FailureHandler:
         self.recorder.record_event(
             EventNote(pod, "Warning", "FailedScheduling", "Scheduling", failure.message)
         )
-        reason = UNSCHEDULABLE if failure.refused else SCHEDULER_ERROR
+        reason = UNSCHEDULABLE if failure.rejected else SCHEDULER_ERROR
         self.statuses.not_scheduled(pod, reason, failure.message, failure.nominated)

@@ -31,7 +31,7 @@ Document = dict[str, Any]
 
 
 class LeaseStore(Protocol):
-    """One Lease at the API server. Each call blocks until there is an answer, or its time is over.
+    """One Lease at the API server. Each call blocks until it is answered or times out.
 
     Every method raises MooringErrors.
     """
@@ -75,9 +75,9 @@ class LeaderElection:
     Args:
         store: The Lease.
         identity: This process's name in it.
-        times: The election's pace.
+        times: The times of the election.
         clock: The time.
-        lost: Called, once, when this process has led and leads no more.
+        lost: Called once when this process has led and no longer does.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ SCHEDULER_ERROR = "SchedulerError"
 
 
 class PodStatusWriter:
-    """Writes statuses without being waited for. Safe from any thread.
+    """Writes pod statuses in the background. Safe from any thread.
 
     Args:
         cluster: Where they are written.
@@ -49,7 +49,7 @@ class PodStatusWriter:
         Args:
             pod: The pod as it is.
             reason: ``UNSCHEDULABLE`` or ``SCHEDULER_ERROR``.
-            message: The whole sentence.
+            message: The whole message.
             nominated: The node that is being cleared for it; "" = none any more, None = as before.
         """
         patch: dict[str, Any] = {}

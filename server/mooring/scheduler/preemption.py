@@ -32,16 +32,16 @@ STILL_DELETING = Status.unresolvable("waiting for the preemption for this pod to
 
 
 class Preemptions:
-    """Deletes victims in threads of its own; the pod that needs the room is gated meanwhile.
+    """Deletes victims in threads of its own; the preemptor is gated meanwhile.
 
     Safe from any thread.
 
     Args:
         state: Who is where.
         cluster: Where pods are deleted.
-        waiting: The pods that wait for a Permit plugin's word: these need no deletion.
+        waiting: The pods that wait at Permit: these need no deletion.
         statuses: Where nominations are cleared.
-        recorder: Where people read of it.
+        recorder: Writes Events about it.
         observer: Counts the victims.
         clock: The time.
     """
@@ -87,7 +87,7 @@ class Preemptions:
     def start_preemption(
         self, preemptor: Pod, candidate: Candidate, plugin: str, failed: Callable[[], None]
     ) -> None:
-        """Begin to delete the victims of ``candidate``, which ``plugin`` chose, for ``preemptor``.
+        """Begin to delete the victims of ``candidate``, which ``plugin`` selected, for ``preemptor``.
 
         ``failed`` is called, in another thread, when some could not be deleted.
         """

@@ -31,7 +31,7 @@ WRITERS = 4
 Until then one is enough, and bindings, for which pods wait, have processor and API server to themselves."""
 
 NAMESPACE_ENDS = "NamespaceTerminating"
-"""Why the API server refuses a new Event in a namespace that is being deleted: those who would read it are
+"""Why the API server rejects a new Event in a namespace that is being deleted: those who would read it are
 gone, so there is nothing to complain of."""
 
 NOTE_LIMIT = 1024
@@ -51,8 +51,8 @@ class EventNote:
     Attributes:
         pod: The pod that it is about.
         kind: ``Normal`` or ``Warning``.
-        reason: In one word, why.
-        action: In one word, what was done.
+        reason: Why, in one word.
+        action: What was done, in one word.
         note: The sentence; cut to what the API server takes.
         related: Another pod that has to do with it.
     """
@@ -86,7 +86,7 @@ class EventRecorder:
     Attributes:
         cluster: Where they are written.
         clock: The time.
-        observer: Hears of dropped ones.
+        observer: Counts dropped ones.
     """
 
     cluster: ClusterApi

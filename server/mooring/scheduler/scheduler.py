@@ -29,8 +29,8 @@ from mooring.scheduler.failure import (
     SchedulingFailure,
     failed,
     overran,
-    refused_by_nodes,
-    refused_by_plugin,
+    rejected_by_nodes,
+    rejected_by_plugin,
 )
 from mooring.scheduler.preemption import Preemptions, carry_out
 from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
@@ -52,21 +52,21 @@ LAST_EVENTS_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the scheduler is made of.
+    """The parts of the scheduler.
 
     Attributes:
         engine: Decides.
         profiles: By name, the profiles that it decides with: without PreEnqueue, which the queue has run.
         committer: Commits what was decided.
         queue: The pods that wait.
-        changes: What the queue is told of.
+        changes: Passes the state's changes on to the queue.
         failures: What happens to pods that got no node.
-        preemptions: Makes room.
+        preemptions: Evicts victims.
         cluster: Where proposed changes are made.
-        expect: Told of pods that have a node and are not bound at once; None = not needed.
-        recorder: Where people read of it.
+        expect: Called for pods that have a node and are not bound at once; None = not needed.
+        recorder: Writes Events about it.
         leadership: Whether anything may be committed.
-        observer: Takes measurements.
+        observer: Records measurements.
         clock: The time.
         attempt_seconds: What one attempt may take, see ``AttemptBudget``.
     """
@@ -122,7 +122,7 @@ class Scheduler:
     """One thread decides, pod by pod; others bind.
 
     Args:
-        parts: What it is made of.
+        parts: Its parts.
         wake: Wakes the thread that decides.
         binders: How many pods are bound at a time.
     """
@@ -227,7 +227,7 @@ class Scheduler:
         if reservation is not None:
             self._begin_binding(attempt, placement.choice, reservation)
         elif placement.committed is not None:
-            self._undecided(attempt, refused_by_plugin(placement.committed.status))
+            self._undecided(attempt, rejected_by_plugin(placement.committed.status))
         else:
             self._undecided(attempt, self._no_node(attempt, placement.choice))
 
@@ -270,7 +270,7 @@ class Scheduler:
             self._binding_failed(attempt, failed(error))
             return
         if not status.ok:
-            self._binding_failed(attempt, refused_by_plugin(status))
+            self._binding_failed(attempt, rejected_by_plugin(status))
             return
         node_name = reservation.commit.node_name
         log.info(
@@ -292,7 +292,7 @@ class Scheduler:
     def _binding_failed(self, attempt: _Attempt, failure: SchedulingFailure) -> None:
         """Handle a failed binding: the place is free again; after a rejection, for others only."""
         move = self._parts.queue.move_pods
-        if not failure.refused:
+        if not failure.rejected:
             move(POD_LEFT, attempt.pod, None)
             self._fail(attempt, failure)
             return
@@ -307,7 +307,7 @@ class Scheduler:
         plugin = _preempting(attempt.profile)
         could = plugin and len(evaluation.rows)
         if not could or not (evaluation.post_filter.ok or pod.status.nominated_node_name):
-            return refused_by_nodes(evaluation)
+            return rejected_by_nodes(evaluation)
         engine = self._parts.engine
         calls = engine.calls(attempt.profile, attempt.budget)
         # Extenders take part only where a private copy was evaluated, and nothing waits for them.
@@ -315,13 +315,13 @@ class Scheduler:
             found = preempt(evaluation, calls, None, mix64(attempt.item.attempts, pod.metadata.uid))
         if not found.best:
             evaluation.post_filter = _in_the_end(evaluation.post_filter, found.status)
-            return refused_by_nodes(evaluation, "" if found.eligible else None)
+            return rejected_by_nodes(evaluation, "" if found.eligible else None)
         node_name = found.best[choose(0, pod.metadata.uid, len(found.best))]
         candidate = next(entry for entry in found.candidates if entry.node_name == node_name)
         self._parts.preemptions.start_preemption(
             pod, candidate, plugin, lambda: self.queue.activate_pods([pod])
         )
-        return refused_by_nodes(evaluation, node_name)
+        return rejected_by_nodes(evaluation, node_name)
 
     def _undecided(self, attempt: _Attempt, failure: SchedulingFailure) -> None:
         """Handle a pod without a node; how long it took decides when it is tried again at the earliest."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class StoppedError(Exception):
-    """The scheduler stops: nothing is begun any more."""
+    """The scheduler is stopping: nothing new begins."""
 
 
 @dataclass(slots=True)
@@ -15,7 +15,7 @@ class UntilStopped:
     """Implements ``Progress`` for a binding cycle: it goes on until ``stopping`` is set.
 
     Attributes:
-        stopping: Set when nothing should be begun any more.
+        stopping: Set when nothing new should begin.
         plugin: Which plugin runs.
         extension_point: Where it runs.
         answered_by: Stays empty: nothing is decided in a binding cycle.

@@ -52,20 +52,20 @@ class CallPool:
 
     A client has three quarters of the places at most, so that one whose calls hang leaves some to others. A
     call that finds no place waits for a short while; of those that wait, one of the client with the fewest
-    places is next. When too many wait, the newest one of the client that has most of them is refused.
+    places is next. When too many wait, the newest one of the client that has most of them is rejected.
 
     Args:
-        calls: What they are called, in the plural.
+        calls: Their name, in the plural.
         places: How many there are, 1 or more; half as many calls may wait.
-        refused: Called for each call that is refused.
+        rejected: Called for each call that is rejected.
     """
 
-    def __init__(self, calls: str, places: int, refused: Callable[[], None]) -> None:
+    def __init__(self, calls: str, places: int, rejected: Callable[[], None]) -> None:
         self._calls = calls
         self._places = places
         self._share = places - places // 4
         self._most_waiting = max(1, places // 2)
-        self._refused = refused
+        self._rejected = rejected
         self._lock = threading.Lock()
         self._inflight = 0
         self._held: dict[Hashable, int] = {}
@@ -88,7 +88,7 @@ class CallPool:
                 return
             turn = self._queue(client)
         if turn is None or not self._wait(turn, deadline):
-            self._refused()
+            self._rejected()
             raise ResourceExhaustedError(
                 f"{self._places} {self._calls} are being worked on, {self._share} of a client, which is the "
                 "limit; retry after a pause",
@@ -147,18 +147,18 @@ class CallPool:
 class Admission:
     """The pools of one server. Thread-safe.
 
-    A place is taken after the request has arrived: a call without a body takes nobody's place.
+    A place is taken after the request has arrived: a call without a body takes none.
 
     Args:
         metrics: Where calls are counted.
-        limit: Questions that are worked on at once, and as many commits.
+        limit: Queries in progress at once, and as many commits.
     """
 
     def __init__(self, metrics: Metrics, limit: int) -> None:
-        refused = metrics.shed_calls.inc
-        self._questions = CallPool("questions", limit, refused)
-        self._commits = CallPool("commits", limit, refused)
-        self._pushes = CallPool("pushes", PUSHES, refused)
+        rejected = metrics.shed_calls.inc
+        self._questions = CallPool("questions", limit, rejected)
+        self._commits = CallPool("commits", limit, rejected)
+        self._pushes = CallPool("pushes", PUSHES, rejected)
         pools = (self._questions, self._commits, self._pushes)
         metrics.inflight_calls.set_function(lambda: sum(pool.inflight for pool in pools))
 

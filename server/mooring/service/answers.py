@@ -46,7 +46,7 @@ def ordered_verdicts(evaluation: Evaluation, rows: Int32s) -> tuple[Int32s, list
 
 
 def score_verdicts(rows: Int32s) -> tuple[Int32s, list[Status]]:
-    """As ``selected_verdicts`` for nodes that are taken as feasible: only unknown ones are refused."""
+    """As ``selected_verdicts`` for nodes that are taken as feasible: only unknown ones are rejected."""
     return (rows == NO_ROW).astype(np.int32), [SUCCESS, UNKNOWN_NODE] if (rows == NO_ROW).any() else [SUCCESS]
 
 

@@ -1,6 +1,6 @@
 """Who changed what: a line in the log for what a call reserves, frees or binds, and for changes of a source.
 
-The logger is ``mooring.audit``, the level INFO. What is refused before anything is tried has no line.
+The logger is ``mooring.audit``, the level INFO. What is rejected before anything is tried has no line.
 """
 
 from __future__ import annotations

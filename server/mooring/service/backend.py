@@ -59,7 +59,7 @@ class PushReceiver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """What became of pushed events; see ``PushObjectsResponse``."""
+    """The result of pushed events; see ``PushObjectsResponse``."""
 
     next_sequence: int
     applied_count: int
@@ -79,7 +79,7 @@ class PluginEntry:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one call may hold."""
+    """The limits of one call."""
 
     max_message_bytes: int = 64 * 2**20
     max_selected_nodes: int = 1 << 17
@@ -95,24 +95,24 @@ class Backend:
         engine: Decides.
         committer: Places pods with it.
         slots: Where plugins run.
-        commit_slots: Where calls run that commit: they wait for the API server, for other pods, for volumes,
-            which says nothing about the plugins' health.
+        commit_slots: Where commits run: they wait for the API server, for other pods, for volumes, which
+            says nothing about the plugins' health.
         decoder: Reads objects.
         configuration_hash: Of the effective configuration.
         kube_version: Whose behaviour is followed, for example ``1.36``.
         server_version: mooring's own version.
         start_time: When the server started, with time zone.
         sources: The sources as they are now.
-        synced: Whether the sources have had their first full load; asked before each decision.
+        synced: Whether the sources have had their first full load; called before each decision.
         plugins: The plugins that the server knows, by name.
         profile_documents: By profile, its configuration with all defaults, as JSON.
         pushes: Takes PushObjects; None when there is no push source.
         api_server_connected: Whether binds go to an API server.
-        stale: Why the state may be behind the cluster, "" = it is not; asked before each decision.
-        read_pod: Asks the API server for a pod by namespace and name; None without one, and where a source
+        stale: Why the state may be behind the cluster, "" = it is not; called before each decision.
+        read_pod: Reads a pod by namespace and name from the API server; None without one, and where a source
             follows it and knows every pod.
         feature_gates: The gates set by the operator.
-        limits: How much one call may hold.
+        limits: The limits of one call.
         metrics: Where decisions are counted; the server's own.
     """
 

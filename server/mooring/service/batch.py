@@ -20,7 +20,7 @@ from mooring.service.selection import Listing, Selection
 from mooring.v1 import scheduling_service_pb2 as pb
 
 COMMIT_MODES = (pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND)
-"""What may be done with the chosen nodes."""
+"""What may be done with the selected nodes."""
 
 
 def asks_commit(request: pb.ScheduleRequest) -> bool:
@@ -29,16 +29,16 @@ def asks_commit(request: pb.ScheduleRequest) -> bool:
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """The pods of a request in order, and the nodes to choose from.
+    """The pods of a request in order, and the candidate nodes.
 
     Attributes:
-        mode: What to do with the chosen nodes.
-        templates: The pods that others are like, each with its profile; namespaces are already right.
+        mode: What to do with the selected nodes.
+        templates: The pods that the others are copies of, each with its profile; namespaces are filled in.
         indices: The template of each pod.
         uids: The UID of each pod.
         names: The name of each pod.
         selection: The nodes.
-        include_ties: Whether all nodes with the highest total are asked for.
+        include_ties: Whether to return all nodes with the highest total.
     """
 
     mode: pb.CommitMode.ValueType

@@ -42,7 +42,7 @@ def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotP
         status = committed.status
         if not status.ok:
             raise PluginFailureError(
-                f"plugin {status.plugin!r} refused the binding: {status.message}",
+                f"plugin {status.plugin!r} rejected the binding: {status.message}",
                 plugin=status.plugin,
                 extension_point="Bind",
             )
@@ -62,7 +62,7 @@ def reserve(
     _check(_node_fault(request.node))
     state = backend.engine.state
     pod = find_pod(backend.decoder, state, request.pod)
-    refuse_recreated(backend, pod)
+    reject_recreated(backend, pod)
     profile = commit_profile(backend.engine, request.profile, pod)
     with audit.committing("Reserve", owner, pod.key, pod.metadata.uid, request.node) as line:
         status = backend.committer.reserve_pod(pod, request.node, profile, owner=owner, progress=progress)
@@ -106,8 +106,8 @@ def commit_profile(engine: Engine, name: str, pod: Pod) -> Profile:
     return engine.profile(name, pod)
 
 
-def refuse_recreated(backend: Backend, pod: Pod) -> None:
-    """Refuse a pod whose name belongs to another one by now.
+def reject_recreated(backend: Backend, pod: Pod) -> None:
+    """Reject a pod whose name belongs to another one by now.
 
     Raises:
         AbortedError: It does (POD_RECREATED).
@@ -129,7 +129,7 @@ def not_recreated(
     names: Sequence[str],
     uids: Sequence[str],
 ) -> int:
-    """How many of some pods, like their templates, come before one that ``refuse_recreated`` refuses."""
+    """How many of some pods, like their templates, come before one that ``reject_recreated`` rejects."""
     state = backend.engine.state
     for at, (index, name, uid) in enumerate(zip(indices, names, uids, strict=True)):
         named = state.find_pod(templates[index][0].metadata.namespace, name)

@@ -14,7 +14,7 @@ from mooring.runtime.profiles.profile import Profile
 from mooring.service import audit
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
-from mooring.service.commits import not_recreated, refuse_recreated
+from mooring.service.commits import not_recreated, reject_recreated
 from mooring.service.outcomes import failed_status, outcome_of, result_of
 from mooring.service.schedule_answer import AnswerColumns, TieLimit
 from mooring.service.slots import SlotProgress
@@ -33,7 +33,7 @@ class Committing:
     Args:
         backend: Decides and commits.
         batch: The pods; its mode says whether they are reserved or bound.
-        answer: What is said of each.
+        answer: The answer, to which each pod is added.
         seed: Decides between nodes of equal totals.
         owner: The client's name.
     """
@@ -87,7 +87,7 @@ class Committing:
         began = time.perf_counter()
         choice, outcome = None, pb.BIND_OUTCOME_UNSPECIFIED
         try:
-            refuse_recreated(self._backend, pod)
+            reject_recreated(self._backend, pod)
             placement = self._begin_placing(pod, profile, progress)
             choice, status = placement.choice, placement.status
             message = choice.message
@@ -140,7 +140,7 @@ class Committing:
         )
 
     def _tell(self, pod: Pod, node: str | None, status: Status) -> None:
-        """Write to the audit what became of a pod that a node was chosen for."""
+        """Write to the audit log what became of a pod with a selected node."""
         if node is not None:
             call = _WORDS[self._batch.mode]
             audit.committed(call, self._owner, pod.key, pod.metadata.uid, node, audit.word(status))

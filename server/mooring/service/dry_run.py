@@ -12,7 +12,7 @@ from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.objects import is_placed
 from mooring.service.outcomes import result_of
-from mooring.service.schedule_answer import AnswerColumns, TieLimit, chosen_response
+from mooring.service.schedule_answer import AnswerColumns, TieLimit, columns_response
 from mooring.service.slots import SlotProgress
 from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -23,7 +23,7 @@ class DryRun:
     Args:
         backend: Decides.
         batch: The pods.
-        answer: What is said of each.
+        answer: The answer, to which each pod is added.
         seed: Decides between nodes of equal totals.
     """
 
@@ -41,14 +41,14 @@ class DryRun:
         if not self._is_plain() or (len(batch) == 1 and not isinstance(budget, NoPlugins)):
             # With plugins, one pod is decided by ``decide_one``, which asks the cache as well.
             return None
-        chosen = self._backend.engine.decide_batch(
+        found = self._backend.engine.decide_batch(
             batch.templates, batch.indices, batch.uids, seed=self._seed, budget=budget
         )
-        if chosen is None:
+        if found is None:
             return None
         for index, count in Counter(batch.indices).items():
             self._count("scheduled", batch.templates[index][1], count)
-        return chosen_response(self._backend, batch, chosen)
+        return columns_response(self._backend, batch, found)
 
     def begin(self) -> None:
         """Several pods are decided on a copy of the state, since they have to see each other."""

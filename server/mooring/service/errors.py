@@ -23,7 +23,7 @@ DOMAIN = "mooring.dev"
 DETAILS_KEY = "grpc-status-details-bin"
 """The trailing metadata that holds the serialised google.rpc.Status."""
 
-# HTTP/2 peers refuse trailers above 8 KiB. Text is percent-encoded (three bytes for one at worst) and the
+# HTTP/2 peers reject trailers above 8 KiB. Text is percent-encoded (three bytes for one at worst) and the
 # details grow by a third, so 600 bytes of text and 3,000 of details always fit.
 MAX_TEXT_BYTES = 600
 MAX_DETAILS_BYTES = 3_000

@@ -23,7 +23,7 @@ REFRESH_SECONDS: Final = 0.5
 """How soon a watcher learns of a change. Check is always up to date."""
 
 MAX_WATCHES: Final = 256
-"""Watches at once, of all clients; more are refused."""
+"""Watches at once, of all clients; more are rejected."""
 
 CONNECTIONS_SHARE: Final = 1 / 16
 """The part of the files that this process may open, which connections may take here,"""
@@ -92,12 +92,12 @@ class _Servicer(health_pb2_grpc.HealthServicer):  # type: ignore[misc]  # the pa
 class HealthListener:
     """Serves grpc.health.v1 on an address of its own, in plain text. Its port is taken when it is made.
 
-    Whoever makes it stops it, started or not.
+    The caller has to stop it, started or not.
 
     Args:
         address: HOST:PORT or unix:PATH; port 0 takes a free one.
-        probes: What to answer; asked in the event loop, so they must not wait.
-        services: Full names of the services whose readiness can be asked for.
+        probes: What to answer; called in the event loop, so they must not wait.
+        services: Full names of the services whose readiness can be checked.
 
     Raises:
         ListenError: The address cannot be listened on.

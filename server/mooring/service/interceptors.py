@@ -110,7 +110,7 @@ class Pipeline(grpc.ServerInterceptor):
 
 
 class EndedByCallers:
-    """Tells of calls that end before their answer: one line, for all that ended since the last. Thread-safe.
+    """Logs calls that end before their answer: one line for all since the last one. Thread-safe.
 
     Args:
         every: Seconds between two lines at least.
@@ -142,9 +142,9 @@ class Unary(Method):
 
     Args:
         behavior: Answers an arrival; ends the call by itself where that fails.
-        budget: What all bodies share, from their arrival on.
-        meters: Where to count.
-        ended_by_caller: Told the code and the seconds of a call that ended before its answer.
+        budget: The memory that all bodies share from their arrival on.
+        meters: The metrics.
+        ended_by_caller: Called with code and seconds of a call that ended before its answer.
     """
 
     def __init__(
@@ -200,8 +200,8 @@ class Unary(Method):
 class Streams(Method):
     """A method that streams both ways: few at a time, a thread for each, as long as one request may take.
 
-    Further streams wait; all are ended when they are overdue. Were the oldest ended for each that comes, who
-    opens it again would set the pace.
+    Further streams wait; all are ended when they are overdue. If each new one ended the oldest, a client that
+    keeps reopening it would push out all others.
 
     Args:
         behavior: The servicer's method.
@@ -303,7 +303,7 @@ def _request_type(method: str) -> Descriptor:
 
 
 def permitted(behavior: Behavior, method: str, access: Access) -> Behavior:
-    """Refuses calls that change something, from clients that may not."""
+    """Rejects calls that change something, from clients that may not."""
 
     def call(request: Any, context: grpc.ServicerContext) -> Any:
         access.check(method, request, context)
@@ -313,7 +313,7 @@ def permitted(behavior: Behavior, method: str, access: Access) -> Behavior:
 
 
 def admitted(behavior: Behavior, pool_of: Callable[[Any], CallPool]) -> Behavior:
-    """Refuses calls that are too many, and those whose time has passed."""
+    """Rejects calls that are too many, and those whose time has passed."""
 
     def call(request: Any, context: grpc.ServicerContext) -> Any:
         pool = pool_of(request)

@@ -51,7 +51,7 @@ class MemoryBudget:
 
 
 class Share:
-    """What one call has of a budget. For one thread."""
+    """One call's share of a budget. For one thread."""
 
     __slots__ = ("_budget", "_taken")
 

@@ -56,7 +56,7 @@ class PageListener:
         tls: Serve HTTPS with this; None = plain HTTP.
         broken: Counts a connection that broke, such as one with plain HTTP where TLS is spoken.
         pages: Further pages, by path.
-        gatekeeper: Who may read which page; None = everybody all of them.
+        gatekeeper: Authorizes requests for pages; None = all are allowed.
         share_port: Let other processes listen on the same port.
 
     Raises:
@@ -230,8 +230,8 @@ def _handler(pages: Mapping[str, Page], gatekeeper: Gatekeeper | None) -> type[B
             if page is None:
                 self._send(PageAnswer(HTTPStatus.NOT_FOUND, PLAIN, f"try {', '.join(paths)}\n".encode()))
                 return
-            refused = gatekeeper(self._asked(path)) if gatekeeper else None
-            self._send(refused or page(self.headers.get("Accept", "")))
+            rejected = gatekeeper(self._asked(path)) if gatekeeper else None
+            self._send(rejected or page(self.headers.get("Accept", "")))
 
         def _asked(self, path: str) -> PageRequest:
             encrypted = isinstance(self.connection, ssl.SSLSocket)

@@ -38,7 +38,7 @@ Page = Callable[[str], PageAnswer]
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A request, as far as it matters who may read what.
+    """A request, as far as its authorization needs it.
 
     Attributes:
         verb: ``get``.
@@ -54,10 +54,10 @@ class PageRequest:
 
 
 Gatekeeper = Callable[[PageRequest], PageAnswer | None]
-"""The refusal of a request, None when it may be answered. Any thread; may wait for a while."""
+"""The rejection of a request, None when it may be answered. Any thread; may wait for a while."""
 
 
-def refusal(status: HTTPStatus, message: str) -> PageAnswer:
+def rejection(status: HTTPStatus, message: str) -> PageAnswer:
     """Return an answer that is a ``Status`` of Kubernetes."""
     reason = status.phrase.replace(" ", "")
     said = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
@@ -114,7 +114,7 @@ def _negotiated(accept: str, kind: str, component: str, text: str, fields: Mappi
             document = {**head, **fields}
             body = json.dumps(document) if media == JSON else yaml.safe_dump(document)
             return PageAnswer(HTTPStatus.OK, f"{media};g={GROUP};v={VERSION};as={kind}", body.encode())
-    return refusal(
+    return rejection(
         HTTPStatus.NOT_ACCEPTABLE,
         f"there are text/plain, and {JSON} and {YAML} with ;g={GROUP};v={VERSION};as={kind}",
     )

@@ -8,9 +8,9 @@ log = logging.getLogger(__name__)
 
 
 class Probes:
-    """Answers what health listeners ask. Thread-safe, and never waits for a call.
+    """Liveness and readiness for the health listeners. Thread-safe, and never waits for a call.
 
-    A change of liveness is logged once, however many ask.
+    A change of liveness is logged once, however many probes see it.
 
     Args:
         fault: Why only a restart helps, as one phrase; "" while none is needed.

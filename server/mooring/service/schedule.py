@@ -22,7 +22,7 @@ MAX_TOGETHER = 256
 
 
 class CommitMode(Protocol):
-    """What becomes of the selected nodes."""
+    """What is done with the selected nodes."""
 
     def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
         """Return the whole answer in one step; None where that is not possible."""
@@ -46,7 +46,7 @@ class CommitMode(Protocol):
 
 
 class Schedule:
-    """One call of Schedule. ``decide`` is for one thread at a time, ``unfinished`` for who waited in vain."""
+    """One call of Schedule. ``decide`` is for one thread at a time, ``unfinished`` for after a timeout."""
 
     def __init__(self, backend: Backend, request: pb.ScheduleRequest, owner: str = "") -> None:
         self._backend = backend

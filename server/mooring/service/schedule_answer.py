@@ -23,10 +23,10 @@ class AnswerColumns:
     """The answer while it grows; one entry per pod that had its turn. Thread-safe.
 
     Args:
-        include_ties: Whether to tell all nodes with the highest total.
+        include_ties: Whether to return all nodes with the highest total.
 
     Attributes:
-        version: The version of the state that the last pod was decided in; None = tell the newest.
+        version: The version of the state that the last pod was decided in; None = the newest.
         ties: By pod, their names.
     """
 
@@ -126,7 +126,7 @@ class AnswerColumns:
 
 
 class TieLimit:
-    """Refuses a request once its ties can no longer fit into one message. For one thread."""
+    """Rejects a request once its ties can no longer fit into one message. For one thread."""
 
     def __init__(self, backend: Backend, batch: Batch) -> None:
         self._backend = backend
@@ -141,7 +141,7 @@ class TieLimit:
         """
         if self._batch.include_ties:
             self._bytes += self._batch.selection.least_bytes(answer.ties[-1])
-            self._refuse(len(answer), self._bytes)
+            self._reject(len(answer), self._bytes)
 
     def check_worst(self) -> None:
         """As if all nodes tied for every pod.
@@ -151,9 +151,9 @@ class TieLimit:
         """
         if self._batch.include_ties:
             most = self._batch.selection.all_bytes(self._backend.engine.state)
-            self._refuse(len(self._batch), len(self._batch) * most)
+            self._reject(len(self._batch), len(self._batch) * most)
 
-    def _refuse(self, count: int, size: int) -> None:
+    def _reject(self, count: int, size: int) -> None:
         most = min(self._backend.limits.max_message_bytes, MAX_TIE_BYTES)
         if size > most:
             raise InvalidArgumentError.at(
@@ -163,22 +163,22 @@ class TieLimit:
             )
 
 
-def chosen_response(backend: Backend, batch: Batch, chosen: ChoiceColumns) -> pb.ScheduleResponse:
+def columns_response(backend: Backend, batch: Batch, found: ChoiceColumns) -> pb.ScheduleResponse:
     """Return the response when every pod has a node and nothing is committed."""
     selection = batch.selection
-    selection.epoch = chosen.epoch
+    selection.epoch = found.epoch
     profile, warnings = _profile_and_warnings(batch)
     response = pb.ScheduleResponse(
-        provenance=backend.provenance(chosen.version, chosen.epoch, profile),
+        provenance=backend.provenance(found.version, found.epoch, profile),
         statuses=_SUCCESS,
         pod_statuses=[0] * len(batch),
-        totals=chosen.totals,
-        tie_counts=chosen.tie_counts,
-        evaluated_counts=chosen.evaluated,
-        feasible_counts=chosen.feasible,
+        totals=found.totals,
+        tie_counts=found.tie_counts,
+        evaluated_counts=found.evaluated,
+        feasible_counts=found.feasible,
         warnings=warnings,
     )
-    selection.fill(response.nodes, chosen.names, chosen.rows)
+    selection.fill(response.nodes, found.names, found.rows)
     return response
 
 

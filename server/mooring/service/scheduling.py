@@ -146,7 +146,7 @@ class SchedulingServicer(SchedulingServiceServicer):
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
         """Run ``work`` in a slot."""
-        self._refuse_unsynced()
+        self._reject_unsynced()
         return self._warned(_in_slot(self._backend.slots, context, work))
 
     def _begin(
@@ -183,7 +183,7 @@ class SchedulingServicer(SchedulingServiceServicer):
                 context.set_trailing_metadata((("mooring-answered-by", budget.answered_by or "full"),))
             return response
 
-        self._refuse_unsynced()
+        self._reject_unsynced()
         self._backend.slots.check()
         response = told(NoPlugins())
         if response is not None:
@@ -207,10 +207,10 @@ class SchedulingServicer(SchedulingServiceServicer):
     def _commit_anyway(
         self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
     ) -> Response:
-        self._refuse_unsynced()
+        self._reject_unsynced()
         return _in_slot(self._backend.commit_slots, context, work)
 
-    def _refuse_unsynced(self) -> None:
+    def _reject_unsynced(self) -> None:
         if not self._backend.synced():
             raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
 

@@ -156,7 +156,7 @@ class Selection:
         return len(names) + sum(map(len, names))
 
     def all_bytes(self, state: ClusterState) -> int:
-        """How many bytes all nodes that can be chosen take in an answer, at least."""
+        """Return the least bytes that all nodes that can be selected take in an answer."""
         table = state.snapshot.nodes
         with state.lock:
             names = all_names(table) if self.everything else names_of(table, self.find_rows(state))

@@ -17,9 +17,9 @@ _MAX_BYTES = share_of_memory(16, 1 << 27)
 class SentNodes:
     """Implements ``ObjectDecoder`` for one live state. Safe from any thread.
 
-    kube-scheduler without ``nodeCacheCapable`` sends all of its nodes with each call. Bytes that came before
-    are compared as a whole, and their node is used again. A node that equals the stored one is that object,
-    so who has it can tell by identity that there is nothing to override.
+    kube-scheduler without ``nodeCacheCapable`` sends all of its nodes with each call. Bytes that were sent
+    before are compared as a whole, and their node is reused. A node that equals the stored one is that
+    object, so identity shows that there is nothing to override.
     """
 
     def __init__(self, decoder: ObjectDecoder, live: ClusterState) -> None:

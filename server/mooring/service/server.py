@@ -85,13 +85,13 @@ class Options:
             them; needed where others can connect, and everywhere once a name is given.
         reflection: Offers server reflection.
         transport_threads: Threads that calls may have, most of them waiting; made on demand.
-        max_concurrent_calls: Questions that are worked on at once, and as many commits; more wait for a
-            moment and are refused then.
+        max_concurrent_calls: Queries in progress at once, and as many commits; more wait for a
+            moment and are rejected then.
         body_timeout: How long a request may take to arrive.
         body_budget_bytes: What the bodies of all calls together may take, until they are answered; default an
             eighth of the memory that this process may use, 512 MiB at most. 256 KiB of each are free.
-        drain_delay: From the end of readiness to the end of listening, for balancers to notice.
-        stop_grace: How long calls may go on after that.
+        drain_delay: Seconds from the end of readiness to the end of listening, for balancers to notice.
+        stop_grace: How long running calls may continue after that.
     """
 
     listen: str = "127.0.0.1:50051"

@@ -4,7 +4,7 @@ A call hands its work to a slot and waits until its deadline. If the work is sti
 answered with the name of the plugin; the slot's thread, which nothing can stop, is abandoned and replaced.
 Work that waits for a slot is taken from each client in turn.
 Too many abandoned threads end the process: `alive` turns false, whoever watches liveness restarts it, and
-calls that wait for a slot are refused as new ones are.
+calls that wait for a slot are rejected as new ones are.
 """
 
 import logging
@@ -25,14 +25,14 @@ from mooring.service.threads import waiting
 Result = TypeVar("Result")
 
 MAX_STUCK_ABOUT_ONE_POD = 2
-"""With so many threads stuck about one pod, calls about it are refused: who asks again and again about a pod
+"""With so many threads stuck about one pod, calls about it are rejected: who asks again and again about a pod
 for which a plugin never comes back takes no more threads from all others, nor ends the process."""
 
 log = logging.getLogger(__name__)
 
 
 class SlotProgress:
-    """What the work in a slot tells about itself, and asks.
+    """The progress of the work in a slot, and the caller's deadline.
 
     The work sets `plugin` and `extension_point` before it calls a plugin and calls `check` between plugins;
     the waiting call reads them. Plain attributes, because an assignment must cost nothing.
@@ -41,7 +41,7 @@ class SlotProgress:
         plugin: The plugin that is running; "" for none.
         extension_point: Where it is running, such as "Filter"; "" for nowhere.
         deadline: When the caller stops waiting, in seconds of `time.monotonic`.
-        pod: The pod that it is about, by UID; "" until `about` tells.
+        pod: The UID of the pod that it is about; "" until `about` sets it.
         answered_by: Afterwards `cache`, or `full` with the reason in brackets.
     """
 
@@ -151,7 +151,7 @@ class Slots:
     Args:
         count: How many, 1 or more; default 4. More help only plugins that wait: on 2 cores, 8 calls of numpy
             plugins in flight did 669 calls/s with 1 slot, 534 with 2, 341 with 8.
-        max_abandoned: How many threads may be stuck before new work is refused, 0 or more; default 32.
+        max_abandoned: How many threads may be stuck before new work is rejected, 0 or more; default 32.
         gauge: Set to the number of abandoned threads; optional.
     """
 
@@ -186,7 +186,7 @@ class Slots:
     def check(self) -> None:
         """Raise ResourceExhaustedError if too many threads are stuck: liveness then fails."""
         if not self.alive():
-            raise self._refusal()
+            raise self._rejection()
 
     def run(
         self,
@@ -243,13 +243,13 @@ class Slots:
                 if self.alive():
                     self._fill()
                 else:
-                    self._refuse_waiting()
+                    self._reject_waiting()
             return True
 
-    def _refuse_waiting(self) -> None:
-        """Refuse the calls that wait for a slot: few will come free, and other replicas have some."""
+    def _reject_waiting(self) -> None:
+        """Reject the calls that wait for a slot: few will come free, and other replicas have some."""
         for job in self._turns.all():
-            job.error = self._refusal()
+            job.error = self._rejection()
             job.finish()
 
     def _admit(self, pod: str) -> None:
@@ -263,7 +263,7 @@ class Slots:
                 reason="OVERLOADED",
             )
 
-    def _refusal(self) -> ResourceExhaustedError:
+    def _rejection(self) -> ResourceExhaustedError:
         return ResourceExhaustedError(
             f"{self._too_many()}; {self._max_abandoned} may be; retry at another replica",
             reason="WORKERS_ABANDONED",

@@ -60,15 +60,14 @@ class _ThreadJob(NamedTuple):
 class Threads(Executor):
     """Runs calls in the order in which they come, ``AT_WORK`` at once and more while those wait. Thread-safe.
 
-    Threads are made on demand and kept; the one that was idle last is the next to work. Who waits for a
-    plugin slot says so with ``waiting``. Who waits in another way, as for the next message of a stream, is
-    found out: when no call begins for a while, those at work count no more, and all that are queued get
-    threads.
+    Threads are made on demand and reused; the one that became idle last works next. Code that waits for a
+    plugin slot says so with ``waiting``. Other waiting, as for the next message of a stream, is detected:
+    when no call begins for a while, those at work no longer count, and all that are queued get threads.
 
     Args:
         most: How many threads there may be, 1 or more.
         name: What their names begin with.
-        standstill: Seconds without a call that begins, while some are queued, after which each gets a thread.
+        standstill: Seconds during which no queued call begins, after which each gets a thread.
     """
 
     def __init__(self, most: int, name: str, standstill: float = STANDSTILL_SECONDS) -> None:

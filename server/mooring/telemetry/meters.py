@@ -17,7 +17,7 @@ from prometheus_client.utils import floatToGoString
 
 
 class Count:
-    """How often something happened, with one set of label values. Thread-safe."""
+    """A counter's value for one set of label values. Thread-safe."""
 
     __slots__ = ("_lock", "value")
 
@@ -62,9 +62,9 @@ class _Family(Collector, Generic[Child]):
 
     Args:
         name: The metric's name.
-        text: What it says.
+        text: Its help text.
         labels: The labels' names.
-        registry: Where it is shown.
+        registry: The registry that exposes it.
     """
 
     def __init__(self, name: str, text: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
@@ -104,10 +104,10 @@ class Durations(_Family[Duration]):
 
     Args:
         name: The metric's name.
-        text: What it says.
+        text: Its help text.
         labels: The labels' names.
         bounds: The upper bounds of the buckets, in seconds, ascending.
-        registry: Where it is shown.
+        registry: The registry that exposes it.
     """
 
     def __init__(

@@ -74,7 +74,10 @@ class Metrics:
             ("result",),
         )
         self.cache_size = Gauge(
-            "mooring_cache_size", "Objects in the state.", ("type",), registry=self.registry
+            "mooring_cache_size",
+            "Objects in the scheduler cache, by type.",
+            ("type",),
+            registry=self.registry,
         )
         self.reservations = Gauge(
             "mooring_reservations",
@@ -124,7 +127,7 @@ class Metrics:
             registry=self.registry,
         )
         self.shed_calls = Counter(
-            "mooring_shed_calls", "Calls refused because too many were in flight.", registry=self.registry
+            "mooring_shed_calls", "Calls rejected because too many were in flight.", registry=self.registry
         )
         self.body_timeouts = Counter(
             "mooring_body_timeouts", "Calls whose request did not arrive in time.", registry=self.registry

@@ -18,7 +18,7 @@ MAX_ATTEMPTS = 15
 
 
 class QueueCounts(Protocol):
-    """What the scheduling queue tells of itself. Safe from any thread."""
+    """The sizes of the scheduling queue. Safe from any thread."""
 
     def count_pods(self) -> Mapping[str, int]:
         """How many pods are active, in backoff, unschedulable and gated."""

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class SchedulerObserver(Protocol):
-    """Takes measurements. Called from many threads."""
+    """Records measurements. Called from many threads."""
 
     def attempted(self, result: str, profile: str, seconds: float) -> None:
         """Record an attempt; ``result`` is ``scheduled``, ``unschedulable`` or ``error``."""

@@ -55,7 +55,7 @@ def entries_of(flag: str) -> dict[str, str]:
 
 
 class ShownMetrics:
-    """A registry without what isn't to be shown. Any thread.
+    """A registry without disabled metrics and label values. Safe from any thread.
 
     Args:
         registry: All metrics.

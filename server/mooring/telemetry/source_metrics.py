@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 @dataclass(frozen=True, slots=True)
 class KindState:
-    """One kind that a source follows: seconds since anything was told of it, and full lists so far."""
+    """One kind that a source follows: seconds since its last event or list, and full lists so far."""
 
     kind: str
     last_event_age: float
@@ -35,7 +35,7 @@ class SourceState:
 
 
 class SourceCollector(Collector):
-    """Tells of every source and of the kinds that it follows. Safe from any thread.
+    """Collects the metrics of every source and of the kinds that it follows. Safe from any thread.
 
     Args:
         sources: The sources as they are now.

@@ -38,7 +38,7 @@ def explain(
         seed: Decides between nodes of equal totals.
         feature_gates: Gates that differ from the release's defaults.
         always_score: Score a single feasible node too.
-        all_rejections: Report every plugin that refuses a node, not only the first.
+        all_rejections: Report every plugin that rejects a node, not only the first.
         registry: The plugins that there are; default the in-tree and the installed ones.
 
     Returns:

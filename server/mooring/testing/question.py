@@ -20,7 +20,7 @@ from mooring.runtime.profiles.registry import Registry, installed_registry
 
 
 class NoBinder:
-    """Refuses to bind: explanations change nothing."""
+    """Binds nothing: explanations change nothing."""
 
     def bind(self, pod: Pod, node_name: str) -> BindOutcome:
         """Never called by an explanation."""

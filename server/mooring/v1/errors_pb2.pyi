@@ -77,7 +77,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_NOT_IMPLEMENTED: _ErrorReason.ValueType  # 22
     """UNIMPLEMENTED. The server does not offer this call or option; GetCapabilities lists what it does. Do without."""
     ERROR_REASON_FORBIDDEN: _ErrorReason.ValueType  # 23
-    """PERMISSION_DENIED. The Kubernetes API server refused the server's own credentials. Correct its role."""
+    """PERMISSION_DENIED. The Kubernetes API server rejected the server's own credentials. Correct its role."""
     ERROR_REASON_STATE_STALE: _ErrorReason.ValueType  # 24
     """UNAVAILABLE. The source of the cluster's state has been silent for too long to commit a decision. Retry with
     backoff.
@@ -87,7 +87,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_OBJECT_CHANGED: _ErrorReason.ValueType  # 26
     """ABORTED. An object changed while it was being written. Repeat the call."""
     ERROR_REASON_NODE_NO_LONGER_FITS: _ErrorReason.ValueType  # 27
-    """FAILED_PRECONDITION. The filters refuse the node by now. Metadata: pod, node. Schedule again."""
+    """FAILED_PRECONDITION. The Filter plugins reject the node now. Metadata: pod, node. Schedule again."""
     ERROR_REASON_OTHER_SCHEDULER: _ErrorReason.ValueType  # 28
     """FAILED_PRECONDITION. The pod names another scheduler. Metadata: pod, scheduler. Leave it to that one, or name a profile
     to place it all the same.
@@ -158,7 +158,7 @@ ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 21
 ERROR_REASON_NOT_IMPLEMENTED: ErrorReason.ValueType  # 22
 """UNIMPLEMENTED. The server does not offer this call or option; GetCapabilities lists what it does. Do without."""
 ERROR_REASON_FORBIDDEN: ErrorReason.ValueType  # 23
-"""PERMISSION_DENIED. The Kubernetes API server refused the server's own credentials. Correct its role."""
+"""PERMISSION_DENIED. The Kubernetes API server rejected the server's own credentials. Correct its role."""
 ERROR_REASON_STATE_STALE: ErrorReason.ValueType  # 24
 """UNAVAILABLE. The source of the cluster's state has been silent for too long to commit a decision. Retry with
 backoff.
@@ -168,7 +168,7 @@ ERROR_REASON_OBJECT_NOT_FOUND: ErrorReason.ValueType  # 25
 ERROR_REASON_OBJECT_CHANGED: ErrorReason.ValueType  # 26
 """ABORTED. An object changed while it was being written. Repeat the call."""
 ERROR_REASON_NODE_NO_LONGER_FITS: ErrorReason.ValueType  # 27
-"""FAILED_PRECONDITION. The filters refuse the node by now. Metadata: pod, node. Schedule again."""
+"""FAILED_PRECONDITION. The Filter plugins reject the node now. Metadata: pod, node. Schedule again."""
 ERROR_REASON_OTHER_SCHEDULER: ErrorReason.ValueType  # 28
 """FAILED_PRECONDITION. The pod names another scheduler. Metadata: pod, scheduler. Leave it to that one, or name a profile
 to place it all the same.

@@ -38,7 +38,7 @@ class _CommitModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CommitMode
     """Binds the pod to the node, as Bind does."""
 
 class CommitMode(_CommitMode, metaclass=_CommitModeEnumTypeWrapper):
-    """What a call does with the node that it has chosen."""
+    """What a call does with the node that it has selected."""
 
 COMMIT_MODE_UNSPECIFIED: CommitMode.ValueType  # 0
 """The same as COMMIT_MODE_DRY_RUN."""
@@ -529,7 +529,7 @@ class ScheduleRequest(_message.Message):
     profile: _builtins.str
     """OPTIONAL. The profile for every pod; default as the service says, for each template."""
     commit_mode: Global___CommitMode.ValueType
-    """OPTIONAL. What to do with the chosen nodes; default a dry run."""
+    """OPTIONAL. What to do with the selected nodes; default a dry run."""
     seed: _builtins.int
     """OPTIONAL. Decides between nodes of equal totals; default 0. The same state, configuration, pod UID and seed give the
     same node.
@@ -590,7 +590,7 @@ class ScheduleResponse(_message.Message):
 
     @_builtins.property
     def nodes(self) -> _nodes_pb2.NodeList:
-        """The chosen nodes; "no node" where the pod found none."""
+        """The selected nodes; "no node" where the pod found none."""
 
     @_builtins.property
     def statuses(self) -> _containers.RepeatedCompositeFieldContainer[_statuses_pb2.Status]:
@@ -598,11 +598,11 @@ class ScheduleResponse(_message.Message):
 
     @_builtins.property
     def pod_statuses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """An index into statuses. Not CODE_SUCCESS together with a node: the node was chosen and the commit failed."""
+        """An index into statuses. Not CODE_SUCCESS together with a node: the node was selected and the commit failed."""
 
     @_builtins.property
     def totals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The total of the chosen node. 0 where there is none, and where a single feasible node made scoring needless."""
+        """The total of the selected node. 0 where there is none, and where a single feasible node made scoring needless."""
 
     @_builtins.property
     def tie_counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -610,7 +610,7 @@ class ScheduleResponse(_message.Message):
 
     @_builtins.property
     def ties(self) -> _containers.RepeatedCompositeFieldContainer[_nodes_pb2.NodeList]:
-        """The nodes with the highest total, the chosen one included. Empty without include_ties."""
+        """The nodes with the highest total, the selected one included. Empty without include_ties."""
 
     @_builtins.property
     def evaluated_counts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -697,7 +697,7 @@ class ReserveResponse(_message.Message):
 
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
-        """CODE_SUCCESS, or what the Reserve plugin said that refused."""
+        """CODE_SUCCESS, or the status of the Reserve plugin that rejected it."""
 
     def __init__(
         self,
@@ -1047,7 +1047,7 @@ class ExplainResponse(_message.Message):
     weight_sum: _builtins.int
     """As in ScoreResponse."""
     selected_position: _builtins.int
-    """The position in nodes of the chosen one. Absent if there is none."""
+    """The position in nodes of the selected one. Absent if there is none."""
     evaluated_count: _builtins.int
     """How many nodes were looked at."""
     feasible_count: _builtins.int
@@ -1096,7 +1096,7 @@ class ExplainResponse(_message.Message):
 
     @_builtins.property
     def tie_positions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Positions in nodes of those with the highest total, the chosen one included."""
+        """Positions in nodes of those with the highest total, the selected one included."""
 
     @_builtins.property
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:

@@ -31,7 +31,7 @@ class SchedulingServiceStub:
     Filter, Score, NormalizeScore, the sum, and Bind, called one by one, give the verdicts, totals and (up to ties) the node
     that Schedule gives.
 
-    A profile is chosen by its name in the request. Without one, Schedule and Explain take the profile that
+    A profile is selected by its name in the request. Without one, Schedule and Explain take the profile that
     pod.spec.schedulerName names; every call then falls back to the only profile if there is just one, and otherwise fails
     with PROFILE_NOT_FOUND.
 
@@ -107,11 +107,11 @@ class SchedulingServiceStub:
      | pod being deleted (POD_DELETING)             | FAILED_PRECONDITION | forgets the pod             |
      | pod gated (POD_GATED)                        | FAILED_PRECONDITION | waits for the gates         |
      | another UID under that name (POD_RECREATED)  | ABORTED             | forgets the old pod         |
-     | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
+     | node rejected by now (NODE_NO_LONGER_FITS)   | FAILED_PRECONDITION | schedules again             |
      | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
      | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
      | state too old (STATE_STALE)                  | UNAVAILABLE         | retries with backoff        |
-     | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
+     | API server rejects (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
      | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
      | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
      | otherwise                                    |                     | see the service             |
@@ -189,7 +189,7 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
     Filter, Score, NormalizeScore, the sum, and Bind, called one by one, give the verdicts, totals and (up to ties) the node
     that Schedule gives.
 
-    A profile is chosen by its name in the request. Without one, Schedule and Explain take the profile that
+    A profile is selected by its name in the request. Without one, Schedule and Explain take the profile that
     pod.spec.schedulerName names; every call then falls back to the only profile if there is just one, and otherwise fails
     with PROFILE_NOT_FOUND.
 
@@ -262,11 +262,11 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | pod being deleted (POD_DELETING)             | FAILED_PRECONDITION | forgets the pod             |
      | pod gated (POD_GATED)                        | FAILED_PRECONDITION | waits for the gates         |
      | another UID under that name (POD_RECREATED)  | ABORTED             | forgets the old pod         |
-     | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
+     | node rejected by now (NODE_NO_LONGER_FITS)   | FAILED_PRECONDITION | schedules again             |
      | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
      | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
      | state too old (STATE_STALE)                  | UNAVAILABLE         | retries with backoff        |
-     | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
+     | API server rejects (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
      | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
      | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
      | otherwise                                    |                     | see the service             |
@@ -343,7 +343,7 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
     Filter, Score, NormalizeScore, the sum, and Bind, called one by one, give the verdicts, totals and (up to ties) the node
     that Schedule gives.
 
-    A profile is chosen by its name in the request. Without one, Schedule and Explain take the profile that
+    A profile is selected by its name in the request. Without one, Schedule and Explain take the profile that
     pod.spec.schedulerName names; every call then falls back to the only profile if there is just one, and otherwise fails
     with PROFILE_NOT_FOUND.
 
@@ -438,11 +438,11 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          | pod being deleted (POD_DELETING)             | FAILED_PRECONDITION | forgets the pod             |
          | pod gated (POD_GATED)                        | FAILED_PRECONDITION | waits for the gates         |
          | another UID under that name (POD_RECREATED)  | ABORTED             | forgets the old pod         |
-         | node refused by now (NODE_NO_LONGER_FITS)    | FAILED_PRECONDITION | schedules again             |
+         | node rejected by now (NODE_NO_LONGER_FITS)   | FAILED_PRECONDITION | schedules again             |
          | another scheduler's pod (OTHER_SCHEDULER)    | FAILED_PRECONDITION | leaves it, or names a profile |
          | not the leader (NOT_LEADER)                  | UNAVAILABLE         | calls the leader            |
          | state too old (STATE_STALE)                  | UNAVAILABLE         | retries with backoff        |
-         | API server refuses (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
+         | API server rejects (FORBIDDEN)               | PERMISSION_DENIED   | corrects the server's role  |
          | API server silent (API_SERVER_UNAVAILABLE)   | UNAVAILABLE         | repeats the same call       |
          | deadline passed while binding                | DEADLINE_EXCEEDED   | repeats the same call       |
          | otherwise                                    |                     | see the service             |

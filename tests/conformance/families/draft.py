@@ -46,7 +46,7 @@ Family = Callable[[Draft], None]
 
 
 def base(rng: Random, version: str, most_nodes: int) -> Draft:
-    """Roomy nodes with a few small pods on them: nothing is refused until a family says so."""
+    """Roomy nodes with a few small pods on them: nothing is rejected until a family says so."""
     draft = Draft(rng, version)
     style = rng.choice(["node-{:02d}", "node-{:02d}", "n{}", "ip-10-0-{}-7.ec2.internal", "{}"])
     for i in range(rng.choice([1, most_nodes, rng.randint(2, most_nodes), rng.randint(2, most_nodes)])):

@@ -70,7 +70,7 @@ def _default_order(rng: Random) -> Manifest:
 
 
 def _own_order(rng: Random) -> Manifest:
-    """A list from nothing, in an order of its own, so that another plugin is the first to refuse a node."""
+    """A list from nothing, in an order of its own, so that another plugin is the first to reject a node."""
     names = rng.sample(COVERED, len(COVERED))
     return {"multiPoint": {"enabled": _weighted(rng, names), "disabled": _names(["*"])}}
 

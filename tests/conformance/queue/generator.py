@@ -104,9 +104,9 @@ class History:
 
     def _give_back(self) -> Step:
         draw = self._draw
-        refused = draw.sample(PLUGINS, draw.choice([0, 1, 1, 2]))
+        rejected = draw.sample(PLUGINS, draw.choice([0, 1, 1, 2]))
         pending = draw.sample(PLUGINS, draw.choice([0, 0, 0, 1]))
-        return {"do": "give-back", "n": draw.randrange(4), "plugins": refused, "pending": pending}
+        return {"do": "give-back", "n": draw.randrange(4), "plugins": rejected, "pending": pending}
 
     def _force(self) -> Step:
         return {"do": "force", "name": self._some()}

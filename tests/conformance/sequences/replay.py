@@ -18,7 +18,7 @@ from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
-from mooring.runtime.cycle.evaluation import NOT_LOOKED_AT, Evaluation
+from mooring.runtime.cycle.evaluation import NOT_EVALUATED, Evaluation
 from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
@@ -85,7 +85,7 @@ def _decide(engine: Engine, pod: Pod) -> Choice:
 def _at_random(evaluation: Evaluation) -> bool:
     """Whether kube-scheduler looks at some of the nodes that PreFilter names, which is in no order there."""
     named = any(outcome.nodes is not None for outcome in evaluation.prefilter.values())
-    return named and evaluation.advance > 0 and NOT_LOOKED_AT in evaluation.statuses
+    return named and evaluation.advance > 0 and NOT_EVALUATED in evaluation.statuses
 
 
 def _compared(choice: Choice, decided: Manifest) -> Iterator[str]:

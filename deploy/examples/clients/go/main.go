@@ -165,7 +165,7 @@ func (c *composition) add() {
 	}
 }
 
-func (c *composition) print(chosen string) {
+func (c *composition) print(selected string) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	header := []string{"NODE"}
 	for _, plugin := range c.plugins {
@@ -178,8 +178,8 @@ func (c *composition) print(chosen string) {
 			row = append(row, fmt.Sprint(plugin.Weighted[i]))
 		}
 		mark := ""
-		if name == chosen {
-			mark = "chosen"
+		if name == selected {
+			mark = "selected"
 		}
 		fmt.Fprintln(table, strings.Join(append(row, fmt.Sprint(c.totals[i]), mark), "\t"))
 	}
@@ -200,7 +200,7 @@ func compare(composed *composition, whole decision) error {
 		return fmt.Errorf("the highest total is %d one by one, but %d by Schedule", highest, whole.total)
 	}
 	if !slices.Contains(composed.best, whole.node) {
-		return errors.New("Schedule chose " + whole.node + ", which is not among the best")
+		return errors.New("Schedule selected " + whole.node + ", which is not among the best")
 	}
 	return nil
 }

@@ -92,16 +92,16 @@ function compare(composed, whole) {
     throw new Error(`the highest total is ${highest} one by one, but ${whole.total} by Schedule`);
   }
   if (!composed.best.includes(whole.node)) {
-    throw new Error(`Schedule chose ${whole.node}, which is not among the best`);
+    throw new Error(`Schedule selected ${whole.node}, which is not among the best`);
   }
 }
 
-function print(composed, chosen) {
+function print(composed, selected) {
   const rows = composed.feasible.map((node, i) => [
     node,
     ...composed.plugins.map((plugin) => plugin.weighted[i]),
     String(composed.totals[i]),
-    node === chosen ? "chosen" : "",
+    node === selected ? "selected" : "",
   ]);
   const table = [["NODE", ...composed.plugins.map((plugin) => plugin.plugin), "TOTAL", ""], ...rows];
   const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));

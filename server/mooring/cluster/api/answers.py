@@ -1,4 +1,4 @@
-"""What the API server answers: whole responses, streams of lines, and what its refusals mean."""
+"""What the API server answers: whole responses, streams of lines, and what its rejections mean."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Stream:
             yield bytes(pending)
 
     def read(self) -> Response:
-        """Return the rest as a whole answer: for one that turned out to be a refusal."""
+        """Return the rest as a whole answer: for one that turned out to be a rejection."""
         body = b"".join(self._chunks())
         return Response(self.status, self.headers, body)
 
@@ -146,17 +146,17 @@ def unanswered(why: str) -> UnavailableError:
 
 
 def failure(response: Response, subject: str) -> MooringError:
-    """Return what a refusal means for the caller, by its HTTP status.
+    """Return what a rejection means for the caller, by its HTTP status.
 
     Args:
-        response: The refusal.
+        response: The rejection.
         subject: What was asked for, such as ``bind default/p``; the message begins with it.
     """
     said = f"{subject}: HTTP {response.status}, {response.message}"
     match response.status:
         case 401 | 403:
             details = {"cause": response.cause} if response.cause else {}
-            return PermissionDeniedError(f"the API server refused to {said}", **details)
+            return PermissionDeniedError(f"the API server rejected the attempt to {said}", **details)
         case 404:
             return NotFoundError(f"{said}", reason="OBJECT_NOT_FOUND")
         case 409 | 410:

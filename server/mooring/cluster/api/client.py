@@ -54,7 +54,7 @@ class ApiServer:
     """Requests to one API server. Safe from any thread.
 
     Args:
-        load: Reads the connection's configuration; called again when the server refuses the credentials.
+        load: Reads the connection's configuration; called again when the server rejects the credentials.
         options: How to talk to it.
 
     Raises:
@@ -105,12 +105,12 @@ class ApiServer:
         timeout: float | None = None,
         before: Callable[[], None] | None = None,
     ) -> Response:
-        """Send one request and return its response, whatever the status. ``failure`` says what a refusal
+        """Send one request and return its response, whatever the status. ``failure`` says what a rejection
         means.
 
         Repeated, while time is left: what was put off (429), after the time that the server names; a GET that
         met an error with such a time, or whose connection broke; once, with credentials read anew, what was
-        refused for its credentials (401).
+        rejected for its credentials (401).
 
         Args:
             method: GET, POST, PUT, PATCH or DELETE.
@@ -169,17 +169,17 @@ class ApiServer:
         if self._bucket is not None and not self._bucket.take_token(longest):
             raise unanswered(f"it would be sent too late at {self.options.qps:g} requests per second")
 
-    def _reload(self, refused: Connection) -> Connection:
+    def _reload(self, rejected: Connection) -> Connection:
         """Return a connection with the credentials of now: tokens rotate, and kubeconfig files are
         rewritten.
         """
         with self._lock:
-            if self._connection is refused:
+            if self._connection is rejected:
                 try:
                     self._connection = Connection(self._load(), self.options.user_agent)
                 except InvalidArgumentError as error:
                     log.warning(
-                        "the API server refuses the credentials, and they can't be renewed: %s", error
+                        "the API server rejects the credentials, and they can't be renewed: %s", error
                     )
             return self._connection
 

@@ -1,6 +1,6 @@
 """The kubernetes package's connection pool, used without the calls that it generates.
 
-Those decode a binding's answer wrongly, repeat no 429 and lose what a refusal said; here answers stay bytes.
+Those decode a binding's answer wrongly, retry no 429 and lose a rejection's text; here answers are bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mooring.cluster.api.answers import Response, Stream, unanswered
 
 CREDENTIALS_SECONDS = 1.0
 """How many seconds credentials count as fresh: tokens are renewed behind it, but to read a kubeconfig's
-takes a third of a request. One that ends meanwhile is refused, and then everything is read anew."""
+takes a third of a request. One that ends meanwhile is rejected, and then everything is read anew."""
 
 
 @dataclass(frozen=True, slots=True)

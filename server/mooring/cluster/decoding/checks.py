@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from mooring.cluster.decoding.errors import refused
+from mooring.cluster.decoding.errors import rejected
 from mooring.cluster.decoding.quantities import check_quantities
 from mooring.cluster.kinds import NAMESPACED, ClusterObject, default_uid
 from mooring.cluster.sharing import shared
@@ -34,9 +34,9 @@ def checked(item: ObjectT, *, named: bool = True) -> ObjectT:
     """
     meta = item.metadata
     if named and not meta.name:
-        raise refused("metadata.name", "a name is required")
+        raise rejected("metadata.name", "a name is required")
     if "/" in meta.name:
-        raise refused("metadata.name", f"{meta.name[:80]!r} has a slash")
+        raise rejected("metadata.name", f"{meta.name[:80]!r} has a slash")
     namespace = meta.namespace or DEFAULT_NAMESPACE if type(item) in NAMESPACED else ""
     uid = meta.uid
     if not uid and meta.name:
@@ -46,7 +46,7 @@ def checked(item: ObjectT, *, named: bool = True) -> ObjectT:
     try:
         return shared(item, _check_amounts)
     except ResourceError as error:
-        raise refused(error.path, str(error)) from None
+        raise rejected(error.path, str(error)) from None
 
 
 def _check_amounts(item: ClusterObject) -> None:

@@ -13,7 +13,7 @@ MAX_OBJECT_BYTES = 4 * 1024 * 1024
 _LOCATED = re.compile(r"(?P<message>.*) - at `(?:key in )?`?\$\.?(?P<path>[^`]*)`", re.DOTALL)
 
 
-def refused(path: str, message: str) -> InvalidArgumentError:
+def rejected(path: str, message: str) -> InvalidArgumentError:
     """Return the error for one field; ``path`` "" means the object as a whole."""
     return InvalidArgumentError([FieldError(path, message)])
 
@@ -21,21 +21,21 @@ def refused(path: str, message: str) -> InvalidArgumentError:
 def translated(error: Exception) -> InvalidArgumentError:
     """Return a msgspec error, or a RecursionError, with the field's path as Kubernetes spells it."""
     if isinstance(error, RecursionError):
-        return refused("", "the object is nested too deeply")
+        return rejected("", "the object is nested too deeply")
     text = str(error)
     located = _LOCATED.fullmatch(text)
     if located is None:
-        return refused("", text)
-    return refused(located["path"], located["message"].replace("`", ""))
+        return rejected("", text)
+    return rejected(located["path"], located["message"].replace("`", ""))
 
 
 def check_size(data: bytes) -> None:
-    """Refuses what no API server would have stored.
+    """Rejects what no API server would have stored.
 
     Raises:
         InvalidArgumentError: ``data`` is empty or too large.
     """
     if not data:
-        raise refused("", "the object is empty")
+        raise rejected("", "the object is empty")
     if len(data) > MAX_OBJECT_BYTES:
-        raise refused("", f"the object has {len(data)} bytes; at most {MAX_OBJECT_BYTES} are taken")
+        raise rejected("", f"the object has {len(data)} bytes; at most {MAX_OBJECT_BYTES} are taken")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from mooring.cluster.decoding.checks import checked
-from mooring.cluster.decoding.errors import check_size, refused, translated
+from mooring.cluster.decoding.errors import check_size, rejected, translated
 from mooring.cluster.decoding.nulls import without_nulls
 from mooring.cluster.kinds import KINDS, ClusterObject, kept_kind
 from mooring.framework.objects import Node, Object, Pod
@@ -87,7 +87,7 @@ def from_manifest(manifest: Mapping[str, Any], kind: str = "", *, named: bool = 
     stated = str(manifest.get("kind") or ""), str(manifest.get("apiVersion") or "")
     wanted = agreed_kind((kind, ""), stated)
     if wanted is None:
-        raise refused("kind", f"{' '.join(stated).strip()!r} is none of {', '.join(KINDS)}")
+        raise rejected("kind", f"{' '.join(stated).strip()!r} is none of {', '.join(KINDS)}")
     return checked(_convert(dict(manifest), wanted), named=named)
 
 
@@ -103,10 +103,10 @@ def agreed_kind(given: tuple[str, str], stated: tuple[str, str]) -> type[Cluster
     """
     for path, ours, theirs in zip(("kind", "apiVersion"), given, stated, strict=True):
         if ours and theirs and ours != theirs:
-            raise refused(path, f"the object is a {theirs}, not a {ours}")
+            raise rejected(path, f"the object is a {theirs}, not a {ours}")
     kind = given[0] or stated[0]
     if not kind:
-        raise refused("kind", "the kind is missing; write for example Pod")
+        raise rejected("kind", "the kind is missing; write for example Pod")
     return kept_kind(kind, given[1] or stated[1])
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from mooring.cluster.decoding.checks import checked
-from mooring.cluster.decoding.errors import check_size, refused
+from mooring.cluster.decoding.errors import check_size, rejected
 from mooring.cluster.decoding.json_objects import agreed_kind
 from mooring.cluster.decoding.messages import object_from
 from mooring.cluster.kinds import ClusterObject
@@ -108,7 +108,7 @@ def decode_protobuf(
             "",
             "application/vnd.kubernetes.protobuf",
         ):
-            raise refused(
+            raise rejected(
                 "", f"the envelope holds {envelope.content_encoding} {envelope.content_type}, not protobuf"
             )
         stated, data = (envelope.type_meta.kind, envelope.type_meta.api_version), envelope.raw
@@ -121,16 +121,16 @@ def decode_protobuf(
     try:
         item: ClusterObject = object_from(message, wanted)
     except (ValueError, OverflowError) as error:
-        raise refused("", f"the object can't be read: {error}") from None
+        raise rejected("", f"the object can't be read: {error}") from None
     return checked(item, named=named)
 
 
 def _of_another_version(kind: str) -> InvalidArgumentError:
-    return refused("apiVersion", f"the envelope holds a {kind} of a version that is not v1")
+    return rejected("apiVersion", f"the envelope holds a {kind} of a version that is not v1")
 
 
 def _parsed(kind: type[MessageT], data: bytes) -> MessageT:
     try:
         return kind.FromString(data)
     except DecodeError:
-        raise refused("", f"{len(data)} bytes are no {kind.DESCRIPTOR.name} in protobuf") from None
+        raise rejected("", f"{len(data)} bytes are no {kind.DESCRIPTOR.name} in protobuf") from None

@@ -1,7 +1,7 @@
 """What admission plugins of the API server add to new pods and claims from other objects of the cluster.
 
 Mirrors plugin/pkg/admission/{limitranger,runtimeclass,storage/storageclass/setdefault} as far as scheduling
-reads it. What they would refuse is admitted.
+reads it. What they would reject is admitted.
 """
 
 from __future__ import annotations

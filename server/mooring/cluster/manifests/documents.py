@@ -103,22 +103,22 @@ def read_text(text: str, name: str) -> list[Document]:
             if node is not None:
                 documents += _items(reader.read_node(node), f"{name}:{node.start_mark.line + 1}")
     except yaml.MarkedYAMLError as error:
-        raise _refused(_place(name, error.problem_mark), f"not YAML: {error.problem}") from None
+        raise _rejected(_place(name, error.problem_mark), f"not YAML: {error.problem}") from None
     except RecursionError:
-        raise _refused(name, "nested too deeply, or an alias stands within what it refers to") from None
+        raise _rejected(name, "nested too deeply, or an alias stands within what it refers to") from None
     except yaml.YAMLError as error:
-        raise _refused(name, f"not YAML: {error}") from None
+        raise _rejected(name, f"not YAML: {error}") from None
     return documents
 
 
 def _check_depth(text: str, name: str) -> None:
-    """Refuses what is nested too deeply to be composed; events are read without recursion."""
+    """Rejects what is nested too deeply to be composed; events are read without recursion."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > _DEEPEST:
-                raise _refused(_place(name, event.start_mark), f"nested more than {_DEEPEST} levels deep")
+                raise _rejected(_place(name, event.start_mark), f"nested more than {_DEEPEST} levels deep")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
@@ -131,7 +131,7 @@ def _items(value: Any, origin: str) -> Iterator[Document]:
     if value is None:
         return
     if not isinstance(value, dict):
-        raise _refused(origin, f"a manifest is expected, not {type(value).__name__}")
+        raise _rejected(origin, f"a manifest is expected, not {type(value).__name__}")
     items = value.get("items")
     kind = value.get("kind")
     if not (isinstance(kind, str) and kind.endswith("List")):
@@ -139,7 +139,7 @@ def _items(value: Any, origin: str) -> Iterator[Document]:
         return
     for index, item in enumerate(items if isinstance(items, list) else []):
         if not isinstance(item, dict):
-            raise _refused(f"{origin}: items[{index}]", "a manifest is expected")
+            raise _rejected(f"{origin}: items[{index}]", "a manifest is expected")
         # The API server leaves kind and version out of the items of a typed list.
         own = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
         yield from _items(own, f"{origin}: items[{index}]")
@@ -157,7 +157,7 @@ class _DocumentReader:
         """Return the node's value: dict, list, str, int, float, bool or None."""
         self._values += 1
         if self._values > self._most_values:
-            raise _refused(self._name, f"more than {self._most_values} values; do its aliases multiply?")
+            raise _rejected(self._name, f"more than {self._most_values} values; do its aliases multiply?")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node)
         if isinstance(node, yaml.SequenceNode):
@@ -206,8 +206,8 @@ class _DocumentReader:
         raise self._wrong(node, f"{text[:80]!r} can't be read as {node.tag}")
 
     def _wrong(self, node: yaml.Node, message: str) -> InvalidArgumentError:
-        return _refused(f"{self._name}:{node.start_mark.line + 1}", message)
+        return _rejected(f"{self._name}:{node.start_mark.line + 1}", message)
 
 
-def _refused(path: str, message: str) -> InvalidArgumentError:
+def _rejected(path: str, message: str) -> InvalidArgumentError:
     return InvalidArgumentError([FieldError(path, message)])

@@ -1,6 +1,6 @@
 """Fields of manifests that may hold anything: what is not of the expected type counts as absent.
 
-Decoding refuses it later, with its path.
+Decoding rejects it later, with its path.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ Objects = dict[tuple[str, str, str], ClusterObject]
 
 @dataclass(frozen=True, slots=True)
 class _CallersSource:
-    """Where one caller's source stands. A push makes a new one, so that a refused push leaves no trace.
+    """Where one caller's source stands. A push makes a new one, so that a rejected push leaves no trace.
 
     Attributes:
         owner: Who made it; "" = no owner, so any client may push to it.
@@ -91,7 +91,7 @@ class _Draft:
             self.staged = {}
         elif isinstance(event, SnapshotEnd):
             if self.staged is None:
-                raise _refused(path, "no full load is open; snapshot_begin comes first")
+                raise _rejected(path, "no full load is open; snapshot_begin comes first")
             self.load, self.staged, self.changes = self.staged, None, []
         elif isinstance(event, Remove):
             self._change(event)
@@ -177,7 +177,7 @@ class PushSource:
             FailedPreconditionError: There are MAX_SOURCES others (TOO_MANY_SOURCES).
         """
         if first_sequence < 1:
-            raise _refused("first_sequence", f"{first_sequence} is below 1")
+            raise _rejected("first_sequence", f"{first_sequence} is below 1")
         with self._lock:
             known = self._current(source, session, client)
             repeated = known.next_sequence - first_sequence
@@ -265,5 +265,5 @@ def _holder(source: str) -> str:
     return f"push:{source}"
 
 
-def _refused(path: str, message: str) -> InvalidArgumentError:
+def _rejected(path: str, message: str) -> InvalidArgumentError:
     return InvalidArgumentError([FieldError(path, message)])

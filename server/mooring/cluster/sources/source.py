@@ -12,7 +12,7 @@ class KindStatus:
 
     Attributes:
         kind: The kind.
-        last_event_age: Seconds since anything was told of it.
+        last_event_age: Seconds since the last event, bookmark or list of it.
         lists: Full lists so far.
         error: The last failure, "" when the last attempt succeeded.
     """

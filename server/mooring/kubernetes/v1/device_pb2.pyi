@@ -504,7 +504,7 @@ class Device(_message.Message):
     all_nodes: _builtins.bool
     """Whether every node reaches it."""
     binds_to_node: _builtins.bool
-    """Whether a claim with it can be used on the node alone that was chosen."""
+    """Whether a claim with it can be used on the selected node alone."""
     allow_multiple_allocations: _builtins.bool
     """Whether several requests can share it."""
     @_builtins.property

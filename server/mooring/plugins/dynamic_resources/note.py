@@ -109,19 +109,21 @@ class ClaimsNote:
             return INVALID_POOLS
         if not found:
             return NOT_ALL
-        self.found = search.chosen
+        self.found = search.selected
         self.scores[node_name] = self._score(
-            [{choice.name for choice, _ in chosen} for chosen in search.chosen]
+            [{choice.name for choice, _ in selected} for selected in search.selected]
         )
         return None
 
     def _score(self, found: list[set[str]]) -> int:
         """Early alternatives count more; of allocated claims, what they have counts."""
         score = 0
-        chosen = iter(found)
+        selected = iter(found)
         for claim in self.claims:
             allocation = claim.status.allocation
-            names = {result.request for result in allocation.devices.results} if allocation else next(chosen)
+            names = (
+                {result.request for result in allocation.devices.results} if allocation else next(selected)
+            )
             for request in claim.spec.devices.requests:
                 for rank, sub in enumerate(request.first_available):
                     if f"{request.name}/{sub.name}" in names:

@@ -21,13 +21,13 @@ MAX_ALIKE = 256
 
 
 class CachedBatch:
-    """One course of decisions from cached evaluations. For one thread.
+    """A run of decisions from cached evaluations. For one thread.
 
     Args:
         cluster: The state.
         keeper: The cached evaluations over it.
         seed: For the choice among ties.
-        start: Where the search begins when not all nodes are looked at.
+        start: Where the search begins when not all nodes are evaluated.
 
     Attributes:
         start: Where the next search begins.

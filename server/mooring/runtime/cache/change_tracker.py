@@ -21,7 +21,7 @@ _MAX_NEXT_IDS, _MAX_USAGES = 1 << 20, 1 << 12
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """Where the log was read to, taken in one step under the state's lock.
+    """The position in the change log, read in one step under the state's lock.
 
     Attributes:
         version: The version of the state up to which the log was read.
@@ -41,7 +41,7 @@ class ChangeTracker:
 
     A resource state is what a node has allocatable and requested of everything; each distinct one has an id.
 
-    It is written to under the state's lock, and ``version`` last of all: who reads without the lock may see
+    It is written under the state's lock, and ``version`` last of all: a reader without the lock may see
     more than ``version`` says, never less.
 
     Attributes:

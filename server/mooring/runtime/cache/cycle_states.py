@@ -16,7 +16,7 @@ MAX_CHANGES = 64
 
 
 class CycleStates:
-    """The CycleState of plugins that are asked for each decision.
+    """The CycleState of the plugins that are called for each decision.
 
     Args:
         cluster: The state.

@@ -21,7 +21,7 @@ Found = TypeVar("Found")
 
 
 class CachedDecisions:
-    """Decides the pods that others like them were decided before. Safe from any thread."""
+    """Decides pods with a cached evaluation. Safe from any thread."""
 
     def __init__(self, cluster: ClusterState, cache: EvaluationCache) -> None:
         self._cluster = cluster
@@ -39,7 +39,7 @@ class CachedDecisions:
     ) -> Choice | Bypass:
         """Select a node for ``pod`` among all nodes; with ``assume`` it counts there from now on.
 
-        When not all nodes are looked at, the search begins at ``start``.
+        When not all nodes are evaluated, the search begins at ``start``.
 
         Returns:
             Why ``pod`` has to be evaluated in full, as every pod that no node takes, otherwise.

@@ -23,7 +23,7 @@ UNKNOWN = REJECTED + 1
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A question that was answered in full.
+    """A pod that was evaluated in full.
 
     Attributes:
         kept: The cached evaluation of its pods.

@@ -22,12 +22,12 @@ from mooring.runtime.cycle.score import run_pre_score, run_score, weigh
 
 
 class DynamicScores:
-    """What the dynamic plugins say.
+    """The scores of the plugins that depend on where pods are, computed for each decision.
 
     Args:
         cluster: The state.
         pod: The pod.
-        standing: What stands, and which plugins have to be asked again.
+        standing: The static scores, and which plugins have to be called again.
     """
 
     def __init__(self, cluster: ClusterState, pod: Pod, static: StaticScores) -> None:
@@ -49,7 +49,7 @@ class DynamicScores:
     def update(self, version: int, totals: Int32s, calls: Callable[[], PluginCalls], start: int) -> None:
         """Ask about the rows that have ``totals`` (int32[capacity]) from all other plugins.
 
-        When not all nodes are looked at, the search begins at ``start``.
+        When not all nodes are evaluated, the search begins at ``start``.
 
         Raises:
             NotCachedError: PreFilter now rejects the pod, or some nodes.

@@ -49,13 +49,13 @@ class Template(msgspec.Struct, frozen=True):
 class EvaluationCache:
     """The cached evaluations over one state. Safe from any thread.
 
-    An evaluation is cached from its second use on, within a budget of bytes; what is asked for once leaves
+    An evaluation is cached from its second use on, within a budget of bytes; a single use leaves
     nothing behind but a hash. Keys begin with the profile's and its configuration's: after a change of the
-    configuration nothing that was said under another one is found.
+    configuration nothing that was evaluated under another one is found.
 
     Attributes:
         tracker: What changed in the state.
-        counts: How questions ended.
+        counts: Hits, misses and bypasses.
     """
 
     def __init__(self, cluster: ClusterState) -> None:

@@ -41,7 +41,7 @@ class Bypass(StrEnum):
     RESOURCES = "resources"
     """A resource state can't be told apart from the state's."""
     SAMPLING = "sampling"
-    """A dry run that ends before all nodes were looked at."""
+    """A dry run that ends before all nodes were evaluated."""
     SCORE_LOG = "score-log"
     """Every score is logged."""
     STATE_CHANGING = "state-changing"

@@ -25,7 +25,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """What decides the answers of a profile's plugins for a pod.
+    """What the answers of a profile's plugins for a pod depend on.
 
     Attributes:
         whole: Equal for pods that all plugins give the same answers,
@@ -84,7 +84,7 @@ class _Shape(msgspec.Struct):
 
 
 class Signer:
-    """Signs pods. Safe from any thread: what two of them find out at the same time is the same."""
+    """Computes the signatures of pods. Safe from any thread: two that compute one at once get the same."""
 
     def __init__(self) -> None:
         self._plugins: dict[str, _Plugins] = {}

@@ -19,11 +19,11 @@ _NONE_PICKED = -1, 0
 class Ranking:
     """Totals by row, with the rows that lead.
 
-    Rows are looked at in blocks: a choice touches one block, and when the last leader is gone, the blocks
+    Rows are searched in blocks: a selection touches one block, and when the last leader is gone, the blocks
     that can have the next highest total.
 
     Attributes:
-        totals: int32[N]; ``OUT`` for rows that are not to be chosen. Written by ``put`` alone.
+        totals: int32[N]; ``OUT`` for rows that must not be selected. Written by ``put`` alone.
         top: The highest total; ``OUT`` when no row is left.
         ties: How many rows have it; 0 when ``top`` is ``OUT``.
     """

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Counted(Protocol):
-    """What such a cache takes.
+    """A value of such a cache.
 
     Attributes:
         nbytes: Its size by now.

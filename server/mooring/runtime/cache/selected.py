@@ -17,7 +17,7 @@ class Selected(msgspec.Struct, frozen=True, gc=False):
         total: Its total; 0 when it is the only feasible one, which needs no score.
         ties: How many nodes have that total.
         feasible: How many nodes are feasible.
-        evaluated: How many nodes were looked at.
+        evaluated: How many nodes were evaluated.
     """
 
     row: int

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from mooring.framework import Pod
 from mooring.framework.state import ClusterState
+from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.declarations import Asked, wrong_declarations
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
@@ -27,9 +28,6 @@ from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.profiles.profile import Profile
 
 log = logging.getLogger(__name__)
-
-DEFAULT_EVERY = 1000
-"""Cached answers for each one that is checked."""
 
 DEFAULT_SHARE = 0.02
 """The largest part of one thread's time that checks may take."""
@@ -59,7 +57,7 @@ class Cached(msgspec.Struct, frozen=True):
 
 
 class Asking(Protocol):
-    """Asks the same question in both ways."""
+    """Evaluates the same pod from the cache and in full."""
 
     def cached_with_copy(self, pod: Pod, profile: Profile, seed: int) -> Cached | None:
         """Return the cached answer, with a copy of the state; None when there is none now."""
@@ -71,11 +69,13 @@ class Asking(Protocol):
 
 
 class SelfCheck:
-    """Safe from any thread; ``answered`` takes well under a microsecond unless a check begins.
+    """Compares cached answers with full cycles. Safe from any thread.
+
+    ``answered`` takes well under a microsecond unless a check begins.
 
     Args:
         cache: Whose evaluations are dropped when one was wrong.
-        checked: Told the outcome of each check: ``same``, ``different`` or ``failed``.
+        checked: Called with the outcome of each check: ``same``, ``different`` or ``failed``.
         every: As the attribute.
 
     Attributes:
@@ -86,7 +86,7 @@ class SelfCheck:
     """
 
     def __init__(
-        self, cache: EvaluationCache, checked: Callable[[str], object], *, every: int = DEFAULT_EVERY
+        self, cache: EvaluationCache, checked: Callable[[str], object], *, every: int = SELF_CHECK_EVERY
     ) -> None:
         self.every = every
         self.share = DEFAULT_SHARE

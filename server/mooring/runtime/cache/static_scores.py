@@ -50,7 +50,7 @@ class Scaled:
 
 @dataclass(slots=True)
 class StaticScores:
-    """What the plugins say of all nodes that read neither resources nor ordinary pods.
+    """The scores of all nodes by the plugins that read neither resources nor ordinary pods.
 
     Attributes:
         version: The version of the state from which on it is true,

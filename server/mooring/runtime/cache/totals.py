@@ -27,7 +27,7 @@ class Totals(msgspec.Struct, frozen=True):
         rows: int32[K], the nodes.
         totals: int32[K], their totals; ``OUT`` where a node is rejected.
         version: The version of the state that this is true for.
-        refused: int32[R], the positions of the nodes that are rejected.
+        rejected: int32[R], the positions of the nodes that are rejected.
         numbers: int32[R], the resource-state ids of those.
         codes: int32[R], an index into ``statuses``, or ``UNKNOWN`` where a plugin has to be asked why.
         statuses: What is known to be said; number 0 is Success.

@@ -25,7 +25,7 @@ from mooring.framework.handle import Leadership, Unchallenged, require_leader
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.extension_points import Committed
 from mooring.runtime.commit.outcome_resolver import Resolver
-from mooring.runtime.commit.preconditions import refuse_leaving
+from mooring.runtime.commit.preconditions import reject_leaving
 from mooring.runtime.commit.reservations import Reservation, Reservations, Stage
 from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
 from mooring.runtime.engine import Engine
@@ -87,7 +87,7 @@ class BindingCycle:
         self._resolver.stop()
 
     def require_leader(self) -> None:
-        """Refuse to go on without the lease.
+        """Require the lease.
 
         Raises:
             UnavailableError: Another process holds it (NOT_LEADER).
@@ -157,7 +157,7 @@ class BindingCycle:
             MooringError: As ``finish_binding``.
         """
         commit = reservation.commit
-        # What an earlier binding came to is not known because a later one was refused.
+        # What an earlier binding came to is not known because a later one was rejected.
         sent_before = reservation.stage is Stage.UNKNOWN
         reservation.stage = Stage.BINDING
         try:
@@ -231,7 +231,7 @@ class BindingCycle:
         record = snapshot.pods.get(reservation.uid)
         if record is None:
             raise pod_not_found(commit.pod)
-        refuse_leaving(record.pod)
+        reject_leaving(record.pod)
         if record.pod.spec.node_name != commit.node_name:
             raise bound_elsewhere(record.pod.key, record.pod.spec.node_name)
 
@@ -267,7 +267,9 @@ class BindingCycle:
         try:
             found = self._find(reservation)
         except MooringError as error:
-            log.warning("what became of pod %s is not known yet: %s", reservation.commit.pod.key, error)
+            log.warning(
+                "the outcome of binding pod %s is not known yet: %s", reservation.commit.pod.key, error
+            )
             return False
         if found is not None and found.metadata.uid == reservation.uid:
             if found.spec.node_name == reservation.commit.node_name:

@@ -22,7 +22,7 @@ from mooring.runtime.commit.preconditions import (
     current_pod,
     no_longer_fits,
     placed_pod,
-    refuse_placed,
+    reject_placed,
     still_fits,
 )
 from mooring.runtime.commit.reservations import Reservation, Stage
@@ -36,7 +36,7 @@ class Committer:
     """Places pods. Safe from any thread.
 
     Args:
-        cycle: What happens to a pod once it has its node.
+        cycle: Takes a pod from its node to its binding.
 
     Attributes:
         reservations: The pods that have a place and are not bound.
@@ -48,7 +48,7 @@ class Committer:
         self.reservations = cycle.reservations
 
     def require_leader(self) -> None:
-        """Refuse to go on without the lease.
+        """Require the lease.
 
         Raises:
             UnavailableError: Another process holds it (NOT_LEADER).
@@ -214,7 +214,7 @@ class Committer:
 
         Raises:
             NotFoundError: The node is unknown (NODE_NOT_FOUND).
-            FailedPreconditionError: The pod is on another node, being deleted or gated, or the filters refuse
+            FailedPreconditionError: The pod is on another node, being deleted or gated, or the filters reject
                 the node by now (NODE_NO_LONGER_FITS).
             MooringError: The binding failed.
         """
@@ -251,7 +251,7 @@ class Committer:
         self.reservations.lock_pod(uid, progress or Unhurried())
         handed_on = False
         try:
-            refuse_placed(self._engine.state, pod)
+            reject_placed(self._engine.state, pod)
             choice = self._engine.place(pod, profile, candidates, seed=seed, progress=progress)
             if choice.node_name is None:
                 return PlacedPod(choice)
@@ -308,7 +308,7 @@ class Committer:
         self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None
     ) -> tuple[Reservation | None, Evaluation]:
         """Return a reservation on the node, which has just been filtered; None when the pod doesn't fit."""
-        refuse_placed(self._engine.state, pod)
+        reject_placed(self._engine.state, pod)
         evaluation = self._engine.assume_if_fits(pod, node_name, profile, progress)
         commit = Commit(profile, evaluation.state, pod, node_name)
         return (Reservation(commit) if len(evaluation.feasible) else None), evaluation

@@ -32,11 +32,11 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One pod on its way to the node that was chosen for it.
+    """One pod on its way to the node that was selected for it.
 
     Attributes:
         profile: Whose plugins are called.
-        notes: What the plugins of the decision left for those after it.
+        cycle_state: What the plugins of the scheduling cycle wrote, for those of the binding cycle.
         pod: The pod.
         node_name: The node, on which the pod is assumed already.
     """
@@ -47,7 +47,7 @@ class Commit:
     node_name: str
 
     def reserve(self, calls: PluginCalls) -> Status:
-        """Success, or the first refusal; then ``unreserve`` has to follow."""
+        """Success, or the first rejection; then ``unreserve`` has to follow."""
         for enabled in self.profile.reserve:
             answer = calls.call(enabled.name, "Reserve", enabled.plugin.reserve, *self._arguments)
             if not (status := _said(enabled.name, "Reserve", answer)).ok:
@@ -93,7 +93,7 @@ class Commit:
         return busy
 
     def pre_bind(self, plugins: Sequence[Enabled[PreBindPlugin[Any]]], calls: PluginCalls) -> Status:
-        """Success, or the first refusal of those that have something to do.
+        """Success, or the first rejection of those that have something to do.
 
         Neighbours that allow it run at the same time, and all of them to their end.
         """

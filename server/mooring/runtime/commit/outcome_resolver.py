@@ -18,11 +18,11 @@ AFTER_A_FAILURE = 1.0
 
 
 class Resolver:
-    """Calls ``resolve`` for each reservation, in one thread of its own, until it is settled.
+    """Calls ``resolve`` for each reservation, in a thread of its own, until it is settled.
 
     Args:
-        resolve: Called with the reservation and how often that was done before; answers in how many seconds
-            to come back to it, None = it needs no more attention.
+        resolve: Called with the reservation and the number of earlier calls; returns the seconds until the
+            next call, None = it is settled.
         clock: The time.
     """
 

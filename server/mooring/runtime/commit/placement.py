@@ -22,7 +22,7 @@ from mooring.runtime.profiles.profile import Profile
 
 @dataclass(frozen=True, slots=True)
 class PlacedPod:
-    """What became of one pod.
+    """The result of one pod.
 
     Attributes:
         choice: The decision.

@@ -18,8 +18,8 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 
 
-def refuse_unbindable(pod: Pod) -> None:
-    """Refuse a pod that must not be bound.
+def reject_unbindable(pod: Pod) -> None:
+    """Reject a pod that must not be bound.
 
     Raises:
         FailedPreconditionError: It has a node (POD_BOUND_ELSEWHERE), is being deleted (POD_DELETING) or
@@ -27,17 +27,17 @@ def refuse_unbindable(pod: Pod) -> None:
     """
     if pod.spec.node_name:
         raise bound_elsewhere(pod.key, pod.spec.node_name)
-    refuse_leaving(pod)
+    reject_leaving(pod)
 
 
-def refuse_placed(state: ClusterState, pod: Pod) -> None:
-    """Refuse a pod that must not be bound, by what was sent and by what the state has of it.
+def reject_placed(state: ClusterState, pod: Pod) -> None:
+    """Reject a pod that must not be bound, by what was sent and by what the state has of it.
 
     Raises:
-        FailedPreconditionError: As ``refuse_unbindable``.
+        FailedPreconditionError: As ``reject_unbindable``.
     """
-    refuse_unbindable(pod)
-    refuse_unbindable(current_pod(state, pod))
+    reject_unbindable(pod)
+    reject_unbindable(current_pod(state, pod))
 
 
 def current_pod(state: ClusterState, pod: Pod) -> Pod:
@@ -52,8 +52,8 @@ def placed_pod(state: ClusterState, uid: str) -> Pod | None:
     return record.pod if record is not None and record.pod.spec.node_name else None
 
 
-def refuse_leaving(pod: Pod) -> None:
-    """Refuse a pod that is being deleted (POD_DELETING) or gated (POD_GATED).
+def reject_leaving(pod: Pod) -> None:
+    """Reject a pod that is being deleted (POD_DELETING) or gated (POD_GATED).
 
     Raises:
         FailedPreconditionError: It is.
@@ -72,7 +72,7 @@ def refuse_leaving(pod: Pod) -> None:
 
 
 def no_longer_fits(pod: Pod, node_name: str, evaluation: Evaluation) -> MooringError:
-    """Return the error for the one node of ``evaluation``, which the filters refuse by now."""
+    """Return the error for the one node of ``evaluation``, which the filters reject by now."""
     said = evaluation.statuses[evaluation.codes[0]].message
     return FailedPreconditionError(
         f"pod {pod.key} no longer fits on node {node_name}: {said}; schedule it again",

@@ -21,7 +21,7 @@ _STEP = 0.1
 
 
 class Stage(Enum):
-    """How far a reservation is."""
+    """The stage of a reservation."""
 
     RESERVED = "reserved"
     """Nothing is under way: Bind or Unreserve will end it."""
@@ -38,8 +38,8 @@ class Reservation:
     """A pod that keeps its place on a node.
 
     Attributes:
-        commit: The pod, the node, the plugins and their notes.
-        stage: How far it is.
+        commit: The pod, the node, the plugins and their cycle state.
+        stage: Its stage.
         owner: Who asked for it; "" = no owner, so any client may end it.
         unknown_since: When the outcome of its binding became unknown, on the monotonic clock.
     """
@@ -58,8 +58,8 @@ class Reservation:
 class Reservations:
     """All reservations. Safe from any thread.
 
-    A pod is locked before its reservation is read in order to change it, so that of several calls about one
-    pod each sees what the one before it did.
+    A pod is locked before its reservation is read in order to change it, so that concurrent calls about
+    one pod each see what the one before did.
     """
 
     def __init__(self) -> None:

@@ -12,17 +12,17 @@ from mooring.runtime.cycle.evaluation import Evaluation
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The node chosen for a pod, or none.
+    """The node selected for a pod, or none.
 
     Attributes:
         node_name: The node; None when none is feasible.
         row: Its row, -1 without one.
         total: Its total; 0 when scoring was not needed.
         tie_count: How many nodes have the highest total.
-        evaluated: How many nodes Filter looked at.
+        evaluated: How many nodes Filter evaluated.
         feasible: How many of them can take the pod.
         state_version: The version of the state that was evaluated.
-        source: What it was chosen from: a full evaluation, or of a cached one what its plugins wrote.
+        source: Where it comes from: a full evaluation, or the cycle state of a cached one.
     """
 
     node_name: str | None
@@ -39,11 +39,11 @@ class Choice(msgspec.Struct, frozen=True):
         """The full evaluation; there is one when no node was found, and where one was asked for.
 
         Raises:
-            LookupError: It was chosen from a cached evaluation.
+            LookupError: It comes from a cached evaluation.
         """
         if isinstance(self.source, Evaluation):
             return self.source
-        raise LookupError("chosen from a cached evaluation; decide in full to see all of it")
+        raise LookupError("selected from a cached evaluation; decide in full to see all of it")
 
     @property
     def status(self) -> Status:
@@ -65,7 +65,7 @@ class Choice(msgspec.Struct, frozen=True):
         """int32[tie_count]: the rows of all nodes with the highest total, in the evaluation's order.
 
         Raises:
-            LookupError: It was chosen from a cached evaluation.
+            LookupError: It comes from a cached evaluation.
         """
         evaluation = self.evaluation
         rows: Int32s = evaluation.rows[evaluation.best]
@@ -74,7 +74,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class ChoiceColumns:
-    """The nodes chosen for pods that all have one; every list has one entry per pod.
+    """The nodes selected for pods that all have one; every list has one entry per pod.
 
     Attributes:
         version: The version of the state that was evaluated.
@@ -111,7 +111,7 @@ class ChoiceColumns:
         )
 
 
-def chosen(evaluation: Evaluation, position: int | None, version: int) -> Choice:
+def choice_of(evaluation: Evaluation, position: int | None, version: int) -> Choice:
     """Return the choice of the ``position``-th best node in row order; None = there is none."""
     feasible = len(evaluation.feasible)
     if position is None:

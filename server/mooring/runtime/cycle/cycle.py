@@ -15,13 +15,13 @@ from mooring.framework import SUCCESS, Bools, Code, Int32s, Pod
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.preemption import Candidate
 from mooring.framework.state import ClusterState
-from mooring.runtime.cycle.evaluation import NO_NODES, NOT_LOOKED_AT, Evaluation, begin
+from mooring.runtime.cycle.evaluation import NO_NODES, NOT_EVALUATED, Evaluation, begin
 from mooring.runtime.cycle.extenders import run_extender_filters
 from mooring.runtime.cycle.filter import run_filters
-from mooring.runtime.cycle.nominated import refuse_for_nominated
+from mooring.runtime.cycle.nominated import reject_for_nominated
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.post_filter import preempt, run_post_filter
-from mooring.runtime.cycle.pre_filter import refuse_left_out, run_pre_filter
+from mooring.runtime.cycle.pre_filter import reject_left_out, run_pre_filter
 from mooring.runtime.cycle.sampling import nodes_to_find, search, search_order
 from mooring.runtime.cycle.score import score
 from mooring.runtime.cycle.tie_break import mix64
@@ -39,7 +39,7 @@ class CycleOptions:
     """How to evaluate.
 
     Attributes:
-        start: Where the search begins when only some nodes are looked at; any int >= 0.
+        start: Where the search begins when only some nodes are evaluated; any int >= 0.
         always_score: Score a single feasible node too.
         all_rejections: Ask every Filter plugin about every node and keep what each said.
     """
@@ -86,7 +86,7 @@ def evaluate(
 def evaluate_filters(
     profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, calls: PluginCalls
 ) -> Evaluation:
-    """PreFilter and Filter for each of ``rows``, every one looked at; no scores."""
+    """PreFilter and Filter for each of ``rows``, all of them evaluated; no scores."""
     evaluation = begin(profile, cluster, pod, rows)
     if not len(rows):
         evaluation.rejection = NO_NODES
@@ -165,8 +165,8 @@ def _find_feasible(evaluation: Evaluation, allowed: Bools, calls: PluginCalls, o
         nominated = _nominated(evaluation, options)
         fits = _fits(evaluation, nominated, allowed, calls) if len(nominated) else None
         if not fits:
-            refused = nominated if fits is False else nominated[:0]
-            _search(evaluation, positions, refused, calls, options)
+            rejected = nominated if fits is False else nominated[:0]
+            _search(evaluation, positions, rejected, calls, options)
         point.status = Code.SUCCESS if (evaluation.codes == 0).any() else Code.UNSCHEDULABLE
     return bool(fits)
 
@@ -180,13 +180,13 @@ def _nominated(evaluation: Evaluation, options: CycleOptions) -> Int32s:
 
 
 def _fits(evaluation: Evaluation, nominated: Int32s, allowed: Bools, calls: PluginCalls) -> bool | None:
-    """Return whether the nominated node does; then no other one is looked at.
+    """Return whether the nominated node does; then no other one is evaluated.
 
     None when it is looked at once more among the others: a plugin or an extender failed on it, or an extender
-    refused it.
+    rejected it.
     """
     before = evaluation.codes[nominated]
-    # As there, what PreFilter said of this node does not count, and neither does a failure; a refusal stays.
+    # As there, what PreFilter said of this node does not count, nor does a failure; a rejection stays.
     evaluation.codes[nominated] = 0
     try:
         _filter(evaluation, nominated, calls)
@@ -207,38 +207,38 @@ def _fits(evaluation: Evaluation, nominated: Int32s, allowed: Bools, calls: Plug
 
 
 def _blame(evaluation: Evaluation, nominated: int, allowed: Bools) -> None:
-    """As there, who refuses the nominated node is named where PreFilter left out other ones."""
+    """As there, who rejects the nominated node is named where PreFilter left out other ones."""
     if evaluation.limiting:
         evaluation.limiting.add(evaluation.statuses[evaluation.codes[nominated]].plugin)
         left_out = ~allowed
         left_out[nominated] = False
-        refuse_left_out(evaluation, left_out)
+        reject_left_out(evaluation, left_out)
 
 
 def _search(
-    evaluation: Evaluation, positions: Int32s, refused: Int32s, calls: PluginCalls, options: CycleOptions
+    evaluation: Evaluation, positions: Int32s, rejected: Int32s, calls: PluginCalls, options: CycleOptions
 ) -> None:
-    """Look for enough feasible nodes; ``refused`` (int32[0 or 1]) has been looked at before."""
+    """Look for enough feasible nodes; ``rejected`` (int32[0 or 1]) was evaluated before."""
     profile = evaluation.profile
     wanted = nodes_to_find(profile.percentage_of_nodes_to_score, len(positions), profile.compares_nodes)
     _filter(evaluation, positions, calls, all_rejections=options.all_rejections)
-    looked_at = _and(positions, refused)
+    looked_at = _and(positions, rejected)
     if wanted < len(positions):
         order = search_order(evaluation.snapshot.nodes, evaluation.rows)
         order = order[np.isin(order, positions)]
         _, looked_at = search(order, evaluation.codes == 0, options.start, wanted)
-        looked_at = _and(looked_at, refused)
+        looked_at = _and(looked_at, rejected)
         _leave_out(evaluation, np.setdiff1d(positions, looked_at))
     evaluation.evaluated = evaluation.advance = len(looked_at)
 
 
-def _and(positions: Int32s, refused: Int32s) -> Int32s:
+def _and(positions: Int32s, rejected: Int32s) -> Int32s:
     """Both, each once; there is seldom anything to add, and finding out sorts all of them."""
-    return np.union1d(positions, refused) if len(refused) else positions
+    return np.union1d(positions, rejected) if len(rejected) else positions
 
 
 def _leave_out(evaluation: Evaluation, positions: Int32s) -> None:
-    evaluation.codes[positions] = evaluation.number_of(NOT_LOOKED_AT)
+    evaluation.codes[positions] = evaluation.number_of(NOT_EVALUATED)
 
 
 def _filter(
@@ -246,7 +246,7 @@ def _filter(
 ) -> None:
     if all_rejections:
         evaluation.rejections = [[] for _ in evaluation.rows]
-    refuse_for_nominated(evaluation, positions, calls)
+    reject_for_nominated(evaluation, positions, calls)
     if not all_rejections:
         positions = positions[evaluation.codes[positions] == 0]
     run_filters(evaluation, positions, calls)

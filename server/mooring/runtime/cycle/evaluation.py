@@ -13,7 +13,7 @@ from mooring.framework.preemption import Preemption
 from mooring.framework.state import ClusterState
 from mooring.runtime.profiles.profile import Profile
 
-NOT_LOOKED_AT = Status.unresolvable("node(s) not looked at, enough feasible ones were found before")
+NOT_EVALUATED = Status.unresolvable("node(s) not evaluated, enough feasible ones were found before")
 """The verdict on nodes that sampling or a nominated node left out."""
 
 NO_NODES = Status.unresolvable("no nodes available to schedule pods")
@@ -22,7 +22,7 @@ NO_NODES = Status.unresolvable("no nodes available to schedule pods")
 
 @dataclass(frozen=True, slots=True)
 class PreFilterOutcome:
-    """What one PreFilter plugin said; ``nodes`` are the only names that can do, None = all."""
+    """The result of one PreFilter plugin; ``nodes`` are the only possible names, None = all."""
 
     status: Status
     nodes: frozenset[str] | None = None
@@ -61,21 +61,21 @@ class Evaluation:
         cluster: The state that was read.
         snapshot: Its tables.
         names: The names of its rows, which stay true when nodes go and others take their rows.
-        state: The plugins' notes, for the points after the choice.
+        state: What the plugins wrote, for the points after the selection.
         rows: int32[N], the candidates' rows; none when the pod may not be scheduled yet.
         codes: int32[N], per candidate an index into ``statuses``.
         statuses: The distinct verdicts; number 0 is Success.
         prefilter: By plugin, in order; those that skipped are absent.
         skipped: The PreFilter plugins that skipped, whose Filter is left out.
-        limiting: The plugins on whose account nodes were left out before Filter.
+        limiting: The PreFilter plugins that left out nodes.
         rejections: With all rejections asked for: per candidate, what every rejecting plugin said.
-        evaluated: How many candidates the Filter plugins looked at.
-        advance: By how many nodes the next search begins later; none when the nominated node did.
-        extenders_refuse: An extender refused nodes that every Filter plugin passed.
-        rejection: Why the pod as a whole was refused before Filter, else Success.
-        post_filter: What PostFilter said of a pod that no node takes; Success when it wasn't asked.
+        evaluated: How many candidates the Filter plugins evaluated.
+        advance: By how many nodes the next search begins later; 0 when the nominated node was taken.
+        extenders_reject: An extender rejected nodes that every Filter plugin passed.
+        rejection: Why the pod as a whole was rejected before Filter, else Success.
+        post_filter: The status of PostFilter for a pod that no node takes; Success when it wasn't called.
         scores: None when scoring was not needed or not possible.
-        preemption: What could be done for the pod; None unless that was asked.
+        preemption: What preemption found for the pod; None unless it was run.
     """
 
     pod: Pod
@@ -93,7 +93,7 @@ class Evaluation:
     rejections: list[list[Status]] | None = None
     evaluated: int = 0
     advance: int = 0
-    extenders_refuse: bool = False
+    extenders_reject: bool = False
     rejection: Status = SUCCESS
     post_filter: Status = SUCCESS
     scores: Scores | None = None

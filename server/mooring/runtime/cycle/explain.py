@@ -30,11 +30,11 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     Attributes:
         namespace: The pod's.
         name: The pod's.
-        uid: The pod's; "" when no server was asked and the pod has none.
+        uid: The pod's; "" offline, when the pod has none.
         profile: The name of the profile that decided.
         seed: What decided between nodes of equal totals.
         status: The verdict on the pod.
-        message: The sentence of an unschedulable pod, or what made the decision fail; else "".
+        message: The message of an unschedulable pod, or the failure of the decision; else "".
         nodes: The names of the N candidates; none when the pod may not be scheduled yet.
         statuses: The distinct verdicts; number 0 is Success.
         codes: int32[N], per node an index into ``statuses``.
@@ -45,7 +45,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         weight_sum: The sum of the weights of the profile's Score plugins.
         selected: The position of the selected node; None without one.
         ties: int32[T], the positions of the nodes with the highest total, the selected one included.
-        evaluated: How many nodes the Filter plugins looked at.
+        evaluated: How many nodes the Filter plugins evaluated.
         feasible: How many of them can take the pod.
         warnings: What the caller should know of this answer.
     """

@@ -51,7 +51,7 @@ def run_extender_filters(evaluation: Evaluation, positions: Int32s) -> None:
 
 
 def _filtered(evaluation: Evaluation, extender: Extender, asked: Mapping[str, int]) -> dict[str, int]:
-    """Return the nodes, with their positions, that ``extender`` leaves of ``asked``; what it refuses is
+    """Return the nodes, with their positions, that ``extender`` leaves of ``asked``; what it rejects is
     noted.
     """
     try:
@@ -66,18 +66,18 @@ def _filtered(evaluation: Evaluation, extender: Extender, asked: Mapping[str, in
     for name in asked:
         if name in left:
             continue
-        status = _refusal(extender, answer, name)
+        status = _rejection(extender, answer, name)
         evaluation.codes[asked[name]] = numbers.setdefault(status, len(numbers))
         # As in kube-scheduler, a node that the extender says nothing about does not count as evaluated.
         evaluation.evaluated -= not status.reasons
         if evaluation.rejections is not None:
             evaluation.rejections[asked[name]].append(status)
     evaluation.statuses = list(numbers)
-    evaluation.extenders_refuse |= len(left) < len(asked)
+    evaluation.extenders_reject |= len(left) < len(asked)
     return left
 
 
-def _refusal(extender: Extender, answer: FilterAnswer, name: str) -> Status:
+def _rejection(extender: Extender, answer: FilterAnswer, name: str) -> Status:
     if name in answer.failed_and_unresolvable:
         return Status.unresolvable(answer.failed_and_unresolvable[name]).by(extender.name)
     if name in answer.failed:

@@ -1,4 +1,4 @@
-"""Filter: which nodes each plugin refuses; the first failure of a node stands.
+"""Filter: which nodes each plugin rejects; the first failure of a node stands.
 
 Mirrors ``RunFilterPlugins`` in ``framework/runtime/framework.go``.
 """
@@ -26,20 +26,20 @@ def run_filters(evaluation: Evaluation, positions: Int32s, calls: PluginCalls) -
         verdicts = calls.call(
             enabled.name, "Filter", enabled.plugin.filter_nodes, evaluation.state, evaluation.pod, view
         )
-        if not _refuses_any(enabled.name, verdicts, view):
+        if not _rejects_any(enabled.name, verdicts, view):
             continue
-        refused = verdicts.codes != 0
+        rejected = verdicts.codes != 0
         statuses = [status.by(enabled.name) for status in verdicts.statuses]
         lookup = np.array([numbers.setdefault(status, len(numbers)) for status in statuses], np.int32)
-        where = remaining[refused]
+        where = remaining[rejected]
         if evaluation.rejections is None:
-            evaluation.codes[where] = lookup[verdicts.codes[refused]]
-            remaining = remaining[~refused]
+            evaluation.codes[where] = lookup[verdicts.codes[rejected]]
+            remaining = remaining[~rejected]
             view = view.subset(evaluation.rows[remaining])
         else:
             first = evaluation.codes[where] == 0
-            evaluation.codes[where[first]] = lookup[verdicts.codes[refused]][first]
-            for position, code in zip(where.tolist(), verdicts.codes[refused].tolist(), strict=True):
+            evaluation.codes[where[first]] = lookup[verdicts.codes[rejected]][first]
+            for position, code in zip(where.tolist(), verdicts.codes[rejected].tolist(), strict=True):
                 if statuses[code] not in evaluation.rejections[position]:
                     evaluation.rejections[position].append(statuses[code])
     evaluation.statuses = list(numbers)
@@ -53,13 +53,13 @@ def passed(evaluation: Evaluation, view: NodeView, calls: PluginCalls) -> Bools:
             verdicts = calls.call(
                 enabled.name, "Filter", enabled.plugin.filter_nodes, evaluation.state, evaluation.pod, view
             )
-            if _refuses_any(enabled.name, verdicts, view):
+            if _rejects_any(enabled.name, verdicts, view):
                 passing &= verdicts.codes == 0
     return passing
 
 
-def _refuses_any(plugin: str, verdicts: object, view: NodeView) -> bool:
-    """Return whether ``plugin`` refuses a node; its answer is checked on the way."""
+def _rejects_any(plugin: str, verdicts: object, view: NodeView) -> bool:
+    """Return whether ``plugin`` rejects a node; its answer is checked on the way."""
     if not isinstance(verdicts, Verdicts):
         raise plugin_failure(plugin, "Filter", f"returned {type(verdicts).__name__}, not Verdicts")
     statuses: Iterable[object] = verdicts.statuses

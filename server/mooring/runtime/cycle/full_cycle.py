@@ -27,7 +27,7 @@ from mooring.framework.errors import (
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.candidates import Candidates
-from mooring.runtime.cycle.choice import Choice, chosen
+from mooring.runtime.cycle.choice import Choice, choice_of
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Observer, PluginCalls, Progress, Unhurried
@@ -38,7 +38,7 @@ OPTIMISTIC_ATTEMPTS = 3
 """Lock-free attempts before falling back to a private copy."""
 
 MAX_ATTEMPTS = 64
-"""Attempts to assume a pod before the call is refused."""
+"""Attempts to assume a pod before the call is rejected."""
 
 Found = tuple[Evaluation, int]
 """An evaluation, and the version of the state that it is true for."""
@@ -49,10 +49,10 @@ class FullCycle:
 
     Args:
         state: The live state.
-        observer: Takes measurements.
+        observer: Records measurements.
 
     Attributes:
-        start: Where the next search begins that ends before all nodes were looked at; ``nextStartNodeIndex``.
+        start: Where the next search begins that ends before all nodes were evaluated; ``nextStartNodeIndex``.
     """
 
     def __init__(self, state: ClusterState, observer: Observer) -> None:
@@ -178,7 +178,7 @@ def select(evaluation: Evaluation, version: int, seed: int) -> Choice:
     """Select one of the best nodes: the same evaluation, pod UID and seed give the same node."""
     count = len(evaluation.best)
     position = choose(seed, evaluation.pod.metadata.uid, count) if count else None
-    return chosen(evaluation, position, version)
+    return choice_of(evaluation, position, version)
 
 
 def _attempts(pod: Pod) -> Iterator[None]:

@@ -11,11 +11,11 @@ from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.what_if import NodesWhatIf, guests_of
 
 
-def refuse_for_nominated(evaluation: Evaluation, positions: Int32s, calls: PluginCalls) -> None:
-    """Refuse the candidates at ``positions`` that don't do once the pods nominated for them have come.
+def reject_for_nominated(evaluation: Evaluation, positions: Int32s, calls: PluginCalls) -> None:
+    """Reject the candidates at ``positions`` that don't do once the pods nominated for them have come.
 
     Only pods of the same or a higher priority count. For each node they are placed on a private copy of
-    the state, where the filters look at that node. This comes first: a node that is refused so is not
+    the state, where the filters look at that node. This comes first: a node that is rejected so is not
     looked at without the other pods.
     """
     crowded = _with_guests(evaluation, positions)

@@ -21,7 +21,7 @@ SAMPLED_CYCLES = 0.1
 
 
 class Observer(Protocol):
-    """Takes measurements. Called from many threads."""
+    """Records measurements. Called from many threads."""
 
     def plugin_duration(self, plugin: str, extension_point: str, status: str, seconds: float) -> None:
         """Record how long a plugin ran; called for a sample of the decisions."""
@@ -78,7 +78,7 @@ class NullObserver:
 
 
 class Progress(Protocol):
-    """The position of one decision. Written by the thread that decides, read by the one that waits for it.
+    """Where a decision is. Written by the deciding thread, read by the one that waits for it.
 
     Attributes:
         plugin: The plugin that runs, "" between plugins.
@@ -100,7 +100,7 @@ class Progress(Protocol):
 
 
 class Unhurried:
-    """The progress of a decision whose caller waits for as long as it takes."""
+    """The progress of a decision without a deadline."""
 
     def __init__(self) -> None:
         self.plugin = ""
@@ -112,7 +112,7 @@ class Unhurried:
 
 
 class NoPlugins:
-    """The budget of a decision that may call no plugin: the engine says that it needs one instead."""
+    """The budget of a decision that may call no plugin: where it needs one, the engine says so instead."""
 
     def __init__(self) -> None:
         self.answered_by = ""
@@ -130,14 +130,14 @@ def plugin_failure(plugin: str, point: str, message: str) -> PluginFailureError:
 
 
 class PluginCalls:
-    """Calls plugins for one decision of one profile: reports where it is, times, and names failures.
+    """Calls plugins for one decision of one profile: reports progress, measures, and attributes failures.
 
     Args:
         profile: The profile's name.
         progress: Where the decision is.
         observer: Takes the measurements.
-        final: Whether a failure is one of the plugin. It isn't while the tables change under it, and need
-            not be told where the pod is evaluated again.
+        final: Whether a failure is the plugin's. It isn't while the tables change under it, and needs no
+            report where the pod is evaluated again.
     """
 
     def __init__(
@@ -205,12 +205,12 @@ class PluginCalls:
 
 
 class PointTimer:
-    """Measures how long its ``with`` block, an extension point, takes.
+    """Measures its ``with`` block, which runs an extension point.
 
     A class of its own, because every decision enters several and ``contextmanager`` costs more.
 
     Attributes:
-        status: How the point ended; for the block to set when that isn't Success.
+        status: The point's status; set by the block when it isn't Success.
     """
 
     __slots__ = ("_began", "_observer", "_point", "_profile", "status")

@@ -27,7 +27,7 @@ NOT_ASKED = Status.unresolvable()
 """The status of a node that was not evaluated."""
 
 
-class Refusals:
+class EvaluatedNodes:
     """Implements ``mooring.framework.preemption.RejectedNodes`` for one evaluation."""
 
     def __init__(self, evaluation: Evaluation, calls: PluginCalls, start: int) -> None:
@@ -62,7 +62,7 @@ class Refusals:
 
 
 def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> Status:
-    """Return what the PostFilter plugins say: the first that neither refuses nor leaves it to the next
+    """Return what the PostFilter plugins say: the first that neither rejects nor leaves it to the next
     decides.
 
     Returns:
@@ -70,7 +70,7 @@ def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> S
         such plugin; else what is said of it.
     """
     plugins = evaluation.profile.post_filter
-    nodes = Refusals(evaluation, calls, start)
+    nodes = EvaluatedNodes(evaluation, calls, start)
     reasons: list[str] = []
     with calls.point("PostFilter") as point:
         for enabled in plugins:
@@ -105,7 +105,7 @@ def preempt(
         NotFoundError: It has none (PLUGIN_NOT_FOUND).
     """
     name, plugin = _preempting(evaluation.profile)
-    nodes = Refusals(evaluation, calls, start)
+    nodes = EvaluatedNodes(evaluation, calls, start)
     found = calls.call(name, "PostFilter", plugin.preempt, evaluation.state, evaluation.pod, nodes, given)
     if not isinstance(found, Preemption):
         raise plugin_failure(name, "PostFilter", f"returned {type(found).__name__}, not Preemption")

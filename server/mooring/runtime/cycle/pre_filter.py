@@ -1,4 +1,4 @@
-"""PreFilter: the plugins look at the pod once, and may narrow the nodes or refuse the pod.
+"""PreFilter: the plugins look at the pod once, and may narrow the nodes or reject the pod.
 
 Mirrors ``RunPreFilterPlugins`` in ``framework/runtime/framework.go``.
 """
@@ -14,7 +14,7 @@ from mooring.runtime.cycle.evaluation import Evaluation, PreFilterOutcome
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 
 
-def _refuse_all(evaluation: Evaluation, status: Status) -> None:
+def _reject_all(evaluation: Evaluation, status: Status) -> None:
     evaluation.statuses = [SUCCESS, status]
     evaluation.codes = np.ones(len(evaluation.rows), np.int32)
 
@@ -23,7 +23,7 @@ def run_pre_filter(evaluation: Evaluation, calls: PluginCalls) -> Bools | None:
     """Run the PreFilter plugins.
 
     Returns:
-        bool[N], the candidates that they allow; None when the pod is refused.
+        bool[N], the candidates that they allow; None when the pod is rejected.
     """
     view = evaluation.view(evaluation.rows)
     names: frozenset[str] | None = None
@@ -61,7 +61,7 @@ def run_pre_filter(evaluation: Evaluation, calls: PluginCalls) -> Bools | None:
         point.status = late.code
     if not late.ok:
         evaluation.rejection = late
-        _refuse_all(evaluation, late)
+        _reject_all(evaluation, late)
         return None
     return _allowed(evaluation, names, limiting)
 
@@ -99,11 +99,11 @@ def _allowed(evaluation: Evaluation, names: frozenset[str] | None, limiting: lis
     wanted = [index[name] for name in names if name in index]
     allowed = np.isin(evaluation.rows, np.array(wanted, np.int32))
     evaluation.limiting.update(limiting)
-    refuse_left_out(evaluation, ~allowed)
+    reject_left_out(evaluation, ~allowed)
     return allowed
 
 
-def refuse_left_out(evaluation: Evaluation, left_out: Bools) -> None:
+def reject_left_out(evaluation: Evaluation, left_out: Bools) -> None:
     """Say of the candidates in ``left_out`` (bool[N]) which plugins don't name them."""
     outside = Status.unresolvable(f"node(s) didn't satisfy plugin(s) {_go_list(evaluation.limiting)}")
     evaluation.codes[left_out] = evaluation.number_of(outside)

@@ -28,7 +28,7 @@ class NodesWhatIf:
     """Implements ``mooring.framework.preemption.WhatIf``.
 
     Args:
-        evaluation: Whose pod, notes and profile are used; nothing of it changes.
+        evaluation: Whose pod, cycle state and profile are used; it doesn't change.
         cluster: A private copy of the state. It has the same rows, and changes with the nodes.
         calls: How plugins are called.
     """

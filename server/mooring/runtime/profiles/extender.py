@@ -14,17 +14,17 @@ from mooring.framework.errors import PluginFailureError
 from mooring.framework.preemption import Candidate
 
 EXTENDER = "Extender"
-"""The name by which the queue knows all extenders: any event may help a pod that one refused."""
+"""The name by which the queue knows all extenders: any event may help a pod that one rejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterAnswer:
-    """What an extender says of the nodes that it was asked about.
+    """An extender's answer about the nodes that it was sent.
 
     Attributes:
-        node_names: The nodes that it leaves; each was asked about.
-        failed: Why it refuses others, by node; removing pods may help there.
-        failed_and_unresolvable: The same where it can't; this one wins.
+        node_names: The nodes that it leaves; each was among those sent.
+        failed: Why it rejects others, by node; removing pods may help there.
+        failed_and_unresolvable: The same where it can't; this wins over ``failed``.
     """
 
     node_names: Sequence[str]
@@ -41,7 +41,7 @@ class MetaVictims:
 
 
 class Extender(Protocol):
-    """One extender. Every call blocks until it has answered or its timeout is over; safe from any thread.
+    """One extender. Every call blocks until it answers or times out. Safe from any thread.
 
     Attributes:
         name: Its address.
@@ -79,7 +79,7 @@ class Extender(Protocol):
         ...
 
     def bind(self, pod: Pod, node_name: str) -> Status:
-        """Have ``pod`` bound to the node; an Error says that it refused.
+        """Have ``pod`` bound to the node; an Error says that it was rejected.
 
         Raises:
             PluginFailureError: There was no answer that can be used; the pod may be bound.

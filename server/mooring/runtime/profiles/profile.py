@@ -51,7 +51,7 @@ class Enabled(Generic[P]):
 
 
 class UnsupportedPlugin(PreFilterPlugin[None]):
-    """Stands in for an in-tree plugin that is not built: refuses the pods that need it, by name."""
+    """Stands in for an in-tree plugin that mooring doesn't have: rejects the pods that need it, by name."""
 
     name = "Unsupported"
 
@@ -70,11 +70,11 @@ class Profile:
 
     Attributes:
         name: The ``schedulerName``.
-        key: The hash of the configuration, and the name: what is cached under it was said by these plugins.
+        key: The hash of the configuration, and the name: the cache's key for answers of these plugins.
         weight_sum: The sum of the weights of all score plugins, so 100 times this is the highest total.
-        unsupported: In-tree plugins of the profile that are not built.
-        percentage_of_nodes_to_score: None = look at every node; 0 = kube-scheduler's adaptive rule.
-        extenders: Those that take part, in the order in which they are asked; none outside the scheduler.
+        unsupported: In-tree plugins of the profile that mooring doesn't have.
+        percentage_of_nodes_to_score: None = evaluate every node; 0 = kube-scheduler's adaptive rule.
+        extenders: Those that take part, in the order in which they are called; none outside the scheduler.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Profile:
         """What an answer of this profile should say."""
         if not self.unsupported:
             return ()
-        return (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are refused",)
+        return (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are rejected",)
 
 
 def build_profile(

@@ -138,7 +138,7 @@ class Registry:
             RegistryError: A name is taken.
         """
         for entry in other:
-            self._refuse_taken(entry)
+            self._reject_taken(entry)
         for entry in other:
             self._add(entry)
 
@@ -158,10 +158,10 @@ class Registry:
         return Catalog(_Descriptions(self), UPSTREAM)
 
     def _add(self, entry: Registration) -> None:
-        self._refuse_taken(entry)
+        self._reject_taken(entry)
         self._entries[entry.name] = entry
 
-    def _refuse_taken(self, entry: Registration) -> None:
+    def _reject_taken(self, entry: Registration) -> None:
         taken = self._entries.get(entry.name)
         if taken is not None and not entry.repeats(taken):
             raise RegistryError(

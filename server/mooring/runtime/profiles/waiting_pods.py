@@ -20,10 +20,9 @@ _STEP = 0.1
 
 
 class PodAtPermit:
-    """One pod that waits, or of which the plugins are being asked; implements ``WaitingPod``.
+    """One pod that waits, or whose Permit plugins are being called; implements ``WaitingPod``.
 
-    A plugin's word counts also when it comes before the pod begins to wait: from another pod's Permit, in
-    another thread.
+    A plugin may allow or reject it before it begins to wait: from another pod's Permit, in another thread.
     """
 
     def __init__(self, pod: Pod, node_name: str, clock: Clock) -> None:

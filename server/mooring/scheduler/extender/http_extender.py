@@ -45,7 +45,7 @@ class HttpExtender:
 
     Args:
         stanza: Its stanza in the configuration, with every default.
-        transport: The way to it.
+        transport: How to reach it.
         manifests: The objects that it is sent.
     """
 

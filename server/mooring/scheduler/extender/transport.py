@@ -40,7 +40,7 @@ _CHUNK = 1 << 16
 
 
 class TransportError(Exception):
-    """There was no answer; what was asked for may have been done."""
+    """There was no answer; the request may have taken effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ExtenderAnswer:
 
 
 class Transport:
-    """The way to an extender: connections are reused, and nothing is sent twice. Safe from any thread."""
+    """Calls an extender: connections are reused, and nothing is sent twice. Safe from any thread."""
 
     def __init__(self, manager: Any) -> None:
         self._manager = manager

@@ -19,7 +19,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 class AnswerError(ValueError):
-    """An answer that is not of the type that its verb has."""
+    """An answer that does not have the type of its verb."""
 
 
 class _NodeList(msgspec.Struct):

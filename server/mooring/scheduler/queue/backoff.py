@@ -1,4 +1,4 @@
-"""Pods that were refused or failed a moment ago. Mirrors ``backend/queue/backoff_queue.go``."""
+"""Pods that were rejected or failed a moment ago. Mirrors ``backend/queue/backoff_queue.go``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_SHIFT = 62
 
 @dataclass(frozen=True, slots=True)
 class BackoffTimes:
-    """The backoff after the first refusal, and the longest one, in seconds; each refusal doubles it."""
+    """The backoff after the first rejection, and the longest one, in seconds; each rejection doubles it."""
 
     initial: float = 1.0
     longest: float = 10.0
@@ -27,25 +27,25 @@ class BackoffQueue:
 
     The end is cut to the whole second, so that pods whose backoffs end in the same second are tried in
     the order of ``less``; the backoff lasts through that second. Pods that failed without having been
-    refused, and those that have to pause, are ordered by time alone, and are never taken early.
+    rejected, and those that have to pause, are ordered by time alone, and are never taken early.
     """
 
     def __init__(self, clock: Clock, times: BackoffTimes, less: Less) -> None:
         self._clock = clock
         self._times = times
         self._less = less
-        self._refused = PodHeap(self._refused_less)
+        self._rejected = PodHeap(self._rejected_less)
         self._failed = PodHeap(lambda first, second: self.ends(first) < self.ends(second))
 
     def __len__(self) -> int:
-        return len(self._refused) + len(self._failed)
+        return len(self._rejected) + len(self._failed)
 
     def __iter__(self) -> Iterator[QueuedPod]:
-        yield from self._refused
+        yield from self._rejected
         yield from self._failed
 
     def __contains__(self, uid: str) -> bool:
-        return uid in self._refused or uid in self._failed
+        return uid in self._rejected or uid in self._failed
 
     def lasts(self, item: QueuedPod) -> bool:
         """Return whether the pod's backoff isn't over yet."""
@@ -66,29 +66,29 @@ class BackoffQueue:
         """Add the pod, or find its new place."""
         self.remove(item.uid)
         early = item.rejectors and not item.rejected_by.pause
-        (self._refused if early else self._failed).put(item)
+        (self._rejected if early else self._failed).put(item)
 
     def get(self, uid: str) -> QueuedPod | None:
         """Return the pod with this UID."""
-        return self._refused.get(uid) or self._failed.get(uid)
+        return self._rejected.get(uid) or self._failed.get(uid)
 
     def remove(self, uid: str) -> QueuedPod | None:
         """Take the pod out; None when it isn't there."""
-        return self._refused.remove(uid) or self._failed.remove(uid)
+        return self._rejected.remove(uid) or self._failed.remove(uid)
 
     def pop_early(self) -> QueuedPod | None:
-        """Return the refused pod whose backoff ends first, though it lasts; None when there is none."""
-        return self._refused.pop()
+        """Return the rejected pod whose backoff ends first, though it lasts; None when there is none."""
+        return self._rejected.pop()
 
     def pop_completed(self) -> list[QueuedPod]:
         """Take out the pods whose backoff is over, in their order."""
-        return [*self._completed(self._refused), *self._completed(self._failed)]
+        return [*self._completed(self._rejected), *self._completed(self._failed)]
 
     def _completed(self, heap: PodHeap) -> Iterator[QueuedPod]:
         while (item := heap.first()) is not None and not self.lasts(item):
             heap.remove(item.uid)
             yield item
 
-    def _refused_less(self, first: QueuedPod, second: QueuedPod) -> bool:
+    def _rejected_less(self, first: QueuedPod, second: QueuedPod) -> bool:
         first_ends, second_ends = self.ends(first), self.ends(second)
         return first_ends < second_ends if first_ends != second_ends else self._less(first, second)

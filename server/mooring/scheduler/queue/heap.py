@@ -16,7 +16,7 @@ class PodHeap:
     A binary heap that knows where each pod is; the standard library's can't move a pod whose place changed.
 
     Args:
-        less: Must not change its mind about a pod that is in the heap, unless ``put`` is called for it.
+        less: Must give the same result for a pod that is in the heap, unless ``put`` is called for it.
     """
 
     def __init__(self, less: Less) -> None:

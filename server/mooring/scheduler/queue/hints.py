@@ -29,13 +29,13 @@ from mooring.scheduler.queue.pre_enqueue import Gate
 from mooring.scheduler.queue.queued_pod import QueuedPod
 
 WILDCARD = ClusterEvent(EventResource.ANY, ActionType.ALL)
-"""Not a change of an object: the pod is tried again whoever refused it."""
+"""Not a change of an object: the pod is tried again whoever rejected it."""
 
 TAINT_UPDATED = HintedEvent(ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT))
 
 
 class Strategy(IntEnum):
-    """What becomes of a pod after an event."""
+    """What happens to a pod after an event."""
 
     SKIP = 0
     """It stays where it is."""
@@ -49,7 +49,7 @@ class Strategy(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueueingRules:
-    """What the queue knows of one profile.
+    """One profile's rules for the queue.
 
     Attributes:
         gates: Its PreEnqueue plugins.
@@ -78,7 +78,7 @@ class QueueingRules:
         return plugin in self.interested(happened)
 
     def strategy(self, item: QueuedPod, happened: ClusterEvent, old: Any, new: Any) -> Strategy:
-        """Return what the event means for a pod that was refused."""
+        """Return what the event means for a pod that was rejected."""
         if not item.rejectors:
             return Strategy.AFTER_BACKOFF
         if happened == WILDCARD:
@@ -108,7 +108,7 @@ def _helps(plugin: str, registered: Iterable[HintedEvent], pod: Pod, old: Any, n
 
 
 def rules_of(profile: Profile, gates: Sequence[Gate]) -> QueueingRules:
-    """Return the rules of ``profile``: the events of its plugins that can refuse a pod."""
+    """Return the rules of ``profile``: the events of its plugins that can reject a pod."""
     plugins: dict[str, Plugin[Any]] = {}
     points: tuple[tuple[Enabled[Any], ...], ...] = (
         profile.pre_enqueue,

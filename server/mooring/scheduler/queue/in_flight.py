@@ -24,7 +24,7 @@ class Happening:
 
 
 class InFlight:
-    """Remembers every event since the pod that has been in flight the longest was taken.
+    """The events since the pod that has been in flight longest was popped.
 
     For one thread at a time.
     """

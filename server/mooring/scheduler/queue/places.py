@@ -24,8 +24,8 @@ class Places:
 
     Attributes:
         active: To be tried as soon as possible.
-        backoff: Refused or failed a moment ago.
-        unschedulable: Refused and waiting for an event, or gated.
+        backoff: Rejected or failed a moment ago.
+        unschedulable: Rejected and waiting for an event, or gated.
     """
 
     def __init__(

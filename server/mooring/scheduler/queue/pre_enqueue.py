@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A PreEnqueue plugin: its name, and the question whether a pod may be tried."""
+    """A PreEnqueue plugin: its name, and a function that says whether a pod may be tried."""
 
     plugin: str
     ask: Callable[[Pod], Status]

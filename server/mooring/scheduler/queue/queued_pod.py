@@ -28,19 +28,19 @@ class Rejection:
 
 @dataclass(slots=True, eq=False)
 class QueuedPod:
-    """A pod that waits or is being tried. Changed by the queue alone, under its lock.
+    """A pod that waits or is being scheduled. Changed by the queue alone, under its lock.
 
     Attributes:
         pod: The pod as last delivered.
         queued_at: When it came, or came back, in seconds since the epoch.
         attempts: How often it was tried.
         first_attempt_at: When it was first ready to be tried; None before.
-        unschedulable_count: How often it was refused.
+        unschedulable_count: How often it was rejected as unschedulable.
         error_count: How many attempts in a row ended in an error.
-        rejected_by: Who refused it at the last attempt, and the plugins that gated it since.
+        rejected_by: The plugins that rejected it at the last attempt or have gated it since.
         gated_by: The PreEnqueue plugin that holds it back, "" when none does.
         backoff_ends: When its backoff is over; None until it is asked for.
-        flushed: It was last tried because it had waited for so long, not because of an event.
+        flushed: It was last tried because it had waited long enough, not because of an event.
     """
 
     pod: Pod
@@ -61,5 +61,5 @@ class QueuedPod:
 
     @property
     def rejectors(self) -> frozenset[str]:
-        """The names of all plugins that refused it."""
+        """The names of all plugins that rejected it."""
         return self.rejected_by.plugins | self.rejected_by.pending

@@ -1,4 +1,4 @@
-"""The scheduling queue: which pod is tried next, and when one that was refused is tried again.
+"""The scheduling queue: which pod is tried next, and when one that was rejected is tried again.
 
 Mirrors ``backend/queue/scheduling_queue.go``.
 """
@@ -22,7 +22,7 @@ from mooring.scheduler.queue.places import Incoming, Places
 from mooring.scheduler.queue.queued_pod import QueuedPod, Rejection
 
 LONGEST_WAIT_SECONDS = 300.0
-"""A refused pod that no event helped is tried again after this time, by default."""
+"""A rejected pod that no event helped is tried again after this time, by default."""
 
 BACKOFF_FLUSH_SECONDS = 1.0
 UNSCHEDULABLE_FLUSH_SECONDS = 30.0
@@ -43,11 +43,11 @@ TIMED_OUT = "UnschedulableTimeout"
 
 
 class SchedulingQueue:
-    """The pods that wait, by UID, in four places. Safe from any thread; no method blocks.
+    """The pending pods, by UID, in four parts. Safe from any thread; no method blocks.
 
     *Active* pods are tried as soon as possible, in the order of the profiles' QueueSort plugin. Pods that
-    were refused or failed back off for a while. Unschedulable ones wait for an event that one of the
-    plugins which refused them says may help. Gated ones are held back by a PreEnqueue plugin.
+    were rejected or failed back off for a while. Unschedulable ones wait for an event that one of the
+    plugins which rejected them says may help. Gated ones are held back by a PreEnqueue plugin.
 
     Args:
         rules: By scheduler name, the profile's gates and events.
@@ -56,7 +56,7 @@ class SchedulingQueue:
         times: How long pods back off.
         gates: Which features of which release are on.
         wake: Called, under the queue's lock, when there is a pod to try.
-        incoming: Counts the pods that come to a place.
+        incoming: Counts the pods added to each part of the queue.
         longest_wait: Seconds after which a rejected pod that no event helped is tried again.
     """
 
@@ -169,7 +169,7 @@ class SchedulingQueue:
         with self._lock:
             interested = {plugin for rules in self._rules.values() for plugin in rules.interested(event)}
             if interested:
-                waiting = self._places.unschedulable.refused_by(interested)
+                waiting = self._places.unschedulable.rejected_by(interested)
                 self._move([item for item in waiting if only is None or only(item.pod)], event, old, new)
 
     def activate_pods(self, pods: Iterable[Pod]) -> None:
@@ -224,7 +224,7 @@ class SchedulingQueue:
             return len(self._in_flight), self._in_flight.remembered
 
     def count_rejections(self) -> Counter[tuple[str, str]]:
-        """Return how many waiting pods each (plugin, profile) refused."""
+        """Return how many waiting pods each (plugin, profile) rejected."""
         with self._lock:
             return Counter(
                 (name, item.pod.spec.scheduler_name) for item in self._places for name in item.rejectors

@@ -1,4 +1,4 @@
-"""Pods that wait for an event, found by who refused them. Mirrors ``backend/queue/unschedulable_pods.go``."""
+"""Pods that wait for an event, by the rejecting plugin. Mirrors ``backend/queue/unschedulable_pods.go``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from mooring.scheduler.queue.queued_pod import QueuedPod
 
 
 class UnschedulablePods:
-    """Refused and gated pods by UID. For one thread at a time.
+    """Rejected and gated pods by UID. For one thread at a time.
 
     Thousands may wait, and hundreds of events happen in a second, most of which can help none of them: pods
-    with the same rejectors are passed over together.
+    with the same rejectors are skipped together.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class UnschedulablePods:
             yield from group.values()
 
     def put(self, item: QueuedPod) -> None:
-        """Add the pod, or note that others refuse it now."""
+        """Add the pod, or note that others reject it now."""
         self.remove(item.uid)
         rejectors = self._rejectors[item.uid] = item.rejectors
         self._groups.setdefault(rejectors, {})[item.uid] = item
@@ -49,8 +49,8 @@ class UnschedulablePods:
         if not group:
             del self._groups[rejectors]
 
-    def refused_by(self, plugins: Iterable[str]) -> list[QueuedPod]:
-        """Return the pods that one of ``plugins`` refused."""
+    def rejected_by(self, plugins: Iterable[str]) -> list[QueuedPod]:
+        """Return the pods that one of ``plugins`` rejected."""
         asked = frozenset(plugins)
         return [
             item for rejectors, group in self._groups.items() if rejectors & asked for item in group.values()

@@ -70,7 +70,7 @@ class WorkloadManifest:
         """
         template = self.spec.get("template")
         if not isinstance(template, dict):
-            raise self._refused("template", "a pod template is required")
+            raise self._rejected("template", "a pod template is required")
         return template
 
     @property
@@ -116,7 +116,7 @@ class WorkloadManifest:
         if value is None:
             return default
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_PODS:
-            raise self._refused(".".join(path), f"{value!r} is not a number from 0 to {_MAX_PODS}")
+            raise self._rejected(".".join(path), f"{value!r} is not a number from 0 to {_MAX_PODS}")
         return value
 
     def pod_name(self, suffix: object) -> str:
@@ -163,7 +163,7 @@ class WorkloadManifest:
         """Something that its controller makes; its origin is the workload's."""
         return Document(self.document.origin, manifest)
 
-    def _refused(self, path: str, message: str) -> InvalidArgumentError:
+    def _rejected(self, path: str, message: str) -> InvalidArgumentError:
         return InvalidArgumentError([FieldError(f"{self.document.origin}: spec.{path}", message)])
 
 

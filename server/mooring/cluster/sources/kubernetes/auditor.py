@@ -104,7 +104,9 @@ class Auditor:
         page = reflector.lister.read_page("", 1, self._timers.probe_timeout)
         version = int(page.metadata.resource_version)
         if version < told:
-            log.warning("the API server is at version %d, behind %d, which was told before", version, told)
+            log.warning(
+                "the API server is at version %d, behind %d, which was observed before", version, told
+            )
             return None
         self.answered_at = time.monotonic()
         objects = len(page.items or ()) + page.metadata.remaining_item_count

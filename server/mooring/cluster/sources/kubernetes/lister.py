@@ -90,7 +90,7 @@ class Lister:
         query = {"limit": str(limit), **({"continue": token} if token else {})}
         response = self._api.request("GET", self.path, query=query, timeout=timeout)
         if not response.ok:
-            raise refusal(response, self._resource)
+            raise rejection(response, self._resource)
         try:
             return decode_page(response.body)
         except UNREADABLE as error:
@@ -137,8 +137,8 @@ class Lister:
         return item
 
 
-def refusal(response: Response, resource: Resource) -> Exception:
-    """Return what a list or a watch that was refused raises."""
+def rejection(response: Response, resource: Resource) -> Exception:
+    """Return what a list or a watch that was rejected raises."""
     if response.status == 410:
         return GoneError(response.message)
     return failure(response, f"list {resource.plural}")

@@ -15,7 +15,7 @@ from mooring.cluster.api import ApiServer, Resource, Stream
 from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
 from mooring.cluster.originals import UNWANTED, OriginalsOfKind
 from mooring.cluster.sources.kubernetes.known import KnownObjects
-from mooring.cluster.sources.kubernetes.lister import Lister, ListSummary, refusal
+from mooring.cluster.sources.kubernetes.lister import Lister, ListSummary, rejection
 from mooring.cluster.sources.kubernetes.timers import Timers
 from mooring.cluster.sources.kubernetes.wire import (
     UNREADABLE,
@@ -195,7 +195,7 @@ class Reflector:
         """Yield the objects of a list, which the state takes once it has all of them.
 
         Raises:
-            UnavailableError: The list is cut short, or behind what was told before.
+            UnavailableError: The list is cut short, or behind what was observed before.
         """
         yield from self.lister.read_objects(listing, self._stopping.is_set)
         if self._stopping.is_set():
@@ -203,14 +203,14 @@ class Reflector:
         self._check(listing.position)
 
     def _check(self, position: int) -> None:
-        """Refuses what a server says that is behind what was told before.
+        """Rejects an answer that is behind what was observed before.
 
         Raises:
             UnavailableError: It is.
         """
         if position < self.known.position:
             raise UnavailableError(
-                f"the list is at version {position}, but {self.known.position} was told before; "
+                f"the list is at version {position}, but {self.known.position} was observed before; "
                 "restart mooring if the cluster was restored from a backup",
                 reason="API_SERVER_UNAVAILABLE",
             )
@@ -229,7 +229,7 @@ class Reflector:
         longest_silence = seconds + self._timers.watch_margin
         with self._api.stream(self.lister.path, query=query, read_timeout=longest_silence) as stream:
             if stream.status != 200:
-                raise refusal(stream.read(), self.resource)
+                raise rejection(stream.read(), self.resource)
             self._stream = stream
             self.disconnected_at = None
             try:

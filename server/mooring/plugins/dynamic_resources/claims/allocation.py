@@ -100,11 +100,11 @@ def _config(
 ) -> list[dict[str, Any]]:
     """Each class's entries once, with the requests that they are for; then the claim's own."""
     devices = claim["spec"].get("devices", {})
-    chosen = {result.request for result in allocation.devices.results}
+    selected = {result.request for result in allocation.devices.results}
     of_classes: dict[str, list[dict[str, Any]]] = {}
     requests: list[set[str]] = []
     for request in devices.get("requests", ()):
-        name, class_name = _selected(request, chosen)
+        name, class_name = _selected(request, selected)
         requests.append({request["name"], name})
         known = of_classes.get(class_name)
         if known is not None:
@@ -122,10 +122,10 @@ def _config(
     return config
 
 
-def _selected(request: Document, chosen: set[str]) -> tuple[str, str]:
-    """Name and device class of the request, or of the alternative of it that was chosen."""
+def _selected(request: Document, selected: set[str]) -> tuple[str, str]:
+    """Name and device class of the request, or of the alternative of it that was selected."""
     for choice in request.get("firstAvailable") or ():
         name = f"{request['name']}/{choice['name']}"
-        if name in chosen:
+        if name in selected:
             return name, str(choice.get("deviceClassName", ""))
     return str(request["name"]), str((request.get("exactly") or {}).get("deviceClassName", ""))

@@ -66,7 +66,7 @@ class DeviceSearch:
     reaches: Callable[[CandidateDevice], bool]
     check_time: Callable[[], None]
     rules: Rules
-    chosen: list[list[tuple[DeviceChoice, CandidateDevice]]] = field(init=False)
+    selected: list[list[tuple[DeviceChoice, CandidateDevice]]] = field(init=False)
     _constraints: list[list[ConstraintCheck]] = field(init=False)
     _usable: list[Found] = field(init=False)
     _matches: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
@@ -74,7 +74,7 @@ class DeviceSearch:
     _demands: list[Demand] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self.chosen = [[] for _ in self.claims]
+        self.selected = [[] for _ in self.claims]
         self._constraints = [
             [constraint_of(each, self.rules) for each in claim.constraints] for claim in self.claims
         ]
@@ -83,7 +83,7 @@ class DeviceSearch:
         ]
 
     def run(self) -> bool:
-        """Return whether devices for all claims were found; ``chosen`` then has, per claim, each with its
+        """Return whether devices for all claims were found; ``selected`` then has, per claim, each with its
         choice.
 
         Raises:
@@ -195,7 +195,7 @@ class DeviceSearch:
             return False
         if count >= wanted:
             return self._request(claim, number + 1)
-        if len(self.chosen[claim]) + wanted - count > MAX_DEVICES:
+        if len(self.selected[claim]) + wanted - count > MAX_DEVICES:
             raise TooManyDevicesError(
                 f"claim {self.claims[claim].key} would get more than {MAX_DEVICES} devices"
             )
@@ -268,7 +268,7 @@ class DeviceSearch:
             return False
         if self._is_acceptable(claim, choice, candidate):
             self.ledger.take(candidate, choice, claim)
-            self.chosen[claim].append((choice, candidate))
+            self.selected[claim].append((choice, candidate))
             return True
         if counts:
             self.ledger.uncount(candidate, pool)
@@ -292,7 +292,7 @@ class DeviceSearch:
 
     def _give_back(self, claim: int, choice: DeviceChoice, found: Found) -> None:
         candidate, pool = found
-        self.chosen[claim].pop()
+        self.selected[claim].pop()
         self.ledger.give_back(candidate, choice, claim)
         self._unconstrain(claim, choice, candidate)
         if self._counts(candidate):

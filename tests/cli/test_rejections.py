@@ -108,7 +108,7 @@ SAMPLE = ("--source", "sample")
         ),
     ],
 )
-def test_a_refusal(
+def test_a_rejection(
     argv: list[str],
     said: str,
     tmp_path: Path,
