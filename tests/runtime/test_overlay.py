@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from mooring.config import default, from_document
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import ChoiceColumns
-from mooring.runtime.cycle.plugin_calls import NullObserver
+from mooring.runtime.cycle.plugin_calls import NullObserver, Progress, Unhurried
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.testing import make_node, make_pod
@@ -43,11 +44,13 @@ def on_a_copy(engine: Engine, names: Sequence[str], indices: Sequence[int]) -> C
     return columns
 
 
-def on_top(engine: Engine, names: Sequence[str], indices: Sequence[int]) -> ChoiceColumns | None:
+def on_top(
+    engine: Engine, names: Sequence[str], indices: Sequence[int], budget: Progress | None = None
+) -> ChoiceColumns | None:
     pods = [make_pod("template", metadata={"uid": "template"}, **TEMPLATES[name]) for name in names]
     templates = [(pod, engine.profile()) for pod in pods]
     uids = [f"q{number}" for number in range(len(indices))]
-    return engine.decide_batch(templates, indices, uids, seed=SEED)
+    return engine.decide_batch(templates, indices, uids, seed=SEED, budget=budget)
 
 
 def rows(found: ChoiceColumns) -> Columns:
@@ -169,3 +172,43 @@ def test_nobody_waits_for_who_is_held_up_by_a_plugin() -> None:
         release.set()
         other.join()
     assert on_top(engine, ["small"], [0]) is not None
+
+
+class Meanwhile(Unhurried):
+    """Somebody else does something just before the first pod's turn."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        super().__init__()
+        self._acts = [act]
+
+    def check(self) -> None:
+        while self._acts:
+            self._acts.pop()()
+
+
+@pytest.mark.parametrize("name", ["preferring", "small"])
+def test_resource_states_that_are_numbered_anew_meanwhile(name: str) -> None:
+    """The first node fills up, so that scores are scaled anew, when the numbers mean something else."""
+    state, registry = State(), new_in_tree_registry()
+    offers = ({"cpu": "600m"}, {"cpu": "8"}, {"cpu": "9"})
+    labels: tuple[dict[str, str], ...] = ({"gpu": "1"}, {"disk": "1"}, {})
+    nodes = [
+        make_node(f"n{at}", labels=labels[at], allocatable={**offer, "memory": "32Gi", "pods": 50})
+        for at, offer in enumerate(offers)
+    ]
+    state.replace("test", nodes)
+    engine = build_engine(default(registry.catalog()), registry, state, NoBinder())
+    expected = on_a_copy(engine, [name], [0] * 8)
+    before = on_top(engine, [name], [0] * 8)
+    assert before is not None
+    assert rows(before) == expected
+
+    def act() -> None:
+        full = {"cpu": "1m", "memory": "1Mi", "pods": 50}
+        state.replace("test", [make_node(f"n{at}", labels=labels[at], allocatable=full) for at in range(3)])
+        engine._cache.tracker.forget()
+        pod = make_pod("other", **TEMPLATES[name])
+        engine.decide(pod, engine.profile(), ALL_NODES, seed=SEED)
+
+    found = on_top(engine, [name], [0] * 8, Meanwhile(act))
+    assert found is None or rows(found) in (expected, on_a_copy(engine, [name], [0] * 8))

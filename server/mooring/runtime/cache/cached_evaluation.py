@@ -242,7 +242,7 @@ class CachedEvaluation:
         self.begun += 1
         if moved.generation != self.generation:
             self.generation = moved.generation
-            self._resources.forget()
+            self._resources.begin(moved.generation)
         self.static = static = self._find_static(calls, moved.version)
         self._dynamic = DynamicScores(self._cluster, self.pod, static) if static.has_dynamic else None
         self._add_up(self._resources.of(static.open, calls()))
@@ -310,5 +310,5 @@ class CachedEvaluation:
         # Not by the number of feasible rows: one may have taken another's place.
         if crossed and self.static.scaled and self._dynamic is None:
             resource_ids_now = self._tracker.resource_ids.take(self.static.open.rows)
-            self._add_up(self._resources.values.take(resource_ids_now))
+            self._add_up(self._resources.values.take(resource_ids_now, mode="clip"))
         return unknown

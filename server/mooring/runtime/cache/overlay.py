@@ -61,7 +61,9 @@ class Branch:
         self._behind = 0
         self._calls = calls
         self._base = base.data
-        self._values = self._resources.values.data
+        # What is learned for ids of another generation goes into another array.
+        self._scores = self._resources.values
+        self._values = self._scores.data
 
     def holds(self, cluster: ClusterState) -> bool:
         """Return whether what it begins with is true for the state as it is. The caller holds the state's
@@ -95,7 +97,8 @@ class Branch:
         with held(self._cached):
             resource_ids = list(dict.fromkeys(self.unknown))
             self._resources.learn_resource_ids(resource_ids, *overlay.shown(resource_ids), calls)
-            self._values = self._resources.values.data
+            self._scores = self._resources.values
+        self._values = self._scores.data
         self.unknown = []
 
     def _put(self, rows: Sequence[int], resource_ids: Int32s) -> bool:
@@ -122,7 +125,7 @@ class Branch:
         base = self.static.base.copy()
         base[rows] += self.static.scaled_scores(rows)
         totals = np.full(len(base), OUT, np.int32)
-        totals[rows] = base[rows] + self._resources.values.take(resource_ids.take(rows))
+        totals[rows] = base[rows] + self._scores.take(resource_ids.take(rows))
         self._base, self.ranking = base.data, Ranking(totals)
 
 

@@ -110,12 +110,13 @@ class ResourceScores:
         self._cluster = cluster
         self._pod = pod
         self._tracker = tracker
+        self._generation = -1
         self._values: Int32s = np.zeros(0, np.int32)
         self._unfiled: tuple[Int32s, Int32s, int] | None = None
 
     @property
     def values(self) -> Int32s:
-        """int32[C]: by resource-state id the weighted sum of the scores.
+        """int32[C]: by resource-state id of one generation the weighted sum of the scores.
 
         It is ``OUT`` when nodes in this state are rejected, ``UNKNOWN`` when nobody was asked.
         """
@@ -129,8 +130,9 @@ class ResourceScores:
         """The bytes of its arrays."""
         return self._values.nbytes + (sum(part.nbytes for part in self._unfiled[:2]) if self._unfiled else 0)
 
-    def forget(self) -> None:
-        """Forget everything: the ids have a new meaning."""
+    def begin(self, generation: int) -> None:
+        """Begin anew, with the ids of another generation."""
+        self._generation = generation
         self._values = np.zeros(0, np.int32)
         self._unfiled = None
 
@@ -150,7 +152,7 @@ class ResourceScores:
         tracker, rows = self._tracker, nodes.rows
         if len(self.values) or tracker.count * _WORTH_SORTING_OUT < len(rows):
             self._learn_all(rows, calls)
-            return self.values.take(tracker.resource_ids.take(rows))
+            return self.values.take(tracker.resource_ids.take(rows), mode="clip")
         version = tracker.version
         found = self._ask(nodes, calls)
         self._unfiled = rows, found, version
@@ -187,6 +189,8 @@ class ResourceScores:
     def _file(self, rows: Int32s, found: Int32s, version: int) -> None:
         """Enter what was ``found`` (int32[K]) of ``rows``, but for those that changed after ``version``."""
         with self._cluster.lock:
+            if self._tracker.generation != self._generation:
+                return
             self.make_room()
             changes = self._cluster.changes_since(version)
             if changes is None:
