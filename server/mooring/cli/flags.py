@@ -28,7 +28,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
 class Parser(SwitchParser):
-    """The parser of a command, which knows all values in the end."""
+    """The parser of a command, which shows all values once they are parsed."""
 
     def values(self, args: argparse.Namespace) -> dict[str, str]:
         """Each flag's value as Go writes it, by its long name without the dashes, sorted."""

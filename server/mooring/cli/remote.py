@@ -22,7 +22,7 @@ CHANNEL_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_p
 
 
 class CallError(Exception):
-    """The server did not answer, or answered with an error; the text says which and why."""
+    """The server did not answer, or answered with an error; the text says why."""
 
 
 def add_server(flags: Flags) -> None:

@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
 
 
 class StartError(Exception):
-    """A process did not start; the text is its own complaint."""
+    """A process did not start; the text is its error."""
 
 
 class _StoppedError(Exception):
@@ -58,7 +58,7 @@ class _StoppedError(Exception):
 
 @dataclass(slots=True)
 class Child:
-    """A process of ours and the line by which it said that it is ready."""
+    """A child process and the line that reported it ready."""
 
     name: str
     process: subprocess.Popen[str]

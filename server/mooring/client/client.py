@@ -29,16 +29,16 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
 
 class Client:
-    """Places pods by a mooring server, and removes push sources.
+    """Schedules pods with a mooring server, and removes push sources.
 
     Safe from any thread; the channel stays the caller's.
 
     Args:
-        channel: To one server: replicas give their nodes indices of their own.
-        timeout: Seconds that one call of a method may take, with all that is sent again; default 10.
+        channel: To one server: each replica has node indices of its own.
+        timeout: Seconds that one call of a method may take, retries included; default 10.
 
     Attributes:
-        nodes: The nodes as they were known last.
+        nodes: The nodes as last listed.
     """
 
     def __init__(self, channel: grpc.Channel, timeout: float = 10.0) -> None:

@@ -17,7 +17,7 @@ class Pods:
 
     Attributes:
         template: One of them, as the API server's JSON; sent and decoded once for all.
-        uids: Their UIDs, each another one.
+        uids: Their UIDs, all distinct.
         names: Their names, one for each UID; none = the template's for all.
     """
 
@@ -34,7 +34,7 @@ class Placement(NamedTuple):
         node: The node's name, "" = none. Without success it was selected, too, and the commit failed.
         total: The node's total score.
         status: The verdict. Its code is ``CODE_SUCCESS`` for a pod that has its node, ``CODE_PENDING`` for
-            one that there was no time for, which may be sent again.
+            one that was not reached in time, which may be sent again.
     """
 
     uid: str

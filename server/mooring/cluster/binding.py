@@ -32,7 +32,7 @@ _NO_ANSWER = 0
 
 
 class LocalBinder:
-    """Counts the pod on the node in the local state; no other process learns of it.
+    """Binds in the local state alone; no other process sees it.
 
     Args:
         state: Where the pod is counted.
@@ -62,7 +62,7 @@ class KubernetesBinder:
 
     Args:
         api: The API server.
-        leadership: Asked before each binding; by default no other process may send one.
+        leadership: Checked before each binding; by default no other process may send one.
     """
 
     def __init__(self, api: ApiServer, leadership: Leadership | None = None) -> None:

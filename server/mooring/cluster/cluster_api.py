@@ -21,7 +21,7 @@ class KubernetesApi:
 
     Args:
         api: The API server.
-        leadership: Asked each time before something is written; what another replica should write is
+        leadership: Checked before each write; what another replica should write is
             UnavailableError (NOT_LEADER) here. By default no other process may write.
     """
 

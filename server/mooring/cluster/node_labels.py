@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 
 class NodeLabels(Mapping[str, str]):
-    """Labels that many nodes have alike, and those whose value is the node's name, such as its host name.
+    """Labels that many nodes share, and those whose value is the node's name, such as its host name.
 
     Immutable. Equal to a dict with the same labels.
 
     Args:
-        common: The labels that are alike; shared.
+        common: The labels that are equal; shared.
         named: The keys of the others; shared.
         name: The node's name.
     """

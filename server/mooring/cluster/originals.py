@@ -65,7 +65,7 @@ class Originals:
     That is without kind and API version, and without the managed fields of pods.
 
     Args:
-        wanted: By kind, which objects will be asked for; others are not kept.
+        wanted: By kind, which objects will be read; others are not stored.
     """
 
     def __init__(self, wanted: Mapping[str, Wanted]) -> None:

@@ -43,7 +43,7 @@ class User:
         name: ``system:serviceaccount:monitoring:prometheus``, a certificate's common name, ...
         groups: Their groups.
         uid: "" = none.
-        extra: What the authenticator says besides.
+        extra: What the authenticator adds.
     """
 
     name: str
@@ -78,7 +78,7 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 
 @dataclass
 class Remembered(Generic[T]):
-    """Answers that count for a while, the latest ``MAX_ANSWERS`` of them. Safe from any thread."""
+    """A cache of answers with a lifetime, the latest ``MAX_ANSWERS`` of them. Safe from any thread."""
 
     _answers: OrderedDict[Hashable, tuple[T, float]] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -101,7 +101,7 @@ class Remembered(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """For how many seconds answers count: who a token is, that a user may, that they may not."""
+    """The seconds for which answers count: the user of a token, allowed, denied."""
 
     token: float = 10.0
     allowed: float = 10.0
@@ -109,7 +109,7 @@ class Lifetimes:
 
 
 class Reviews:
-    """Asks the API server, and remembers what it said. Safe from any thread; waits for it a few seconds.
+    """Token and access reviews by the API server, cached. Safe from any thread; may block for some seconds.
 
     Args:
         tokens: Where TokenReviews are made.

@@ -22,12 +22,12 @@ REMOVED = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimit
 
 @dataclass(frozen=True, slots=True)
 class PluginDescription:
-    """A plugin, as far as a configuration file can name it.
+    """A plugin, as configuration files see it.
 
     Attributes:
         name: The name in the file.
         points: The extension points it implements, out of ``POINTS``.
-        args: The dataclass of its arguments; None when it takes none, or takes them as they were written.
+        args: The dataclass of its arguments; None when it takes none, or takes them as written.
         in_tree: Whether the plugin is mooring's own.
         supported: False for an in-tree plugin that is accepted by name only.
     """
@@ -42,7 +42,7 @@ class PluginDescription:
 class Catalog(Mapping[str, PluginDescription]):
     """The plugins that a configuration may name, by name.
 
-    A plugin is described when it is looked up: one whose import fails harms no configuration without it.
+    A plugin is described when it is looked up: one whose import fails breaks no configuration without it.
 
     Attributes:
         upstream: How kube-scheduler ships those of its plugins that it ships, in its order.

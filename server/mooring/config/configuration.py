@@ -15,7 +15,7 @@ class EffectiveProfile:
     """One profile, ready to run.
 
     Attributes:
-        scheduler_name: What a pod's ``spec.schedulerName`` says to get this profile.
+        scheduler_name: The ``spec.schedulerName`` of the pods that it schedules.
         plugins: By point (``filter``, ``score``, ...), the plugins in the order in which they run.
         args: By plugin, its arguments: an instance of the plugin's Args class, or the plain value in the
             file for a plugin without one. Plugins without arguments are absent.
@@ -39,7 +39,7 @@ class Configuration:
         document: The whole file, every default explicit, as kube-scheduler would write it.
         profiles: The profiles in the file's order; the first is the extender's default.
         lease_name: The lease that the file names; None when it names none.
-        warnings: What the user should know, one sentence each.
+        warnings: One sentence each.
         hash: 16 hex digits that change with any field, default or option that is in force.
     """
 

@@ -25,7 +25,7 @@ class EnabledPlugin:
 
     Attributes:
         name: The plugin.
-        weight: What its normalised score is multiplied with, 1 or more; 0 at points that do not score.
+        weight: The factor of its normalised score, 1 or more; 0 at points that do not score.
     """
 
     name: str

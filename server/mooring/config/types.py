@@ -71,7 +71,7 @@ class ProfileStanza:
 
 @dataclass(frozen=True, slots=True)
 class LeaderElectionConfiguration:
-    """Which lease a second scheduler takes. Durations of 0 and empty strings mean the default."""
+    """The lease of a second scheduler. Durations of 0 and empty strings mean the default."""
 
     leader_elect: bool | None = None
     lease_duration: timedelta = timedelta(0)
@@ -95,7 +95,7 @@ class ClientConnection:
 
 @dataclass(frozen=True, slots=True)
 class ExtenderTLS:
-    """TLS towards an extender; ``*_data`` is base64 and beats the file of the same name."""
+    """TLS towards an extender; ``*_data`` is base64 and takes precedence over the file of the same name."""
 
     insecure: bool = False
     server_name: str = ""
@@ -109,7 +109,7 @@ class ExtenderTLS:
 
 @dataclass(frozen=True, slots=True)
 class ManagedResource:
-    """An extended resource that an extender looks after."""
+    """An extended resource that an extender manages."""
 
     name: str
     ignored_by_scheduler: bool = False
@@ -135,7 +135,7 @@ class ExtenderStanza:
 
 @dataclass(frozen=True, slots=True)
 class KubeSchedulerConfiguration:
-    """The file. None, an empty string and, where it makes no sense as a value, 0 mean the default."""
+    """The file. None, an empty string and, where 0 is no valid value, 0 mean the default."""
 
     api_version: str = API_VERSION
     kind: str = KIND

@@ -19,7 +19,7 @@ from mooring.framework.pod_table import PodChange
 
 
 class Part(Flag):
-    """Parts of the cluster, of which a plugin's answer about a pod and a node may depend on some."""
+    """Parts of the cluster on which a plugin's answer about a pod and a node may depend."""
 
     NODES = auto()
     """The node objects: labels, taints, images and so on, and which nodes there are."""

@@ -11,13 +11,13 @@ from mooring.framework.objects import Pod
 
 @dataclass(frozen=True, slots=True)
 class ObjectReference:
-    """Which object of the API server is meant.
+    """A reference to an object of the API server.
 
     Attributes:
         kind: Its kind, ``PersistentVolumeClaim``, ``ResourceClaim``, ...
         namespace: "" for objects without one.
         name: Its name.
-        uid: When not "", an object that was made anew under the same name is left alone.
+        uid: When not "", an object that was recreated under the same name is left alone.
         resource_version: When not "", an object that changed since is left alone.
     """
 
@@ -29,9 +29,9 @@ class ObjectReference:
 
 
 class ClusterApi(Protocol):
-    """Reads and writes past the state, straight at the API server; safe from any thread.
+    """Reads and writes at the API server, past the state. Safe from any thread.
 
-    Each call blocks until the API server answered, or its time is over.
+    Each call blocks until the API server answers or the call times out.
 
     Every method raises MooringErrors: NotFoundError (gone), AbortedError (it is another object now, or it
     changed meanwhile), PermissionDeniedError, InvalidArgumentError (rejected as it is), UnavailableError (no

@@ -16,7 +16,7 @@ from mooring.framework.objects import Pod
 
 
 class EventResource(StrEnum):
-    """What changed."""
+    """The resource that changed."""
 
     ANY = "*"
     POD = "Pod"
@@ -40,7 +40,7 @@ class EventResource(StrEnum):
 
 
 class ActionType(Flag):
-    """How it changed."""
+    """The change."""
 
     ADD = auto()
     DELETE = auto()
@@ -84,7 +84,7 @@ class ClusterEvent:
 
 
 class QueueingHint(Enum):
-    """What an event means for a pod that waits."""
+    """What an event means for a waiting pod."""
 
     SKIP = "skip"
     """Nothing."""
@@ -104,11 +104,11 @@ HintFunction = Callable[[Pod, Any, Any], QueueingHint]
 
 @dataclass(frozen=True, slots=True)
 class HintedEvent:
-    """An event that a plugin wants to hear of, and what tells which pods it may help.
+    """An event that a plugin registers, with the hint that tells which pods it may help.
 
     Attributes:
         event: The event; its action may combine several.
-        hint: Tells for one pod; None = it may help every pod that the plugin rejected. A hint that raises
+        hint: Called for one pod; None = it may help every pod that the plugin rejected. A hint that raises
             counts as ``QUEUE``.
     """
 

@@ -34,7 +34,7 @@ def grown(array: npt.NDArray[Scalar], length: int) -> npt.NDArray[Scalar]:
 
 
 class LabelColumn:
-    """The values of one label key over all rows of a table, of which each is a node or a class of pods.
+    """The values of one label key over all rows of a table; a row is a node or a class of pods.
 
     Attributes:
         ids: int32[capacity], the interned value of each row; ``ABSENT`` where it lacks the key.
@@ -112,7 +112,7 @@ class LabelColumn:
 
 
 class LabelColumns(dict[str, LabelColumn]):
-    """A table's label columns by key, each built when it is asked for the first time.
+    """A table's label columns by key, each built on first use.
 
     There are `MAX_LABEL_COLUMNS` at most; for one more, the one that was built first is dropped.
 

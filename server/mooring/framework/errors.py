@@ -77,7 +77,7 @@ class FailedPreconditionError(MooringError):
 
 
 class AbortedError(MooringError):
-    """Something changed under the caller's hands; the decision is void."""
+    """Something changed concurrently; the decision is invalid."""
 
 
 class OutOfRangeError(MooringError):

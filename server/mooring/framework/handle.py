@@ -31,7 +31,7 @@ class BindOutcome(Enum):
 
 
 class Binder(Protocol):
-    """Writes a pod's binding to where it counts: the API server, or the local state without one."""
+    """Writes a pod's binding to the API server, or to the local state without one."""
 
     def bind(self, pod: Pod, node_name: str) -> BindOutcome:
         """Bind ``pod`` (by UID) to the node.
@@ -94,7 +94,7 @@ class Clock(Protocol):
 
 
 class Assumptions(Protocol):
-    """Shows objects of the object table as they are about to be, so that other decisions count on it.
+    """Shows objects of the object table as they are about to be, so that other decisions rely on that.
 
     The methods are those of ``ClusterState``. With the lock held, what was read is still true when it is
     written.
@@ -128,7 +128,7 @@ def _uncounted(plugin: str, event: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """The plugin's door to the rest. Plugins build no clients of their own.
+    """A plugin's access to the rest of the server. Plugins build no clients of their own.
 
     Attributes:
         snapshot: Gives the tables of the live state; safe from any thread. Within a cycle use the
@@ -136,7 +136,7 @@ class Handle:
         binder: Where bindings go.
         clock: The time.
         logger: A logger named after the plugin.
-        kube_version: The release whose behaviour is wanted.
+        kube_version: The release whose behaviour is followed.
         feature_gates: Gates set by the operator; absent = the release's default.
         cluster: Reads and writes at the API server; None without one.
         waiting: The pods that a Permit plugin makes wait.

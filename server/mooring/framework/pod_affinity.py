@@ -22,14 +22,14 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class AffinityTerm:
-    """Which pods a term is about, and within which topology.
+    """The pods that a term selects, and its topology.
 
     Attributes:
         selector: Of the pods' labels.
         namespaces: Names of namespaces in which they may be.
         namespace_selector: Of the labels of further namespaces.
         topology_key: The node label whose value is a domain.
-        weight: What it is worth; 0 for a required term.
+        weight: Its weight; 0 for a required term.
     """
 
     selector: LabelMatcher

@@ -25,14 +25,14 @@ NO_CLASS = 0
 
 @dataclass(slots=True)
 class PodClasses:
-    """Which classes of placed pods there are, and on which row each pod is.
+    """The classes of placed pods, and the row of each pod.
 
-    A class is all pods that no selector can tell apart: same namespace, same labels, all being deleted or
+    A class is all pods that no selector can distinguish: same namespace, same labels, all being deleted or
     none. Pods with a label of their own are a class each, which is why nothing here looks at classes one by
     one: a selector's condition is one comparison of a column, and a label that no selector names has none.
 
-    Readers take no lock. What they find is of one moment only if nothing was written meanwhile; the engine
-    finds out and begins again.
+    Readers take no lock. What they read is consistent only if nothing was written meanwhile; the engine
+    detects that and retries.
 
     Attributes:
         lock: Held by the writer while it adds a class; taken by readers only to build a label column.
@@ -40,7 +40,7 @@ class PodClasses:
         namespaces: The namespace of each number.
         terminating: bool[C], the pods of the number are being deleted. ``C`` is how many numbers there is
             room for; the other columns are never shorter.
-        label_columns: For each label key that a selector has asked for, its values by number.
+        label_columns: For each label key that a selector has used, its values by number.
         placed: int32[2, P]: for each place of a pod the number of its class, ``NO_CLASS`` when it is free,
             and the row.
     """

@@ -23,7 +23,7 @@ class AffinityClass:
     """Pods of one namespace with the same affinity to other pods.
 
     Attributes:
-        key: What tells it apart.
+        key: Its identity.
         terms: Their terms.
         counts: How many of them each node row has; a pod is matched with the terms once, not once per pod.
         column: int64[capacity when it was made], the same for all rows, once many of them have any; rows
@@ -37,7 +37,7 @@ class AffinityClass:
 
 
 class PodKind(msgspec.Struct, frozen=True, weakref=True):
-    """What pods of one template are and count as; worked out once for all of them.
+    """What pods of one template have in common; computed once for all of them.
 
     Attributes:
         template: ``template_of`` any of them.
@@ -55,14 +55,14 @@ class PodKind(msgspec.Struct, frozen=True, weakref=True):
 
 
 class PodRecord(msgspec.Struct, frozen=True, gc=False):
-    """One pod as the state knows it: what is its own, beside its kind. A change makes a new record, so a
+    """One pod in the state: what it does not share with its kind. A change makes a new record, so a
     reader may keep one.
 
     Attributes:
-        kind: What it is but for the following, and what it counts as; its classes are in the table while
+        kind: What it shares with other pods of its template; its classes are in the table while
             one of their pods is placed.
         row: The row of its node, or ``UNPLACED``.
-        assumed: A decision placed it, and the cluster hasn't confirmed that yet.
+        assumed: A decision placed it and the API server hasn't confirmed that yet.
         name: Its name.
         uid: Its UID.
         node_name: Its node, also while it is only assumed; "" = none.
@@ -181,10 +181,10 @@ class PodTable:
         priorities: How many placed pods have each priority.
         classes: The placed pods as selectors see them.
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
-        nominated: UIDs of the pods without a node, by the name of the node that preemption made room on.
+        nominated: UIDs of the pods without a node, by the name of their nominated node.
         groups: UIDs of the pods of each pod group, placed or not, by its namespace and name.
         pending_count: How many pods have no node.
-        assumed_count: How many pods have a node that no source has told of.
+        assumed_count: How many pods are assumed: no source has delivered them with their node yet.
     """
 
     records: dict[str, PodRecord] = field(default_factory=dict)

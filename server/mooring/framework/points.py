@@ -36,7 +36,7 @@ class ExtensionPoint:
     Attributes:
         name: Its name in configurations.
         base: What its plugins inherit from.
-        evaluates: Whether it is part of an evaluation: of what plugins say of the nodes for a pod.
+        evaluates: Whether it is part of an evaluation, the plugins' answers about nodes for a pod.
         commits: Whether it comes after a node was selected.
         attribute: Its name in Python, ``pre_filter`` for preFilter.
     """

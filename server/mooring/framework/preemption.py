@@ -17,7 +17,7 @@ from mooring.framework.view import Snapshot
 
 
 class WhatIf(Protocol):
-    """Some nodes as they would be with other pods on them. For one thread; nothing real changes."""
+    """Some nodes as they would be with other pods on them. For one thread; the state does not change."""
 
     def add(self, node_name: str, pod: Pod) -> None:
         """Count ``pod`` on the node."""
@@ -79,7 +79,7 @@ class Candidate:
     Attributes:
         node_name: The node.
         victims: The pods that would have to go, most important first.
-        violations: How many of them a disruption budget protects.
+        violations: How many of them violate a disruption budget.
     """
 
     node_name: str
@@ -95,8 +95,8 @@ class Preemption:
         status: Success when there is a candidate, else why not.
         candidates: In row order, or in the order of the given ones.
         best: The nodes of the best candidates, equally good, in the same order.
-        eligible: The pod may make room; else nothing was looked for, or extenders left no candidate, and a
-            node that is being cleared for the pod stays its own.
+        eligible: The pod may preempt others; else no candidate was sought or extenders left none, and the pod
+            keeps its nominated node.
     """
 
     status: Status

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class KubeVersion:
-    """The Kubernetes release whose behaviour is wanted, for example 1.36."""
+    """The Kubernetes release whose behaviour is followed, for example 1.36."""
 
     major: int
     minor: int
@@ -53,10 +53,10 @@ class FeatureGate:
 
     Attributes:
         known_since: The first release that has it; before, setting it changes nothing.
-        on_since: The release in which it came to be on unless set otherwise; None = it is off.
-        locked_since: The release since which it can't be set otherwise; None = it can.
+        on_since: The first release in which it is on by default; None = it is off.
+        locked_since: The first release in which it is locked to its default; None = it isn't.
         needs: Another gate that has to be on with it; "" = none.
-        followed_since: The release since which mooring can do what it does; before, it can't be turned on.
+        followed_since: The first release for which mooring supports it; before, it can't be turned on.
         required: Mooring can't do without it, so it can't be turned off.
     """
 
@@ -106,7 +106,7 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
 
 
 class Gates:
-    """Which feature gates are on for a release, unless set otherwise."""
+    """The feature gates of a release, with those that the operator set."""
 
     def __init__(self, version: KubeVersion, explicit: Mapping[str, bool] | None = None) -> None:
         self.version = version

@@ -13,11 +13,11 @@ class Remedy:
     """A change that may let a rejected pod fit.
 
     A PostFilter plugin writes it to the CycleState, under this class, and says ``proposal``. The second
-    scheduler carries it out; a dry run, which asks the plugin in the same way, changes nothing.
+    scheduler carries it out; a dry run, which calls the plugin in the same way, changes nothing.
 
     Attributes:
         proposal: The reason in the plugin's status.
-        done: What is said instead once it is carried out.
+        done: The reason instead, once it is carried out.
         carry_out: Makes the change; raises MooringErrors.
     """
 

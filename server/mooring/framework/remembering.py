@@ -23,12 +23,12 @@ MAX_AT_ONCE = 1 << 5
 
 
 class ByIdentity(Generic[T, V]):
-    """A function of one immutable object that remembers its answers. Safe from any thread.
+    """A function of one immutable object with a cache of its results. Safe from any thread.
 
     Args:
         work_out: The function.
-        most: How many answers are kept before all are forgotten.
-        most_bytes: So many bytes the objects may have together, encoded, unless one alone has more.
+        most: How many results are stored before all are dropped.
+        most_bytes: The bytes that the objects may have together, encoded, unless one alone has more.
     """
 
     def __init__(self, work_out: Callable[[T], V], most: int, most_bytes: int | None = None) -> None:

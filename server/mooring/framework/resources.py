@@ -54,11 +54,11 @@ class ResourceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ResourceRules:
-    """What of a pod counts; releases and their feature gates differ in it.
+    """How a pod's requests are counted, which depends on the release and its feature gates.
 
     Attributes:
         pod_level: The pod's own requests replace its containers' sum.
-        resizing: A container that is being resized counts with the most of what was asked and given.
+        resizing: A container that is being resized counts with the maximum of desired and actual requests.
         pod_level_resizing: So do the pod's own requests.
     """
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class Code(IntEnum):
-    """What a plugin says, in the scheduling framework's order; ``label`` is how answers spell it."""
+    """The code of a status, in the scheduling framework's order; ``label`` is how answers spell it."""
 
     SUCCESS = 0
     ERROR = 1
@@ -45,8 +45,8 @@ class Status:
 
     Attributes:
         code: The verdict.
-        reasons: Texts for people, in the order in which they were found; empty for Success.
-        plugin: The plugin that said it; filled in by the runtime, "" for Success.
+        reasons: Texts for people, in order; empty for Success.
+        plugin: The plugin that returned it; filled in by the runtime, "" for Success.
     """
 
     code: Code = Code.SUCCESS

@@ -17,7 +17,7 @@ class Upstream:
     Attributes:
         weight: The weight in the default list; None = the list names none.
         gate: The feature gate without which the default list leaves the plugin out; "" = it is always in.
-        since: The first release that has the plugin, or has it as it is followed here; None = all have.
+        since: The first release that has the plugin, or has it as mooring follows it; None = all have it.
         points_since: The first release of each extension point that is younger than the plugin.
         more_points: Extension points at which mooring's plugin has nothing to do and kube-scheduler's has:
             a file may list the plugin there.

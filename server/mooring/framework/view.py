@@ -16,7 +16,7 @@ from mooring.framework.pod_table import PodTable
 
 
 class NodesChangedError(Exception):
-    """A node that was asked about is gone; the engine catches this and begins again."""
+    """A node in question is gone; the engine catches this and retries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class NodeView:
     Attributes:
         snapshot: The tables.
         rows: int32[K], the nodes' rows; answers have the same length and order.
-        at: ``rows``, as the slice that they are when they are unbroken: many times faster.
+        at: ``rows``, as a slice when they are contiguous, which is many times faster.
     """
 
     snapshot: Snapshot

@@ -44,7 +44,7 @@ class WaitingPod(Protocol):
 
 
 class WaitingPods(Protocol):
-    """All pods that wait, in the order in which they came. Safe from any thread."""
+    """All waiting pods, in the order in which they came. Safe from any thread."""
 
     def get(self, uid: str) -> WaitingPod | None:
         """Return the waiting pod of that UID; None when it doesn't wait."""
@@ -84,10 +84,10 @@ def _goes_on() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who waits for a pod to be bound, in the CycleState under this class from Permit on.
+    """The caller that waits for a pod to be bound, in the CycleState under this class from Permit on.
 
-    A PreBind plugin that waits for something calls ``check`` from time to time: it keeps a thread, and the
-    pod's place, for nobody once the caller has gone.
+    A PreBind plugin that waits for something calls ``check`` from time to time, so that it does not occupy a
+    thread, and the pod's place, once the caller has gone.
 
     Attributes:
         check: Raises DeadlineExceededError when nobody waits any more; a plugin lets that pass.

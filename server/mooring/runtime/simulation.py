@@ -106,7 +106,7 @@ class Simulation:
 
     def _activated_by(self, reservation: Reservation | None) -> list[Pod]:
         """Return the pods that become active, in the order of the queue."""
-        activated = reservation and reservation.commit.notes.get(PodsToActivate, PodsToActivate)
+        activated = reservation and reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
         pods = activated.pods if activated else ()
         position = self._position
         return sorted(

@@ -234,7 +234,7 @@ class Scheduler:
     def _begin_binding(self, attempt: _Attempt, choice: Choice, reservation: Reservation) -> None:
         """Bind in a thread; a pod that has to wait first gets one of its own, so that it delays no other."""
         counts = choice.evaluated, choice.feasible
-        others = reservation.commit.notes.get(PodsToActivate, PodsToActivate)
+        others = reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
         if others is not None:
             self._parts.queue.activate_pods(others.pods)
         if not self._parts.engine.profiles.waiting.waits(attempt.item.uid):

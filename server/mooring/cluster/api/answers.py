@@ -78,7 +78,7 @@ class Response:
 
 
 class Stream:
-    """An answer that goes on: its lines, as they come. One thread reads; any thread may interrupt.
+    """A streamed answer: its lines, as they come. One thread reads; any thread may interrupt.
 
     Attributes:
         status: The HTTP status.

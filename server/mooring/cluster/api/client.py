@@ -38,10 +38,10 @@ class ClientOptions:
     """How to talk to the API server.
 
     Attributes:
-        user_agent: What requests call themselves.
-        timeout_seconds: For a request that names no time of its own, waits and repeats included.
+        user_agent: The User-Agent of requests.
+        timeout_seconds: For a request without a timeout of its own, waits and retries included.
         qps: Requests per second, on average; 0 = no limit.
-        burst: Requests that may go at once under that limit.
+        burst: Requests that may be sent at once under that limit.
     """
 
     user_agent: str = f"mooring/{__version__}"

@@ -45,7 +45,7 @@ class Connection:
 
     Args:
         configuration: A ``kubernetes.client.Configuration``.
-        user_agent: What requests call themselves.
+        user_agent: The User-Agent of requests.
 
     Attributes:
         address: The server's URL.

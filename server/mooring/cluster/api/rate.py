@@ -11,7 +11,7 @@ class TokenBucket:
 
     Args:
         qps: Requests per second, above 0.
-        burst: Requests that may go at once, 1 or more.
+        burst: Requests that may be sent at once, 1 or more.
     """
 
     def __init__(self, qps: float, burst: int) -> None:

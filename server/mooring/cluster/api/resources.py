@@ -15,7 +15,7 @@ from mooring.cluster.kinds import API_VERSIONS, KINDS, NAMESPACED
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """How the API spells a kind.
+    """A kind in the API.
 
     Attributes:
         kind: ``PersistentVolumeClaim``.

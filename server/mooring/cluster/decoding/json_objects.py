@@ -17,7 +17,7 @@ ObjectT = TypeVar("ObjectT", bound=ClusterObject)
 
 
 class _TypeMeta(msgspec.Struct, rename="camel"):
-    """What every object says of itself."""
+    """The identity of an object."""
 
     kind: str | None = None
     api_version: str | None = None

@@ -25,7 +25,7 @@ __all__ = ["Manifests", "load_manifests", "objects_from", "pod_from_manifest"]
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """What a set of manifests says.
+    """The objects of a set of manifests.
 
     Attributes:
         objects: The objects, nodes first, otherwise in the order in which they were given.

@@ -20,12 +20,12 @@ _Fingerprint = tuple[tuple[str, str, int, int], ...]
 
 
 class FilesSource:
-    """Delivers what files and directories say; what can't be read leaves the last good load in force.
+    """Delivers objects from files and directories; when one can't be read the last good load stays.
 
     Args:
         state: Where the objects go.
         paths: Files and directories of YAML or JSON.
-        poll_seconds: Time between two looks at the files.
+        poll_seconds: Seconds between two polls of the files.
     """
 
     def __init__(

@@ -43,10 +43,10 @@ PushEvent = SnapshotBegin | SnapshotEnd | Remove | Sequence[Put]
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What became of a push.
+    """The result of a push.
 
     Attributes:
-        next_sequence: The number that is expected next.
+        next_sequence: The next expected number.
         applied_count: How many of its events were new.
     """
 
@@ -65,7 +65,7 @@ class _CallersSource:
     Attributes:
         owner: Who made it; "" = no owner, so any client may push to it.
         session: Its session.
-        next_sequence: The number that is expected next.
+        next_sequence: The next expected number.
         staged: The open full load; None outside one.
         synced: A full load was completed, in this session or an earlier one.
     """

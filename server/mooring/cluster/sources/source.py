@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class KindStatus:
-    """How a source is doing with one kind that it follows.
+    """The status of one kind that a source follows.
 
     Attributes:
         kind: The kind.
@@ -25,7 +25,7 @@ class KindStatus:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """How a source is doing.
+    """The status of a source.
 
     Attributes:
         name: Its kind and what it reads, such as ``files:cluster.yaml``.
@@ -33,7 +33,7 @@ class SourceStatus:
         node_count: Nodes it has.
         pod_count: Pods it has.
         session: The session of a push source, "" for others.
-        next_sequence: What a push source expects next, 0 for others.
+        next_sequence: The next number that a push source expects, 0 for others.
         error: Its last failure, "" when the last attempt succeeded.
         staleness: As ``Source.staleness``.
         kinds: The kinds that it follows one by one; none for other sources.

@@ -12,7 +12,7 @@ from mooring.framework.quantity import Quantity
 
 
 class DeviceToleration(Object, frozen=True):
-    """A device taint that a claim bears; ``operator`` "" = Equal, empty ``key`` or ``effect`` = all."""
+    """A device taint that a claim tolerates; ``operator`` "" = Equal, empty ``key`` or ``effect`` = all."""
 
     key: str = ""
     operator: str = ""
@@ -60,7 +60,7 @@ class DeviceRequest(Object, frozen=True):
 
 
 class DeviceConstraint(Object, frozen=True):
-    """What the devices of ``requests`` (none = all) have alike, or each differently."""
+    """An attribute that must be equal, or distinct, among the devices of ``requests`` (none = all)."""
 
     requests: tuple[str, ...] = ()
     match_attribute: str | None = None
@@ -68,7 +68,7 @@ class DeviceConstraint(Object, frozen=True):
 
 
 class DeviceClaim(Object, frozen=True):
-    """Which devices are asked for."""
+    """The devices that are requested."""
 
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
@@ -110,7 +110,7 @@ class AllocationResult(Object, frozen=True):
 
 
 class ResourceClaimConsumerReference(Object, frozen=True):
-    """Who may use the claim; ``resource`` is pods or podgroups."""
+    """A consumer that may use the claim; ``resource`` is pods or podgroups."""
 
     api_group: str = ""
     resource: str = ""
@@ -119,7 +119,7 @@ class ResourceClaimConsumerReference(Object, frozen=True):
 
 
 class AllocatedDeviceStatus(Object, frozen=True):
-    """What a driver says of an allocated device."""
+    """A driver's status of an allocated device."""
 
     driver: str = ""
     pool: str = ""
@@ -129,7 +129,7 @@ class AllocatedDeviceStatus(Object, frozen=True):
 
 
 class ResourceClaimStatus(Object, frozen=True):
-    """What was allocated and who has it."""
+    """The allocation and its consumers."""
 
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
@@ -145,7 +145,7 @@ class ResourceClaim(Object, frozen=True):
 
 
 class ResourceClaimTemplateSpec(Object, frozen=True):
-    """What the claims made from a template get."""
+    """The spec of the claims made from a template."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimSpec = ResourceClaimSpec()

@@ -20,7 +20,7 @@ class CELDeviceSelector(Object, frozen=True):
 
 
 class DeviceSelector(Object, frozen=True):
-    """What a device must fulfil."""
+    """A condition that a device must meet."""
 
     cel: CELDeviceSelector | None = None
 
@@ -91,7 +91,7 @@ class DeviceTaint(Object, frozen=True):
 
 
 class NodeAllocatableResourceMapping(Object, frozen=True):
-    """How a node's resource follows from a device."""
+    """How a device counts as a resource of its node."""
 
     capacity_key: str | None = None
     allocation_multiplier: Quantity | None = None
@@ -146,7 +146,7 @@ class ResourceSlice(Object, frozen=True):
 
 
 class DeviceClassSpec(Object, frozen=True):
-    """What a device of the class fulfils, and the extended resource that stands for it."""
+    """The conditions that the class's devices meet, and the extended resource that stands for them."""
 
     selectors: tuple[DeviceSelector, ...] = ()
     extended_resource_name: str | None = None

@@ -51,22 +51,22 @@ class PodGroupResourceClaimStatus(Object, frozen=True):
 
 
 class SingleDisruptionMode(Object, frozen=True):
-    """The group's pods may go one by one."""
+    """The group's pods may be preempted one by one."""
 
 
 class AllDisruptionMode(Object, frozen=True):
-    """The group's pods go together or not at all."""
+    """The group's pods are preempted together or not at all."""
 
 
 class DisruptionMode(Object, frozen=True):
-    """How a group may be preempted, as v1beta1 says it; one of the two is set."""
+    """How a group may be preempted (v1beta1); one of the two is set."""
 
     single: SingleDisruptionMode | None = None
     all: AllDisruptionMode | None = None
 
 
 class PodGroupTemplate(Object, frozen=True):
-    """What the groups of a workload are made of."""
+    """The template of a workload's groups."""
 
     name: str = ""
     scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
@@ -131,7 +131,7 @@ class PodGroupSpec(Object, frozen=True):
 
 
 class PodGroupStatus(Object, frozen=True):
-    """How far a group is."""
+    """The status of a group."""
 
     conditions: tuple[Condition, ...] = ()
     resource_claim_statuses: tuple[PodGroupResourceClaimStatus, ...] = ()

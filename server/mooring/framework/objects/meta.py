@@ -27,7 +27,7 @@ class OwnerReference(Object, frozen=True):
 
 
 class ObjectMeta(Object, frozen=True):
-    """Who an object is. ``uid`` is its identity; names are used again, UIDs never."""
+    """The metadata of an object. ``uid`` is its identity; names are reused, UIDs never."""
 
     name: str = ""
     namespace: str = ""

@@ -18,7 +18,7 @@ class Taint(Object, frozen=True):
 
 
 class NodeSpec(Object, frozen=True):
-    """What the cluster's owner said of the node."""
+    """The desired state of the node."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()

@@ -11,7 +11,7 @@ from mooring.framework.quantity import Quantity
 
 
 class ResourceRequirements(Object, frozen=True):
-    """What a container or a pod asks for, quantities by resource name."""
+    """The requests of a container or a pod, quantities by resource name."""
 
     requests: dict[str, Quantity] = field(default_factory=dict)
     limits: dict[str, Quantity] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class PreferredSchedulingTerm(Object, frozen=True):
 
 
 class NodeAffinityTerms(Object, frozen=True):
-    """Which nodes a pod needs and which it prefers."""
+    """The nodes that a pod requires and those that it prefers."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
@@ -97,7 +97,7 @@ class WeightedPodAffinityTerm(Object, frozen=True):
 
 
 class PodAffinity(Object, frozen=True):
-    """Pod affinity or anti-affinity: needed and preferred terms."""
+    """Pod affinity or anti-affinity: required and preferred terms."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
@@ -112,7 +112,7 @@ class Affinity(Object, frozen=True):
 
 
 class Toleration(Object, frozen=True):
-    """A taint that the pod bears; ``operator`` "" = Equal, empty ``key`` or ``effect`` = all of them."""
+    """A taint that the pod tolerates; ``operator`` "" = Equal, empty ``key`` or ``effect`` = all of them."""
 
     key: str = ""
     operator: str = ""
@@ -121,7 +121,7 @@ class Toleration(Object, frozen=True):
 
 
 class TopologySpreadConstraint(Object, frozen=True):
-    """How evenly matching pods must lie over the values of a node label."""
+    """How evenly matching pods must be spread over the values of a node label."""
 
     max_skew: Int32 = 0
     topology_key: str = ""
@@ -154,7 +154,7 @@ class PodSchedulingGroup(Object, frozen=True):
 
 
 class PodSpec(Object, frozen=True):
-    """What the pod asks for."""
+    """The desired state of the pod."""
 
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
@@ -178,7 +178,7 @@ class PodSpec(Object, frozen=True):
 
 
 class ContainerStatus(Object, frozen=True):
-    """What the kubelet says of a container's resources (in-place resize)."""
+    """The kubelet's status of a container's resources (in-place resize)."""
 
     name: str = ""
     allocated_resources: dict[str, Quantity] = field(default_factory=dict)
@@ -208,7 +208,7 @@ class PodExtendedResourceClaimStatus(Object, frozen=True):
 
 
 class PodStatus(Object, frozen=True):
-    """How far the pod is."""
+    """The status of the pod."""
 
     phase: str = ""
     nominated_node_name: str = ""

@@ -24,7 +24,7 @@ class TopologySelectorTerm(Object, frozen=True):
 
 
 class StorageClass(Object, frozen=True):
-    """How volumes are made; ``volume_binding_mode`` is Immediate or WaitForFirstConsumer."""
+    """How volumes are provisioned; ``volume_binding_mode`` is Immediate or WaitForFirstConsumer."""
 
     metadata: ObjectMeta = ObjectMeta()
     provisioner: str = ""
@@ -63,7 +63,7 @@ class CSINode(Object, frozen=True):
 
 
 class CSIDriverSpec(Object, frozen=True):
-    """What a driver needs of the cluster."""
+    """What a driver needs from the cluster."""
 
     attach_required: bool | None = None
     storage_capacity: bool | None = None
@@ -78,7 +78,7 @@ class CSIDriver(Object, frozen=True):
 
 
 class CSIStorageCapacity(Object, frozen=True):
-    """Room that a driver has for a class on the nodes of ``node_topology``; None selects no node."""
+    """The capacity that a driver has for a class on the nodes of ``node_topology``; None selects no node."""
 
     metadata: ObjectMeta = ObjectMeta()
     node_topology: LabelSelector | None = None
@@ -88,7 +88,7 @@ class CSIStorageCapacity(Object, frozen=True):
 
 
 class VolumeAttachmentSource(Object, frozen=True):
-    """What is attached; one of the two is set."""
+    """The attached volume; one of the two is set."""
 
     persistent_volume_name: str | None = None
     inline_volume_spec: PersistentVolumeSpec | None = None

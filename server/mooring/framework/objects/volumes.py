@@ -89,7 +89,7 @@ class VolumeNodeAffinity(Object, frozen=True):
 
 
 class PersistentVolumeSpec(Object, frozen=True):
-    """What a volume is; sources that scheduling never reads leave all of them None."""
+    """A volume's source; all fields are None for sources that scheduling never reads."""
 
     capacity: dict[str, Quantity] = field(default_factory=dict)
     access_modes: tuple[str, ...] = ()

@@ -61,7 +61,7 @@ class StatefulSet(Object, frozen=True):
 
 
 class PodDisruptionBudgetSpec(Object, frozen=True):
-    """The pods that a budget guards: None selects none, an empty selector the whole namespace."""
+    """The pods that a budget protects: None selects none, an empty selector the whole namespace."""
 
     selector: LabelSelector | None = None
 

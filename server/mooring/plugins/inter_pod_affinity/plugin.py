@@ -69,21 +69,21 @@ class InterPodAffinity(
         return events(self.handle.kube_version)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
-        notes = state.get(AffinityCounts, AffinityCounts)
-        if notes is None:
+        counts = state.get(AffinityCounts, AffinityCounts)
+        if counts is None:
             terms = self._terms(pod)
             if terms.errors:
                 return Status.unresolvable(f"parsing pod: [{', '.join(terms.errors)}]")
             version, snapshot = self.handle.kube_version, nodes.snapshot
-            notes = affinity_counts(
+            counts = affinity_counts(
                 pod,
                 snapshot,
                 own_terms(terms.required, snapshot, version),
                 own_terms(terms.required_anti, snapshot, version),
                 namespace_labels(pod, snapshot),
             )
-            state.write(AffinityCounts, notes)
-        return Status.skip() if notes.idle else SUCCESS
+            state.write(AffinityCounts, counts)
+        return Status.skip() if counts.idle else SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         return state.read(AffinityCounts, AffinityCounts).verdicts(nodes)

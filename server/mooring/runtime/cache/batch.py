@@ -117,7 +117,7 @@ class CachedBatch:
         cached.placed(versions[taken_in])
         self._cache.counts.hits += count - 1
         nodes = cluster.snapshot.nodes.names
-        state = static.notes
+        state = static.cycle_state
         self.choices += [
             Choice(nodes[at.row], at.row, at.total, at.ties, at.evaluated, at.feasible, version, state)
             for at, version in zip(selected, versions, strict=False)

@@ -100,7 +100,7 @@ class CachedDecisions:
             raise NotCachedError(Bypass.NO_NODE)
         name = self._cluster.snapshot.nodes.names[selected.row]
         found = selected.row, selected.total, selected.ties, selected.evaluated, selected.feasible
-        return Choice(name, *found, version, static.notes)
+        return Choice(name, *found, version, static.cycle_state)
 
     def _assumed(self, pod: Pod, template: Template, seed: int) -> Selected | None:
         """Select a node for a pod, which counts there from now on. The caller holds both locks."""

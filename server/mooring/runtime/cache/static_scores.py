@@ -66,7 +66,7 @@ class StaticScores:
         order: int32[evaluated], their rows in the order of the search, when it ends before all of them were
             looked at; else None.
         wanted: After how many feasible nodes it ends.
-        notes: What the plugins wrote to the CycleState.
+        cycle_state: What the plugins wrote to it.
         used: When it was used last, as its cache counts.
         pod_bytes: What the pod takes that it was found for.
     """
@@ -82,7 +82,7 @@ class StaticScores:
     evaluated: int
     order: Int32s | None
     wanted: int
-    notes: CycleState
+    cycle_state: CycleState
     used: int = 0
     pod_bytes: int = 0
 
@@ -160,7 +160,7 @@ def find_static_scores(
         evaluated=evaluated,
         order=_order(evaluation, allowed) if wanted < evaluated else None,
         wanted=wanted,
-        notes=evaluation.state,
+        cycle_state=evaluation.state,
     )
 
 

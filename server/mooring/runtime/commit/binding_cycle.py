@@ -134,7 +134,7 @@ class BindingCycle:
         """
         commit = reservation.commit
         calls = self.engine.calls(commit.profile, progress)
-        commit.notes.write(Caller, Caller(calls.check))
+        commit.cycle_state.write(Caller, Caller(calls.check))
         with self._released_on_error(reservation):
             plugins = commit.pre_flight(calls)
             if expect is not None and (plugins or self._waiting.waits(reservation.uid)):

@@ -255,7 +255,7 @@ class Committer:
             choice = self._engine.place(pod, profile, candidates, seed=seed, progress=progress)
             if choice.node_name is None:
                 return PlacedPod(choice)
-            reservation = Reservation(Commit(profile, choice.notes, pod, choice.node_name))
+            reservation = Reservation(Commit(profile, choice.cycle_state, pod, choice.node_name))
             status = self._cycle.reserve(reservation, progress)
             if status.ok and keep:
                 self._cycle.hold_reservation(reservation)

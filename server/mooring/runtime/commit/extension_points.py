@@ -42,7 +42,7 @@ class Commit:
     """
 
     profile: Profile
-    notes: CycleState
+    cycle_state: CycleState
     pod: Pod
     node_name: str
 
@@ -125,7 +125,8 @@ class Commit:
             answer = calls.call(enabled.name, "Bind", enabled.plugin.bind, *self._arguments)
             status = _said(enabled.name, "Bind", answer)
             if status.code is not Code.SKIP:
-                return Committed(status, self.notes.get(BindOutcome, BindOutcome) if status.ok else None)
+                outcome = self.cycle_state.get(BindOutcome, BindOutcome) if status.ok else None
+                return Committed(status, outcome)
         raise plugin_failure(
             "", "Bind", f"every Bind plugin of profile {self.profile.name!r} skipped the pod"
         )
@@ -140,7 +141,7 @@ class Commit:
 
     @property
     def _arguments(self) -> tuple[CycleState, Pod, str]:
-        return self.notes, self.pod, self.node_name
+        return self.cycle_state, self.pod, self.node_name
 
 
 def _said(plugin: str, point: str, answer: object) -> Status:

@@ -73,7 +73,8 @@ def reserve_in_turn(
         for index, name, uid, choice in zip(*some, choices, strict=False):
             template, profile = templates[index]
             pod = replace(template, metadata=replace(template.metadata, name=name, uid=uid))
-            reservation = Reservation(Commit(profile, choice.notes, pod, choice.node_name or ""), owner=owner)
+            commit = Commit(profile, choice.cycle_state, pod, choice.node_name or "")
+            reservation = Reservation(commit, owner=owner)
             if not cycle.reserve(reservation, progress).ok:
                 break
             cycle.hold_reservation(reservation)

@@ -56,7 +56,7 @@ class Choice(msgspec.Struct, frozen=True):
         return self.source.message if isinstance(self.source, Evaluation) else ""
 
     @property
-    def notes(self) -> CycleState:
+    def cycle_state(self) -> CycleState:
         """What the plugins wrote, for the extension points after the choice."""
         return self.source.state if isinstance(self.source, Evaluation) else self.source.clone()
 

@@ -126,7 +126,7 @@ def evaluate_preemption(
 def evaluate_scores(
     profile: Profile, cluster: ClusterState, pod: Pod, rows: Int32s, calls: PluginCalls
 ) -> Evaluation:
-    """Return the scores of ``rows``, all taken as feasible; PreFilter runs for the notes that it leaves."""
+    """Return the scores of ``rows``, all taken as feasible; PreFilter runs for its cycle state."""
     evaluation = prepared(profile, cluster, pod, rows, calls)
     evaluation.scores = score(evaluation, rows, calls)
     return evaluation

@@ -37,7 +37,7 @@ class NodesWhatIf:
         self._evaluation = evaluation
         self._cluster = cluster
         self._calls = calls
-        self._notes = evaluation.state.clone()
+        self._cycle_state = evaluation.state.clone()
         self._told = {method: list(extensions(evaluation, method)) for method in ("add_pod", "remove_pod")}
         self._gone: dict[str, tuple[str, PodRecord]] = {}
         self._known_guests: dict[str, list[Pod]] = {}
@@ -64,15 +64,15 @@ class NodesWhatIf:
         guests = self._guests(node_name)
         if not guests:
             return SUCCESS
-        notes = self._notes
-        self._notes = notes.clone()
+        earlier = self._cycle_state
+        self._cycle_state = earlier.clone()
         try:
             for guest in guests:
                 self.add(node_name, guest)
             (status,) = self._filtered([node_name])
             return status
         finally:
-            self._notes = notes
+            self._cycle_state = earlier
             for guest in guests:
                 self._cluster.forget(guest.metadata.uid)
 
@@ -108,7 +108,7 @@ class NodesWhatIf:
     def _filtered(self, node_names: Sequence[str]) -> list[Status]:
         base = self._evaluation
         trial = begin(base.profile, self._cluster, base.pod, self._rows(node_names))
-        trial.state, trial.skipped = self._notes, base.skipped
+        trial.state, trial.skipped = self._cycle_state, base.skipped
         run_filters(trial, np.arange(len(node_names), dtype=np.int32), self._calls)
         return [trial.statuses[code] for code in trial.codes.tolist()]
 
@@ -122,7 +122,7 @@ class NodesWhatIf:
         for name, function in self._told[method]:
             point = f"PreFilter.{method}"
             (info,) = NodeView(self._cluster.snapshot, self._rows([node_name])).infos()
-            status = self._calls.call(name, point, function, self._notes, base.pod, other, info)
+            status = self._calls.call(name, point, function, self._cycle_state, base.pod, other, info)
             if not isinstance(status, Status) or not status.ok:
                 said = status.message if isinstance(status, Status) else type(status).__name__
                 raise plugin_failure(name, point, f"pod {other.key}: returned {said}, not Success")

@@ -37,7 +37,7 @@ class Auditor:
     Now and then everything is compared with a fresh list, which finds lost changes as well.
 
     Args:
-        reflectors: What to look after.
+        reflectors: The reflectors to check.
         timers: How often.
 
     Attributes:

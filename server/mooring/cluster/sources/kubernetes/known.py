@@ -14,7 +14,7 @@ class KnownObjects:
     """The objects by key, each with the version it is known at. Safe from any thread.
 
     Attributes:
-        position: The version up to which everything has been told; 0 before the first list.
+        position: The version up to which everything was delivered; 0 before the first list.
     """
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class ListSummary:
-    """What a whole list says beside its objects.
+    """A whole list without its objects.
 
     Attributes:
         versions: The version of every object, by key.

@@ -46,14 +46,14 @@ class Reflector:
         resource: The kind.
         state: Where the objects go.
         source: Under which name.
-        readers: The plugins that read the kind; none = nothing works without it.
+        readers: The plugins that read the kind; none = the scheduler itself needs it.
         timers: How long everything takes.
         originals: Gets the objects as the server sends them.
 
     Attributes:
         resource: The kind.
-        lister: What lists it.
-        known: What was told so far.
+        lister: Lists it.
+        known: The objects delivered so far.
         synced: A list is complete, and the server still has the kind.
         unavailable: Why the server has no such kind or doesn't show it; "" = it does.
         error: The last failure; "" after a success.

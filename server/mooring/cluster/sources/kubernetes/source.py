@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 class KubernetesSource:
     """Follows the API server. ``start`` returns at once; it is ``synced`` when every kind was listed.
 
-    A kind that the server doesn't have or doesn't show, other than nodes and pods, is done without: the log
-    says which plugins that weakens.
+    A kind, other than nodes and pods, that the server doesn't have or doesn't allow to read is skipped: the
+    log says which plugins that affects.
 
     Args:
         state: Where the objects go.

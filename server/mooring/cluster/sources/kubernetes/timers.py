@@ -13,14 +13,14 @@ class Timers:
     Attributes:
         page_size: Objects of one page of a list.
         list_timeout: For one page.
-        watch_shortest: What the server is asked to end a watch after is between this and ``watch_longest``.
-        watch_longest: See above; spread, so that not all watches begin again at once.
+        watch_shortest: The requested timeout of a watch is between this and ``watch_longest``.
+        watch_longest: See above; spread, so that not all watches restart at once.
         watch_margin: A watch without a byte for this much longer than that is dead.
         backoff_first: Before the first repeat of what failed; doubled with each failure in a row.
         backoff_longest: At most this much.
-        unavailable_retry: At most this much before a kind that the server doesn't have or show is asked for.
-        probe_timeout: For one of the small requests below.
-        probe: Between two small requests that tell whether the server answers and nothing was lost.
+        unavailable_retry: At most this long before a kind that the server doesn't have or show is retried.
+        probe_timeout: For one of the probes below.
+        probe: Between two probes, small requests that show whether the server answers and no event was lost.
         compare: Between two comparisons of everything with a fresh list.
     """
 

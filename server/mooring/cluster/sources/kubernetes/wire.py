@@ -8,7 +8,7 @@ from mooring.framework.errors import UnavailableError
 
 
 class GoneError(Exception):
-    """HTTP 410 in either form: what was asked for is forgotten, and a fresh list is needed."""
+    """HTTP 410 in either form: the version is too old, and a fresh list is needed."""
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):
@@ -21,7 +21,7 @@ class Page(msgspec.Struct):
     """A page of a list.
 
     Attributes:
-        metadata: Its version, and how it goes on.
+        metadata: Its version, and the token of the next page.
         items: The objects, as bytes.
     """
 
@@ -30,7 +30,7 @@ class Page(msgspec.Struct):
 
 
 class Identity(msgspec.Struct, rename="camel"):
-    """What every object says of itself."""
+    """The identity of an object."""
 
     name: str = ""
     namespace: str = ""
