@@ -31,14 +31,14 @@ FindStaticScores = Callable[[Calls, int], StaticScores]
 
 
 class CachedEvaluation:
-    """The evaluation of one signature. Whoever uses it holds ``lock``.
+    """The evaluation of one signature. Callers hold ``lock``.
 
     Attributes:
         lock: Held from ``update`` to ``select``.
-        version: The version of the state that it is true for; -1 at first.
+        version: The version of the state that it matches; -1 at first.
         pod: One of the pods, without a name.
-        begun: How often it was found out as a whole.
-        generation: What the resource-state ids meant then, as in ``ChangeTracker``.
+        begun: How often it was evaluated as a whole.
+        generation: The generation of its resource-state ids, as in ``ChangeTracker``.
         standing: The scores that pods coming and going don't change.
         reasons: Why rows are rejected, as far as plugins were asked; begun anew with ``static`` and the ids.
         used: When it was used last, as its cache counts.
@@ -78,7 +78,7 @@ class CachedEvaluation:
     def update(self, calls: Calls, *, dynamic: bool = True, start: int = 0) -> None:
         """Bring it up to date with the state; without ``dynamic`` only the static and the resource scores.
 
-        When not all nodes are looked at, the search begins at ``start``.
+        When not all nodes are evaluated, the search begins at ``start``.
 
         Raises:
             NotCachedError: The pods have to be evaluated in full as things are.

@@ -39,7 +39,7 @@ class BeginAgainError(Exception):
 
 
 class Branch:
-    """The totals for pods of one template, on their way apart from the state.
+    """The totals for pods of one template, independent of the state.
 
     Args:
         pod: One of the pods.
@@ -130,13 +130,13 @@ class Branch:
 
 
 class Overlay:
-    """A course of decisions on top of a state that stays as it is. For one thread.
+    """A run of decisions on top of a state that stays unchanged. For one thread.
 
     Args:
         cluster: The state.
         tracker: Reads its change log.
         branches: By index of the template, all of one version of the state.
-        guesses: Unknown resource scores are taken to be too low, and asked for at the end, in one piece.
+        guesses: Unknown resource scores are assumed to be too low, and computed together at the end.
 
     Raises:
         BeginAgainError: The state has moved on.

@@ -58,7 +58,7 @@ def may_read_resources_alone(plugin: Plugin[Any]) -> bool:
 
 
 class Rater(msgspec.Struct, frozen=True):
-    """A plugin that is asked in one step, with its name and weight."""
+    """A plugin that rates nodes in one step, with its name and weight."""
 
     name: str
     plugin: NodeRater
@@ -70,7 +70,7 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
 
     Attributes:
         profile: A profile with these.
-        raters: The same, when each can be asked in one step; else none, and their points have to be asked.
+        raters: The same, when each can rate in one step; else none, and their points have to be called.
     """
 
     profile: Profile
@@ -101,7 +101,7 @@ class ResourcePlugins(msgspec.Struct, frozen=True):
 
 
 class ResourceScores:
-    """What the plugins that read resources alone say of each distinct resource state, asked once."""
+    """The scores of each distinct resource state by the plugins that read resources alone, computed once."""
 
     def __init__(
         self, plugins: ResourcePlugins, cluster: ClusterState, pod: Pod, tracker: ChangeTracker
