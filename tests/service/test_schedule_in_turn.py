@@ -96,8 +96,8 @@ def test_places_are_those_of_one_pod_after_the_other(
     for alone in (False, True):
         with pytest.MonkeyPatch.context() as patch, world(*NODES, *delivered(*asked)) as w:
             if alone:
-                patch.setattr(Committing, "decide_some", lambda *_: 0)
-                patch.setattr(DryRun, "decide_some", lambda *_: 0)
+                patch.setattr(Committing, "_decide_some", lambda *_: 0)
+                patch.setattr(DryRun, "_decide_some", lambda *_: 0)
                 patch.setattr(DryRun, "decide_at_once", lambda *_: None)
             found.append(what_becomes_of(w, request))
     assert found[0] == found[1]

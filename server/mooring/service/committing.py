@@ -14,10 +14,12 @@ from mooring.runtime.profiles.profile import Profile
 from mooring.service import audit
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
+from mooring.service.commit_mode import CommitMode
 from mooring.service.commits import not_recreated, reject_recreated
 from mooring.service.outcomes import failed_status, outcome_of, result_of
-from mooring.service.schedule_answer import AnswerColumns, TieLimit
+from mooring.service.schedule_answer import AnswerColumns
 from mooring.service.slots import SlotProgress
+from mooring.service.ties import TieLimit
 from mooring.v1 import scheduling_service_pb2 as pb
 
 WAITS = Status(Code.PENDING, ("the deadline passed while a plugin made this pod wait; send it again",))
@@ -27,8 +29,8 @@ _WORDS = {pb.COMMIT_MODE_BIND: "Schedule+Bind", pb.COMMIT_MODE_RESERVE: "Schedul
 """What the audit calls a call that commits."""
 
 
-class Committing:
-    """Commits the pods of a batch; implements ``CommitMode``. For one thread.
+class Committing(CommitMode):
+    """Commits the pods of a batch. For one thread.
 
     Args:
         backend: Decides and commits.
@@ -49,7 +51,7 @@ class Committing:
     def decide_at_once(self, _budget: PluginBudget) -> None:
         """Nothing is committed without its Reserve, Permit and Bind plugins."""
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Nothing may be committed without the lease, nor what can't be told.
 
         Raises:
@@ -59,7 +61,7 @@ class Committing:
         self._backend.committer.require_leader()
         TieLimit(self._backend, self._batch).check_worst()
 
-    def decide_some(self, some: slice, progress: SlotProgress) -> int:
+    def _decide_some(self, some: slice, progress: SlotProgress) -> int:
         batch = self._batch
         if batch.mode != pb.COMMIT_MODE_RESERVE or not batch.candidates.everything:
             return 0
@@ -82,7 +84,7 @@ class Committing:
                 self._count("scheduled", batch.templates[index][1], seconds, times)
         return len(placements)
 
-    def decide_one(self, at: int, progress: SlotProgress) -> None:
+    def _decide_one(self, at: int, progress: SlotProgress) -> None:
         pod, profile = self._batch.pod(at)
         began = time.perf_counter()
         choice, outcome = None, pb.BIND_OUTCOME_UNSPECIFIED
@@ -108,7 +110,7 @@ class Committing:
         self._tell(pod, choice.node_name if choice else None, status)
         self._count(result_of(status), profile, time.perf_counter() - began)
 
-    def end(self, progress: SlotProgress) -> None:
+    def _end(self, progress: SlotProgress) -> None:
         """Bind the pods that wait for a Permit plugin: those that they wait for may be pods of this batch.
 
         Raises:

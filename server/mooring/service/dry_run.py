@@ -10,15 +10,17 @@ from mooring.runtime.cycle.plugin_calls import NoPlugins, PluginBudget
 from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
+from mooring.service.commit_mode import CommitMode
 from mooring.service.objects import is_placed
 from mooring.service.outcomes import result_of
-from mooring.service.schedule_answer import AnswerColumns, TieLimit, columns_response
+from mooring.service.schedule_answer import AnswerColumns, columns_response
 from mooring.service.slots import SlotProgress
+from mooring.service.ties import TieLimit
 from mooring.v1 import scheduling_service_pb2 as pb
 
 
-class DryRun:
-    """Decides the pods of a batch; implements ``CommitMode``. For one thread.
+class DryRun(CommitMode):
+    """Decides the pods of a batch. For one thread.
 
     Args:
         backend: Decides.
@@ -39,7 +41,7 @@ class DryRun:
         """Decide on top of the live state, without an object per pod; None when that can't be done."""
         batch = self._batch
         if not self._is_plain() or (len(batch) == 1 and not isinstance(budget, NoPlugins)):
-            # With plugins, one pod is decided by ``decide_one``, which asks the cache as well.
+            # With plugins, one pod is decided by ``_decide_one``, which asks the cache as well.
             return None
         found = self._backend.engine.decide_batch(
             batch.templates, batch.indices, batch.uids, seed=self._seed, budget=budget
@@ -50,12 +52,12 @@ class DryRun:
             self._count("scheduled", batch.templates[index][1], count)
         return columns_response(self._backend, batch, found)
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Several pods are decided on a copy of the state, since they have to see each other."""
         if len(self._batch) > 1:
             self._engine = self._engine.over(self._batch.selection.private())
 
-    def decide_some(self, some: slice, progress: SlotProgress) -> int:
+    def _decide_some(self, some: slice, progress: SlotProgress) -> int:
         batch = self._batch
         samples = any(profile.samples for _, profile in batch.templates)
         if samples or len(batch) == 1 or not batch.candidates.everything:
@@ -69,7 +71,7 @@ class DryRun:
             self._add(choice, batch.templates[index][1])
         return len(choices)
 
-    def decide_one(self, at: int, progress: SlotProgress) -> None:
+    def _decide_one(self, at: int, progress: SlotProgress) -> None:
         batch, selection = self._batch, self._batch.selection
         pod, profile = batch.pod(at)
         progress.about(pod.metadata.uid)
@@ -86,7 +88,7 @@ class DryRun:
             selection.state.assume(pod, choice.node_name)
         self._add(choice, profile)
 
-    def end(self, progress: SlotProgress) -> None:
+    def _end(self, progress: SlotProgress) -> None:
         """Nothing is left to do."""
 
     def _is_plain(self) -> bool:

@@ -242,7 +242,7 @@ class CachedEvaluation:
         self.begun += 1
         if moved.generation != self.generation:
             self.generation = moved.generation
-            self._resources.begin(moved.generation)
+            self._resources.begin_generation(moved.generation)
         self.static = static = self._find_static(calls, moved.version)
         self._dynamic = DynamicScores(self._cluster, self.pod, static) if static.has_dynamic else None
         self._add_up(self._resources.of(static.open, calls()))

@@ -130,7 +130,7 @@ class ResourceScores:
         """The bytes of its arrays."""
         return self._values.nbytes + (sum(part.nbytes for part in self._unfiled[:2]) if self._unfiled else 0)
 
-    def begin(self, generation: int) -> None:
+    def begin_generation(self, generation: int) -> None:
         """Begin anew, with the ids of another generation."""
         self._generation = generation
         self._values = np.zeros(0, np.int32)
@@ -189,11 +189,9 @@ class ResourceScores:
     def _file(self, rows: Int32s, found: Int32s, version: int) -> None:
         """Enter what was ``found`` (int32[K]) of ``rows``, but for those that changed after ``version``."""
         with self._cluster.lock:
-            if self._tracker.generation != self._generation:
-                return
             self.make_room()
             changes = self._cluster.changes_since(version)
-            if changes is None:
+            if changes is None or self._tracker.generation != self._generation:
                 return
             if changes:
                 steady = ~np.isin(rows, [row for row, _, _ in changes])
