@@ -13,6 +13,7 @@ import pytest
 from mooring.cli import with_plugin
 from mooring.framework import SUCCESS, CycleState, FilterPlugin, NodeInfo, Pod, Status
 from tests.cli.commands import ROOT, call
+from tests.missing_plugins import add_missing_plugin
 
 LINES = ("--line-length", "110")
 METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n"
@@ -42,7 +43,10 @@ def states(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, object]]:
     return {entry["name"]: entry for entry in result.document}
 
 
-def test_in_tree_plugins_and_those_that_are_not_built(capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_tree_plugins_and_those_that_are_not_built(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = add_missing_plugin(monkeypatch)
     known = states(capsys)
     assert known["NodeAffinity"] == {
         "name": "NodeAffinity",
@@ -51,13 +55,16 @@ def test_in_tree_plugins_and_those_that_are_not_built(capsys: pytest.CaptureFixt
         "supported": True,
         "loadError": None,
     }
-    assert known["TopologyPlacementGenerator"]["supported"] is False
+    assert known[missing]["supported"] is False
     lines = {line.split()[0]: line for line in call(capsys, "plugins").out.splitlines()}
     assert lines["NodeAffinity"].split()[-2:] == ["in-tree", "available"]
-    assert lines["TopologyPlacementGenerator"].split()[-1] == "unsupported"
+    assert lines[missing].split()[-1] == "unsupported"
 
 
-def test_words_stay_in_one_piece_on_a_narrow_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_stay_in_one_piece_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_missing_plugin(monkeypatch)
     lines = call(capsys, "plugins", columns=80).out.splitlines()
     assert max(map(len, lines)) <= 80
     assert {line.split()[-1] for line in lines if "in-tree" in line} == {"available", "unsupported"}

@@ -186,8 +186,8 @@ OTHERWISE = (
                 percentageOfNodesToScore=0,
                 leaderElection={"leaderElect": False},
             ),
-            ["ignored by mooring: plugins.placementScore"],
-            id="no lease, no lease name to warn of; sections without effect",
+            [],
+            id="no lease, no lease name to warn of",
         ),
         pytest.param(
             document(),

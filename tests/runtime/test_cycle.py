@@ -9,6 +9,7 @@ import pytest
 
 from mooring.framework import SUCCESS, Code, PreFilterResult, Status
 from mooring.testing.builders import pod_manifest
+from tests.missing_plugins import add_missing_plugin
 
 from .fakes import cycle, filtering, prefiltering, scoring
 
@@ -256,26 +257,25 @@ def test_the_nominated_node_is_tried_alone_first() -> None:
     assert (rejected["selected"], rejected["evaluated"]) == ("a", 3)
 
 
-def test_a_single_plugin_that_is_not_built_rejects_the_pods_that_need_it() -> None:
+def test_a_single_plugin_that_is_not_built_rejects_the_pods_that_need_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mooring.runtime.profiles.registry import new_in_tree_registry
     from mooring.testing import explain
     from mooring.testing.builders import node_manifest
 
+    missing = add_missing_plugin(monkeypatch)
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "PodGroupPodsCount"}]}}}],
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": missing}]}}}],
     }
-    pod = pod_manifest(spec={"schedulingGroup": {"podGroupName": "group"}})
-    group = {
-        "apiVersion": "scheduling.k8s.io/v1alpha2",
-        "kind": "PodGroup",
-        "metadata": {"name": "group", "namespace": "default"},
-        "spec": {"schedulingConstraints": {"topology": [{"key": "zone"}]}},
-    }
-    document = explain([node_manifest(), group], pod, config)
+    registry = new_in_tree_registry()
+    pod = pod_manifest(labels={"needs": missing})
+    document = explain([node_manifest()], pod, config, registry=registry)
     assert document["status"]["code"] == "UnschedulableAndUnresolvable"
-    assert document["status"]["reasons"] == ["plugin PodGroupPodsCount is not supported yet"]
+    assert document["status"]["reasons"] == [f"plugin {missing} is not supported yet"]
     assert document["selected"] is None
-    warnings = explain([node_manifest()], pod_manifest(), config)["warnings"]
-    assert any(said.startswith("not supported yet: ") and "PodGroupPodsCount" in said for said in warnings)
+    warnings = explain([node_manifest()], pod_manifest(), config, registry=registry)["warnings"]
+    assert any(said.startswith("not supported yet: ") and missing in said for said in warnings)
     assert not [said for said in cycle(filtering("F", {}))["warnings"] if said.startswith("not ")]

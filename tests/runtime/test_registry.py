@@ -28,6 +28,7 @@ from mooring.framework import (
 )
 from mooring.runtime.profiles.plugin_checks import PluginDefinitionError
 from mooring.runtime.profiles.registry import Registry, RegistryError, new_in_tree_registry
+from tests.missing_plugins import add_missing_plugin
 
 
 class Good(FilterPlugin[None]):
@@ -140,11 +141,12 @@ def test_a_factory_function_says_what_it_makes() -> None:
         registry.register("Unsaid", lambda _args, handle: Good(None, handle))
 
 
-def test_the_catalog_knows_what_is_built_and_what_is_not() -> None:
+def test_the_catalog_knows_what_is_built_and_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = add_missing_plugin(monkeypatch)
     catalog = new_in_tree_registry().catalog()
     assert catalog["NodeResourcesFit"].supported
     assert {"preFilter", "filter", "preScore", "score"} <= catalog["NodeResourcesFit"].points
-    assert not catalog["PodGroupPodsCount"].supported
+    assert not catalog[missing].supported
     assert "NoSuchPlugin" not in catalog
 
 

@@ -12,6 +12,7 @@ from mooring.service.plugins import IMPLEMENTED, POINTS
 from mooring.testing.builders import make_node
 from mooring.v1 import plugin_service_pb2 as pb
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from tests.missing_plugins import add_missing_plugin
 from tests.service.backends import WAYS, Direct, configuration, direct, profile, world
 from tests.service.fakes import scoring
 
@@ -63,7 +64,10 @@ def test_capabilities_tell_the_limits() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_plugins_with_their_points_and_profiles(way: Callable[..., Any]) -> None:
+def test_plugins_with_their_points_and_profiles(
+    way: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = add_missing_plugin(monkeypatch)
     mine = scoring("Mine", lambda _: 1)
     with world(make_node(), plugins=[mine]) as w, way(w.backend) as stubs:
         plugins = {
@@ -75,21 +79,22 @@ def test_plugins_with_their_points_and_profiles(way: Callable[..., Any]) -> None
     assert plugins["Mine"].state == pb.PLUGIN_STATE_AVAILABLE
     assert list(plugins["NodeName"].profiles) == []
     assert plugins["NodeName"].source == "in-tree"
-    assert plugins["PodGroupPodsCount"].state == pb.PLUGIN_STATE_UNSUPPORTED
+    assert plugins[missing].state == pb.PLUGIN_STATE_UNSUPPORTED
     fit = [pb.EXTENSION_POINT_PRE_FILTER, pb.EXTENSION_POINT_FILTER]
     assert list(plugins["NodeResourcesFit"].extension_points)[:2] == fit
 
 
-def test_profiles_in_the_order_of_the_file() -> None:
+def test_profiles_in_the_order_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = add_missing_plugin(monkeypatch)
     document = configuration(
-        profile(("NodeResourcesFit", 5), "PodGroupPodsCount", name="z"), profile("NodeName", name="a")
+        profile(("NodeResourcesFit", 5), missing, name="z"), profile("NodeName", name="a")
     )
     with world(make_node(), document=document) as w, direct(w.backend) as stubs:
         answer = stubs.plugins.ListProfiles(pb.ListProfilesRequest())
     assert [one.name for one in answer.profiles] == ["z", "a"]
     first, second = answer.profiles
     assert first.weight_sum == 5
-    assert list(first.unsupported_plugins) == ["PodGroupPodsCount"]
+    assert list(first.unsupported_plugins) == [missing]
     by_point = {point.extension_point: point.plugins for point in first.extension_points}
     assert [(one.name, one.weight) for one in by_point[pb.EXTENSION_POINT_SCORE]] == [("NodeResourcesFit", 5)]
     assert [(one.name, one.weight) for one in by_point[pb.EXTENSION_POINT_BIND]] == [("DefaultBinder", 0)]

@@ -31,9 +31,6 @@ SCHEDULER_FIELDS = (
 
 Elsewhere it runs plugins in process, and calls no extenders."""
 
-INERT_SECTIONS = ("placementGenerate", "placementScore")
-"""The sections of a profile's plugins that nothing in mooring runs."""
-
 
 def advise_on_gates(gates: Gates) -> Iterator[str]:
     """Yield a sentence that names the feature gates that were set in vain, if there are any.
@@ -57,9 +54,7 @@ def advise(
         catalog: The known plugins.
         scheduling: Whether ``mooring scheduler`` asks, which acts on fields that nothing else acts on.
     """
-    sections = {section for profile in written.profiles for section in profile.plugins}
     inert = [path for path in INERT_FIELDS if _has(document, path)]
-    inert += [f"plugins.{name}" for name in INERT_SECTIONS if name in sections]
     if inert:
         yield f"ignored by mooring: {', '.join(inert)}"
     if not scheduling and (unused := [path for path in SCHEDULER_FIELDS if _has(document, path)]):

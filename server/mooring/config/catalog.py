@@ -10,7 +10,7 @@ from mooring.framework.points import POINTS as IMPLEMENTED
 from mooring.framework.releases import KubeVersion
 from mooring.framework.upstream import Upstream
 
-POINTS = (*IMPLEMENTED, "placementGenerate", "placementScore")
+POINTS = tuple(IMPLEMENTED)
 """Every extension point that a profile may list plugins at, spelt as in the file."""
 
 MULTI_POINT = "multiPoint"

@@ -19,6 +19,15 @@ from mooring.framework.cluster_events import (
 from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.deadline import check_deadline, timely
+from mooring.framework.groups import (
+    GroupPlacement,
+    PlacementFeasiblePlugin,
+    PlacementGeneratePlugin,
+    PlacementProgress,
+    PlacementScorePlugin,
+    PodGroupAssignments,
+    PodGroupInfo,
+)
 from mooring.framework.handle import Binder, BindOutcome, Clock, Handle
 from mooring.framework.interface import (
     EVERY_EVENT,
@@ -77,6 +86,7 @@ __all__ = [
     "FieldError",
     "FilterPlugin",
     "Gates",
+    "GroupPlacement",
     "Handle",
     "HintedEvent",
     "Int32s",
@@ -94,10 +104,16 @@ __all__ = [
     "ObjectTable",
     "Part",
     "PermitPlugin",
+    "PlacementFeasiblePlugin",
+    "PlacementGeneratePlugin",
+    "PlacementProgress",
+    "PlacementScorePlugin",
     "Plugin",
     "PluginFactory",
     "Pod",
     "PodChange",
+    "PodGroupAssignments",
+    "PodGroupInfo",
     "PodTable",
     "PodsToActivate",
     "PostBindPlugin",

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from mooring.framework.cacheable import CacheablePlugin, Part
 from mooring.framework.columns import Int64s
 from mooring.framework.interface import Plugin
+from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Pod
 from mooring.framework.objects.pod import ResourceRequirements
 from mooring.framework.view import NodeView
@@ -59,6 +60,14 @@ class SelectiveReserve(ABC):
     @abstractmethod
     def reserves_for(self, pod: Pod) -> bool:
         """Return whether ``reserve`` may have anything to do for ``pod``, on any node."""
+
+
+class PlacesTogether(ABC):
+    """Places some pods only together with the others of their group."""
+
+    @abstractmethod
+    def alone(self, pod: Pod, objects: ObjectTable) -> str:
+        """Return why ``pod`` can't be placed by itself; "" when it can."""
 
 
 def parts_of(plugin: Plugin[Any], pod: Pod, *, skipped: bool = False) -> Part:

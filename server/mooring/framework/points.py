@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+from mooring.framework.groups import PlacementGeneratePlugin, PlacementScorePlugin
 from mooring.framework.interface import (
     BindPlugin,
     FilterPlugin,
@@ -67,9 +68,11 @@ POINTS: Mapping[str, ExtensionPoint] = {
         ExtensionPoint("preBind", PreBindPlugin, commits=True),
         ExtensionPoint("bind", BindPlugin, commits=True),
         ExtensionPoint("postBind", PostBindPlugin, commits=True),
+        ExtensionPoint("placementGenerate", PlacementGeneratePlugin),
+        ExtensionPoint("placementScore", PlacementScorePlugin),
     )
 }
-"""The extension points by their name in configurations, in the order of the cycle."""
+"""The extension points by their name in configurations, in the order of the cycle; those of groups last."""
 
 
 def points_of(plugin: type[Plugin[Any]] | Plugin[Any]) -> Sequence[str]:

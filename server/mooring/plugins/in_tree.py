@@ -24,10 +24,12 @@ from mooring.plugins.node_resources_balanced_allocation.plugin import NodeResour
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.plugins.node_unschedulable.plugin import NodeUnschedulable
 from mooring.plugins.node_volume_limits.plugin import NodeVolumeLimits
+from mooring.plugins.pod_group_pods_count.plugin import PodGroupPodsCount
 from mooring.plugins.pod_topology_spread.plugin import PodTopologySpread
 from mooring.plugins.priority_sort.plugin import PrioritySort
 from mooring.plugins.scheduling_gates.plugin import SchedulingGates
 from mooring.plugins.taint_toleration.plugin import TaintToleration
+from mooring.plugins.topology_placement_generator.plugin import TopologyPlacementGenerator
 from mooring.plugins.underlay_ip.plugin import UnderlayIP
 from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.plugins.volume_binding.plugin import VolumeBinding
@@ -56,6 +58,8 @@ IN_TREE: tuple[type[Plugin[Any]], ...] = (
     DefaultBinder,
     NodeDeclaredFeatures,
     GangScheduling,
+    TopologyPlacementGenerator,
+    PodGroupPodsCount,
     NodeFilter,
     NetworkTraffic,
     HelloWorldPlugin,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from mooring.framework import KubeVersion, ObjectTable, Pod
-from mooring.framework.objects import PodGroup
+from mooring.framework import ObjectTable, Pod
 from mooring.framework.upstream import Upstream
 
 
@@ -29,29 +28,5 @@ class Unsupported:
     uses: Callable[[Pod, ObjectTable], bool]
 
 
-def _has_placements(pod: Pod, objects: ObjectTable) -> bool:
-    """Return whether the pods of its group have to share a value of a node label."""
-    if pod.group is None:
-        return False
-    namespace, name = pod.group
-    group = objects.get(PodGroup, name, namespace)
-    constraints = group.spec.scheduling_constraints if group is not None else None
-    return constraints is not None and bool(constraints.topology)
-
-
-_PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
-_PLACEMENTS_SINCE = KubeVersion(1, 36)
-
-UNSUPPORTED: Mapping[str, Unsupported] = {
-    "TopologyPlacementGenerator": Unsupported(
-        frozenset({"placementGenerate"}),
-        Upstream(gate=_PLACEMENTS_GATE, since=_PLACEMENTS_SINCE),
-        _has_placements,
-    ),
-    "PodGroupPodsCount": Unsupported(
-        frozenset({"placementScore"}),
-        Upstream(weight=1, gate=_PLACEMENTS_GATE, since=_PLACEMENTS_SINCE),
-        _has_placements,
-    ),
-}
-"""By name, in the order in which kube-scheduler lists them by default."""
+UNSUPPORTED: Mapping[str, Unsupported] = {}
+"""By name, in the order in which kube-scheduler lists them by default; every plugin of it is built."""

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from msgspec import structs
 
-from mooring.framework import Pod
+from mooring.framework import Pod, PodGroupInfo
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.cache.batch import CachedBatch
@@ -30,6 +30,8 @@ from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
+from mooring.runtime.cycle.group_cycle import GroupCycle, Picks, waiting_pods
+from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import (
     NoPlugins,
     NullObserver,
@@ -259,6 +261,28 @@ class Engine:
             self._observer.algorithm_duration((time.perf_counter() - began) / count, count)
             self.self_check.answered(self, *templates[indices[count - 1]], seed, count)
         return batch.choices
+
+    def decide_group(
+        self,
+        group: PodGroupInfo,
+        profile: Profile,
+        *,
+        seed: int = 0,
+        state: ClusterState | None = None,
+        progress: Progress | None = None,
+        picks: Picks | None = None,
+    ) -> GroupDecision:
+        """Select nodes for the pods of a group that have none yet; nothing is changed.
+
+        ``state`` is a fork to read in place of the live state.
+
+        Raises:
+            PluginFailureError: A plugin failed.
+        """
+        world = (state or self.state).fork(pods=waiting_pods(group))
+        return GroupCycle(
+            profile, world, group, partial(self.calls, profile, progress), seed=seed, picks=picks
+        ).run()
 
     def assume_if_fits(
         self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None

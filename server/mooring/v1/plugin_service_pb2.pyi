@@ -57,6 +57,10 @@ class _ExtensionPointEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Extens
     """Bind."""
     EXTENSION_POINT_POST_BIND: _ExtensionPoint.ValueType  # 14
     """PostBind."""
+    EXTENSION_POINT_PLACEMENT_GENERATE: _ExtensionPoint.ValueType  # 15
+    """Finds where a group of pods could be."""
+    EXTENSION_POINT_PLACEMENT_SCORE: _ExtensionPoint.ValueType  # 16
+    """Ranks the placements that take a group of pods."""
 
 class ExtensionPoint(_ExtensionPoint, metaclass=_ExtensionPointEnumTypeWrapper):
     """The extension points of the scheduling framework, in the order of a cycle."""
@@ -91,6 +95,10 @@ EXTENSION_POINT_BIND: ExtensionPoint.ValueType  # 13
 """Bind."""
 EXTENSION_POINT_POST_BIND: ExtensionPoint.ValueType  # 14
 """PostBind."""
+EXTENSION_POINT_PLACEMENT_GENERATE: ExtensionPoint.ValueType  # 15
+"""Finds where a group of pods could be."""
+EXTENSION_POINT_PLACEMENT_SCORE: ExtensionPoint.ValueType  # 16
+"""Ranks the placements that take a group of pods."""
 Global___ExtensionPoint: _TypeAlias = ExtensionPoint  # noqa: Y015
 
 class _PluginState:

@@ -12,7 +12,10 @@ from mooring.framework import (
     KubeVersion,
     Part,
     PermitPlugin,
+    PlacementFeasiblePlugin,
+    PlacementProgress,
     Pod,
+    PodGroupInfo,
     PodsToActivate,
     PreEnqueuePlugin,
     Status,
@@ -32,10 +35,13 @@ _FOLLOWED_SINCE = KubeVersion(1, 36)
 """The plugin of 1.35 is for an older API."""
 
 
-class GangScheduling(PreEnqueuePlugin[None], PermitPlugin[None], SignedByShape):
+class GangScheduling(
+    PreEnqueuePlugin[None], PermitPlugin[None], PlacementFeasiblePlugin[None], SignedByShape
+):
     """Holds the pods of a gang back until there are enough of them, and then until enough have a node.
 
-    Pods are decided one by one: those that have their node keep it while they wait for the others.
+    In a group's cycle it says whether a placement still has room for enough of them. Where pods are decided
+    one by one, those that have their node keep it while they wait for the others.
     """
 
     name = "GangScheduling"
@@ -87,6 +93,17 @@ class GangScheduling(PreEnqueuePlugin[None], PermitPlugin[None], SignedByShape):
             if waiting is not None:
                 waiting.allow(self.name)
         return SUCCESS, 0.0
+
+    def placement_feasible(
+        self, state: CycleState, group: PodGroupInfo, progress: PlacementProgress
+    ) -> Status:
+        wanted, scheduled, remaining = group.min_count, progress.scheduled, progress.remaining
+        so_far = f"{scheduled} scheduled, {remaining} remaining"
+        if scheduled + remaining < wanted:
+            return Status.unschedulable(f"minCount ({wanted}) cannot be satisfied: {so_far}")
+        if scheduled < wanted:
+            return Status(Code.WAIT, (f"minCount ({wanted}) is not yet satisfied: {so_far}",))
+        return SUCCESS
 
     def _pod_group(self, group: tuple[str, str]) -> PodGroup | None:
         namespace, name = group

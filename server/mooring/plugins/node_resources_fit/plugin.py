@@ -16,7 +16,10 @@ from mooring.framework import (
     KubeVersion,
     NodeView,
     Part,
+    PlacementScorePlugin,
     Pod,
+    PodGroupAssignments,
+    PodGroupInfo,
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
@@ -32,11 +35,13 @@ from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import checked_requests, reject, room
 from mooring.plugins.node_resources_fit.hints import events
-from mooring.plugins.node_resources_fit.scoring import scorer_of
+from mooring.plugins.node_resources_fit.scoring import placement_score, scorer_of
 from mooring.plugins.resource_uses import Requests, listed_requests
 
 _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
 """Before, a node too small for the pod even when empty counted as one where preemption may help."""
+
+_PLACEMENTS_SINCE = KubeVersion(1, 36)
 
 _PRE_FILTER = "PreFilterNodeResourcesFit"
 _PRE_SCORE = "PreScoreNodeResourcesFit"
@@ -47,13 +52,14 @@ class NodeResourcesFit(
     FilterPlugin[NodeResourcesFitArgs],
     PreScorePlugin[NodeResourcesFitArgs],
     ScorePlugin[NodeResourcesFitArgs],
+    PlacementScorePlugin[NodeResourcesFitArgs],
     CacheablePlugin,
     NodeRater,
 ):
     """Compares what the pod requests with what is left, and scores by the strategy in the args."""
 
     name = "NodeResourcesFit"
-    upstream = Upstream(weight=1, more_points=("placementScore",))
+    upstream = Upstream(weight=1, points_since={"placementScore": _PLACEMENTS_SINCE})
     Args = NodeResourcesFitArgs
     reads = (DeviceClass,)
 
@@ -100,6 +106,11 @@ class NodeResourcesFit(
         scores = self._scored(self._scored_requests(pod), nodes)
         reject(self._checked_requests(pod), nodes, scores)
         return scores
+
+    def score_placement(self, state: CycleState, group: PodGroupInfo, found: PodGroupAssignments) -> int:
+        requests = [self._scored_requests(pod) for pod in found.pods]
+        weights = [resource.weight for resource in self.args.scoring_strategy.resources]
+        return placement_score(weights, requests, found.nodes)
 
     def _scored(self, requests: Requests, nodes: NodeView) -> Int64s:
         return self._scorer(requests, self._devices.among(requests, nodes))

@@ -42,6 +42,24 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
     return lambda requests, nodes: _rounded_mean(weights, requests, nodes, curve)
 
 
+def placement_score(weights: Sequence[int], pods: Sequence[Requests], nodes: NodeView) -> int:
+    """Return how full ``nodes`` are together with the pods of a group on them, 0..100: the fuller, the more.
+
+    Whatever the strategy is that nodes are scored by. Mirrors ``scorePlacement`` in resource_allocation.go.
+    """
+    wanted = tuple(
+        (entries[0][0], sum(amount for _, amount in entries)) for entries in zip(*pods, strict=True)
+    )
+    total = divisor = 0
+    for position, request, offered, used in listed_columns(wanted, nodes, non_zero=True):
+        capacity = int(offered.sum())
+        if capacity:
+            taken = min(request + int(used[offered > 0].sum()), capacity)
+            total += taken * MAX_NODE_SCORE // capacity * weights[position]
+            divisor += weights[position]
+    return total // divisor if divisor else 0
+
+
 def score_curve(shape: Sequence[UtilizationShapePoint]) -> Int64s:
     """int64[101]: the score, 0..100, at each whole percentage of utilization."""
     scale = MAX_NODE_SCORE // MAX_SHAPE_SCORE

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mooring.framework import SUCCESS, Bools, Code, Int32s, Pod
+from mooring.framework import SUCCESS, Bools, Code, Int32s, Pod, PodGroupInfo
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.preemption import Candidate
 from mooring.framework.state import ClusterState
@@ -42,11 +42,14 @@ class CycleOptions:
         start: Where the search begins when only some nodes are evaluated; any int >= 0.
         always_score: Score a single feasible node too.
         all_rejections: Ask every Filter plugin about every node and keep what each said.
+        group: The group in whose cycle the pod is tried: the queue let it in with its group, and PostFilter
+            is asked for the group as a whole.
     """
 
     start: int = 0
     always_score: bool = False
     all_rejections: bool = False
+    group: PodGroupInfo | None = None
 
 
 def evaluate(
@@ -66,7 +69,9 @@ def evaluate(
         NodesChangedError: A candidate was deleted meanwhile.
     """
     evaluation = begin(profile, cluster, pod, rows)
-    if not enqueued(evaluation, calls):
+    if options.group is not None:
+        evaluation.state.write(PodGroupInfo, options.group)
+    elif not enqueued(evaluation, calls):
         return evaluation
     if not len(rows):
         evaluation.rejection = NO_NODES
@@ -76,7 +81,7 @@ def evaluate(
     if allowed is not None and not nominated:
         run_extender_filters(evaluation, np.arange(len(rows), dtype=np.int32))
     feasible = evaluation.feasible
-    if not len(feasible):
+    if not len(feasible) and options.group is None:
         evaluation.post_filter = run_post_filter(evaluation, calls, options.start)
     elif len(feasible) > 1 or (len(feasible) == 1 and options.always_score and not nominated):
         evaluation.scores = score(evaluation, rows[feasible], calls)

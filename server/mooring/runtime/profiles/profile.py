@@ -6,7 +6,7 @@ Mirrors ``NewFramework`` in ``framework/runtime/framework.go``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -15,12 +15,17 @@ from mooring.framework import (
     BindPlugin,
     CycleState,
     FilterPlugin,
+    Gates,
     Handle,
     NodeView,
     ObjectTable,
     PermitPlugin,
+    PlacementFeasiblePlugin,
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
     Plugin,
     Pod,
+    PodGroupInfo,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -32,6 +37,8 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
+from mooring.framework.cacheable import CacheablePlugin, Part
+from mooring.framework.internal import PlacesTogether
 from mooring.framework.points import POINTS
 from mooring.plugins.unsupported import UNSUPPORTED
 from mooring.runtime.profiles.extender import Extender
@@ -64,6 +71,28 @@ class UnsupportedPlugin(PreFilterPlugin[None]):
         return Status.unresolvable(self._reason) if self._uses(pod, nodes.snapshot.objects) else Status.skip()
 
 
+class PlacedTogether(PreFilterPlugin[None], CacheablePlugin):
+    """Stands in for a plugin that places the pods of a group together: rejects those that come alone."""
+
+    name = "PlacedTogether"
+
+    def __init__(self, plugin: PlacesTogether, handle: Handle) -> None:
+        super().__init__(None, handle)
+        self._plugin = plugin
+
+    def signature(self, pod: Pod) -> Hashable | None:
+        return () if pod.group is None else None
+
+    def depends_on(self, pod: Pod) -> Part:
+        return Part.NONE
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        if pod.group is None or state.get(PodGroupInfo, PodGroupInfo) is not None:
+            return Status.skip()
+        why = self._plugin.alone(pod, nodes.snapshot.objects)
+        return Status.unresolvable(why) if why else Status.skip()
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """The plugins of a profile by extension point, in the order in which they run.
@@ -74,6 +103,7 @@ class Profile:
         weight_sum: The sum of the weights of all score plugins, so 100 times this is the highest total.
         unsupported: In-tree plugins of the profile that mooring doesn't have.
         percentage_of_nodes_to_score: None = evaluate every node; 0 = kube-scheduler's adaptive rule.
+        gates: Which feature gates are on.
         extenders: Those that take part, in the order in which they are called; none outside the scheduler.
     """
 
@@ -91,9 +121,12 @@ class Profile:
     pre_bind: tuple[Enabled[PreBindPlugin[Any]], ...]
     bind: tuple[Enabled[BindPlugin[Any]], ...]
     post_bind: tuple[Enabled[PostBindPlugin[Any]], ...]
+    placement_generate: tuple[Enabled[PlacementGeneratePlugin[Any]], ...]
+    placement_score: tuple[Enabled[PlacementScorePlugin[Any]], ...]
     weight_sum: int
     unsupported: tuple[str, ...]
     percentage_of_nodes_to_score: int | None
+    gates: Gates
     extenders: tuple[Extender, ...] = ()
 
     @property
@@ -101,6 +134,12 @@ class Profile:
         """Every plugin, by name."""
         enabled = (entry for point in POINTS for entry in self.at(point))
         return {entry.name: entry.plugin for entry in enabled}
+
+    @property
+    def placement_feasible(self) -> Mapping[str, PlacementFeasiblePlugin[Any]]:
+        """The plugins that say whether a placement can still take a group; no configuration lists them."""
+        plugins = self.plugins.items()
+        return {name: plugin for name, plugin in plugins if isinstance(plugin, PlacementFeasiblePlugin)}
 
     @property
     def evaluating(self) -> tuple[Plugin[Any], ...]:
@@ -166,7 +205,7 @@ def build_profile(
         for point in POINTS.values()
     }
     built = enabled_at["pre_filter"]
-    enabled_at["pre_filter"] = _with_stand_ins(effective, built, unsupported, handle)
+    enabled_at["pre_filter"] = _with_stand_ins(effective, made, unsupported, built, handle)
     return Profile(
         name=effective.scheduler_name,
         key=f"{configuration_hash}/{effective.scheduler_name}",
@@ -174,6 +213,7 @@ def build_profile(
         weight_sum=sum(entry.weight for entry in effective.plugins.get("score", ())),
         unsupported=tuple(unsupported),
         percentage_of_nodes_to_score=effective.percentage_of_nodes_to_score,
+        gates=handle.gates,
     )
 
 
@@ -193,16 +233,23 @@ def _make(name: str, effective: EffectiveProfile, registry: Registry, handle: Ha
 
 def _with_stand_ins(
     effective: EffectiveProfile,
-    built: tuple[Enabled[PreFilterPlugin[Any]], ...],
+    made: Mapping[str, Plugin[Any]],
     unsupported: Mapping[str, None],
+    built: tuple[Enabled[PreFilterPlugin[Any]], ...],
     handle: Handle,
 ) -> tuple[Enabled[PreFilterPlugin[Any]], ...]:
-    """Return the PreFilter plugins in the profile's order, with a stand-in for each one that is not built."""
+    """Return the PreFilter plugins in the profile's order, with a stand-in for each plugin that needs one.
+
+    That is one that is not built, or that places the pods of a group together.
+    """
     known = {enabled.name: enabled for enabled in built}
     stand_ins: dict[str, Enabled[PreFilterPlugin[Any]]] = {
         name: Enabled(name, UnsupportedPlugin(name, UNSUPPORTED[name].uses, handle)) for name in unsupported
     }
+    for name, plugin in made.items():
+        if isinstance(plugin, PlacesTogether):
+            stand_ins[name] = Enabled(name, PlacedTogether(plugin, handle))
     order = [entry.name for entry in effective.plugins.get("preFilter", ())]
-    order += [name for name in unsupported if name not in order]
+    order += [name for name in stand_ins if name not in order]
     found: dict[str, Enabled[PreFilterPlugin[Any]]] = {**known, **stand_ins}
     return tuple(found[name] for name in order if name in found)

@@ -1,0 +1,146 @@
+"""Pod groups as plugins see them, and the extension points at which a group is decided as a whole.
+
+A group's cycle finds the placements in which the group could be, tries the group's pods in each, one after
+the other by the points of a single pod, and takes the placement with the highest score. PlacementGenerate
+makes the placements, PlacementFeasible says after each pod whether it is still worth going on, and
+PlacementScore compares the placements that take the group.
+
+Mirrors the pod group part of ``k8s.io/kube-scheduler/framework`` (interface.go) and
+``pkg/scheduler/framework/interface.go``.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mooring.framework.columns import Int32s, Int64s
+from mooring.framework.cycle_state import CycleState
+from mooring.framework.interface import ArgsT, Plugin
+from mooring.framework.objects import Pod, PodGroup
+from mooring.framework.status import Status
+from mooring.framework.view import NodeView, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupInfo:
+    """A group in its cycle. In each pod's cycle state under its own type, as long as that cycle lasts.
+
+    Attributes:
+        group: The group's object.
+        pods: Those that have no node yet, in the order in which they are tried.
+    """
+
+    group: PodGroup
+    pods: tuple[Pod, ...]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its namespace and name."""
+        return self.group.metadata.namespace, self.group.metadata.name
+
+    @property
+    def min_count(self) -> int:
+        """How many of its pods have to have a node before any is bound: 1 without a gang policy."""
+        gang = self.group.spec.scheduling_policy.gang
+        return 1 if gang is None else gang.min_count
+
+    def scheduled(self, snapshot: Snapshot) -> Sequence[Pod]:
+        """Its pods that have a node, bound there or not yet."""
+        return [pod for pod in snapshot.pods.in_group(self.key) if pod.spec.node_name]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlacement:
+    """Some nodes, of which the group's pods get theirs.
+
+    Attributes:
+        name: For people: the value of the topology label; "" for all nodes.
+        rows: int32[N], the rows of the nodes.
+    """
+
+    name: str
+    rows: Int32s
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementProgress:
+    """How far the pods of a group have come in a placement.
+
+    Attributes:
+        scheduled: How many have a node, those included that had one before.
+        remaining: How many are still to be tried.
+    """
+
+    scheduled: int
+    remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupAssignments:
+    """A placement, and the nodes that it has for pods of the group.
+
+    Attributes:
+        placement: The placement.
+        nodes: Its nodes, as they are without these pods.
+        pods: The pods that got a node there, in the order in which they were tried.
+        node_names: The node of each.
+    """
+
+    placement: GroupPlacement
+    nodes: NodeView
+    pods: tuple[Pod, ...]
+    node_names: tuple[str, ...]
+
+
+class PlacementGeneratePlugin(Plugin[ArgsT]):
+    """Says where a group could be as a whole. A profile has at most one.
+
+    Called once in a group's cycle. Without such a plugin all nodes are one placement.
+    """
+
+    @abstractmethod
+    def generate_placements(
+        self, state: CycleState, group: PodGroupInfo, nodes: NodeView
+    ) -> Sequence[GroupPlacement] | Status:
+        """Return the placements, each of them some of ``nodes``; without any the group is unschedulable.
+
+        Returns:
+            Or Unschedulable with the reason, or Error.
+        """
+
+
+class PlacementFeasiblePlugin(Plugin[ArgsT]):
+    """Says whether a placement can still take the group.
+
+    Called before the first pod of the group is tried in a placement, and after each one.
+    """
+
+    @abstractmethod
+    def placement_feasible(
+        self, state: CycleState, group: PodGroupInfo, progress: PlacementProgress
+    ) -> Status:
+        """Return Success when the group could be bound as it is, Wait when more pods need a node first.
+
+        Unschedulable ends the placement: nothing that is still to come can help. Anything else is an error.
+        """
+
+
+class PlacementScorePlugin(Plugin[ArgsT]):
+    """Ranks the placements that take the group.
+
+    Called when there is more than one. The scores of all plugins, each times its weight, are added up, and a
+    placement with the highest total is taken.
+    """
+
+    @abstractmethod
+    def score_placement(self, state: CycleState, group: PodGroupInfo, found: PodGroupAssignments) -> int:
+        """Return the raw score of a placement: more is better after normalising."""
+
+    def normalize_placement_scores(self, state: CycleState, group: PodGroupInfo, scores: Int64s) -> Int64s:
+        """Bring int64[P] raw scores to 0..100. Must not modify ``scores``.
+
+        A score outside of 0..100 after this fails the group's cycle.
+        """
+        return scores

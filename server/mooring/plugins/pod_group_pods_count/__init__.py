@@ -1,0 +1,1 @@
+"""PodGroupPodsCount: the placement that takes the most pods of a group."""

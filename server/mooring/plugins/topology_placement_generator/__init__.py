@@ -1,0 +1,1 @@
+"""TopologyPlacementGenerator: one placement for each value of the label that a group's pods have to share."""

@@ -1,0 +1,227 @@
+"""The cycle of a pod group: where it could be, whether its pods fit there, and which place is the best.
+
+All pods of the group are tried in each placement, each beside those before it, on a private copy of the
+state, which is as it was when the cycle ends. Mirrors ``schedule_one_podgroup.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from mooring.framework import (
+    Code,
+    CycleState,
+    GroupPlacement,
+    NodeView,
+    PlacementProgress,
+    Pod,
+    PodGroupAssignments,
+    PodGroupInfo,
+    Status,
+)
+from mooring.framework.objects import ObjectMeta, PodSpec, PodStatus
+from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.full_cycle import select
+from mooring.runtime.cycle.group_checks import check_group
+from mooring.runtime.cycle.group_result import (
+    GroupDecision,
+    GroupMember,
+    TriedPlacement,
+    cause_of,
+    member_of,
+    rejected_group,
+    settled,
+)
+from mooring.runtime.cycle.placements import feasible_so_far, find_placements, score_placements
+from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.tie_break import choose, mix64
+from mooring.runtime.profiles.profile import Profile
+
+PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
+"""The feature gate with which a group has more than one placement."""
+
+
+class Picks(Protocol):
+    """Decides between equals: nodes for a pod, placements for the group."""
+
+    def node(self, placement: GroupPlacement, choice: Choice) -> Choice:
+        """Return ``choice``, or the same with another one of its ties."""
+        ...
+
+    def placement(self, names: Sequence[str]) -> int:
+        """Return which of some placements, equally good, the group gets."""
+        ...
+
+
+class SeededPicks:
+    """Picks by the seed and the group's UID; nodes as for single pods."""
+
+    def __init__(self, seed: int, uid: str) -> None:
+        self._seed = seed
+        self._uid = uid
+
+    def node(self, placement: GroupPlacement, choice: Choice) -> Choice:
+        """Return ``choice``, which was made by the seed and the pod's UID."""
+        return choice
+
+    def placement(self, names: Sequence[str]) -> int:
+        """Return one of them, the same for the same group and seed."""
+        return choose(self._seed, self._uid, len(names))
+
+
+def waiting_pods(group: PodGroupInfo) -> list[Pod]:
+    """Return the pods of a group as its cycle shows them where they have no node.
+
+    A pod that is nominated for a node takes nothing but its place there from the others of its group, and has
+    no priority: kube-scheduler finds such a pod's object in its queue, where a group that is tried is not.
+    """
+    return [_bare(pod) if pod.status.nominated_node_name else pod for pod in group.pods]
+
+
+def _bare(pod: Pod) -> Pod:
+    meta = pod.metadata
+    return Pod(
+        metadata=ObjectMeta(name=meta.name, namespace=meta.namespace, uid=meta.uid),
+        spec=PodSpec(scheduling_group=pod.spec.scheduling_group),
+        status=PodStatus(nominated_node_name=pod.status.nominated_node_name),
+    )
+
+
+class GroupCycle:
+    """One cycle of one group. For one thread.
+
+    Args:
+        profile: The profile of its pods.
+        world: A private copy of the state, in which its pods are known.
+        group: The group and its pods.
+        calls: Gives the way to call plugins in one decision.
+        seed: Decides between nodes of equal totals.
+        picks: Decides instead.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        world: ClusterState,
+        group: PodGroupInfo,
+        calls: Callable[[], PluginCalls],
+        *,
+        seed: int = 0,
+        picks: Picks | None = None,
+    ) -> None:
+        self._profile = profile
+        self._world = world
+        self._group = group
+        self._calls = calls
+        self._seed = seed
+        self._picks = picks or SeededPicks(seed, group.group.metadata.uid)
+        self._state = CycleState()
+
+    def run(self) -> GroupDecision:
+        """Decide. Nothing in ``world`` is other than before.
+
+        Raises:
+            PluginFailureError: A plugin failed.
+        """
+        problem = check_group(self._profile, self._group, self._world.snapshot)
+        if problem is not None:
+            return self._decision(problem)
+        if not self._profile.gates.enabled(PLACEMENTS_GATE):
+            whole = self._try(GroupPlacement("", self._world.snapshot.nodes.rows()))
+            return self._decision(_at_least_one(whole), [whole], 0)
+        placements = find_placements(
+            self._profile, self._state, self._group, self._all_nodes(), self._calls()
+        )
+        if isinstance(placements, Status):
+            return self._decision(placements)
+        tried = [self._try(placement) for placement in placements]
+        fitting = [at for at, one in enumerate(tried) if one.status.ok]
+        if not fitting:
+            said = f"first placement status: {cause_of(tried[0].status)}"
+            status = rejected_group(f"0/{len(tried)} placements are available, {said}")
+            return self._decision(status, tried, 0)
+        return self._best(tried, fitting)
+
+    def _all_nodes(self) -> NodeView:
+        snapshot = self._world.snapshot
+        return NodeView(snapshot, snapshot.nodes.rows())
+
+    def _best(self, tried: Sequence[TriedPlacement], fitting: Sequence[int]) -> GroupDecision:
+        """Take the placement with the highest score; of one alone none is found."""
+        if len(fitting) == 1:
+            return self._decision(_at_least_one(tried[fitting[0]]), tried, fitting[0])
+        found = [_assignments(tried[at], self._world) for at in fitting]
+        scores, totals = score_placements(self._profile, self._state, self._group, found, self._calls())
+        best = [fitting[at] for at in np.flatnonzero(totals == totals.max()).tolist()]
+        taken = best[self._picks.placement([tried[at].placement.name for at in best])]
+        decision = self._decision(_at_least_one(tried[taken]), tried, taken)
+        return replace(decision, compared=tuple(fitting), scores=scores, ties=tuple(best))
+
+    def _try(self, placement: GroupPlacement) -> TriedPlacement:
+        """Try the pods one after the other; they are nowhere again afterwards."""
+        group, world = self._group, self._world
+        state, members = CycleState(), list[GroupMember]()
+        placed: list[str] = []
+        before = len(group.scheduled(world.snapshot))
+        progress = PlacementProgress(before, len(group.pods))
+        status = feasible_so_far(self._profile, state, group, progress, self._calls())
+        if status.code is Code.UNSCHEDULABLE:
+            return TriedPlacement(placement, rejected_group(*status.reasons), ())
+        try:
+            for pod in group.pods:
+                choice = self._decide(pod, placement)
+                members.append(member_of(pod, choice))
+                if choice.node_name is not None:
+                    world.assume(pod, choice.node_name)
+                    placed.append(pod.metadata.uid)
+                progress = PlacementProgress(before + len(placed), progress.remaining - 1)
+                status = feasible_so_far(self._profile, state, group, progress, self._calls())
+                if status.code is Code.UNSCHEDULABLE:
+                    break
+        finally:
+            for uid in reversed(placed):
+                world.forget(uid)
+        if status.code is Code.WAIT:
+            status = rejected_group(*status.reasons)
+        return TriedPlacement(placement, status, tuple(members))
+
+    def _decide(self, pod: Pod, placement: GroupPlacement) -> Choice:
+        options = CycleOptions(start=mix64(self._seed, pod.metadata.uid), group=self._group)
+        calls = self._calls()
+        calls.check()
+        evaluation = evaluate(self._profile, self._world, pod, placement.rows, calls, options)
+        return self._picks.node(placement, select(evaluation, self._world.version, self._seed))
+
+    def _decision(
+        self, status: Status, tried: Sequence[TriedPlacement] = (), taken: int = -1
+    ) -> GroupDecision:
+        members = tried[taken].members if taken >= 0 else ()
+        return GroupDecision(
+            self._group.group,
+            status,
+            settled(status, members, self._group.pods),
+            tuple(tried),
+            taken,
+            state_version=self._world.version,
+        )
+
+
+def _at_least_one(tried: TriedPlacement) -> Status:
+    """Return the verdict of a placement; a group of whose pods none gets a node has not been scheduled."""
+    return rejected_group() if tried.status.ok and not tried.placed else tried.status
+
+
+def _assignments(tried: TriedPlacement, world: ClusterState) -> PodGroupAssignments:
+    placed = [member for member in tried.members if member.node_name]
+    return PodGroupAssignments(
+        tried.placement,
+        NodeView(world.snapshot, tried.placement.rows),
+        tuple(member.pod for member in placed),
+        tuple(member.node_name for member in placed),
+    )

@@ -1,0 +1,140 @@
+"""What came of trying a pod group: in each placement, and as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mooring.framework import SUCCESS, Code, GroupPlacement, Int64s, Pod, Status
+from mooring.framework.objects import PodGroup
+from mooring.runtime.cycle.choice import Choice
+
+UNSCHEDULABLE_GROUP = "pod group is unschedulable"
+"""What begins what is said of a group, and of its pods, that was rejected as a whole."""
+
+
+def rejected_group(*reasons: str) -> Status:
+    """Return the status of a group that was rejected as a whole."""
+    return Status.unschedulable(UNSCHEDULABLE_GROUP, *reasons)
+
+
+def cause_of(status: Status) -> str:
+    """Return what kube-scheduler says of a status when it stands for an error in another sentence."""
+    return UNSCHEDULABLE_GROUP if status.reasons[:1] == (UNSCHEDULABLE_GROUP,) else status.message
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """What a placement has for one pod of the group.
+
+    Attributes:
+        pod: The pod.
+        choice: The decision; None when the pod was not tried, since the group was given up before.
+        status: The verdict on the pod.
+        message: What is said of it; "" when it has a node.
+    """
+
+    pod: Pod
+    choice: Choice | None
+    status: Status
+    message: str
+
+    @property
+    def node_name(self) -> str:
+        """The node that it would get; "" without one."""
+        return "" if self.choice is None else self.choice.node_name or ""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedPlacement:
+    """One placement, in which the pods of the group were tried one after the other.
+
+    Attributes:
+        placement: The placement.
+        status: Whether it takes the group.
+        members: The pods that were tried, in their order.
+    """
+
+    placement: GroupPlacement
+    status: Status
+    members: tuple[GroupMember, ...]
+
+    @property
+    def placed(self) -> int:
+        """How many of the pods got a node."""
+        return sum(bool(member.node_name) for member in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementScores:
+    """One plugin's scores of the placements that take the group: int64[P] each.
+
+    Attributes:
+        plugin: The plugin.
+        weight: Its weight.
+        raw: What it said.
+        normalized: The same as 0..100.
+    """
+
+    plugin: str
+    weight: int
+    raw: Int64s
+    normalized: Int64s
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDecision:
+    """What was decided for a group.
+
+    Attributes:
+        group: Its object.
+        status: The verdict on the group. With Success its pods that have a node may be bound.
+        members: One per pod that has no node yet, in their order.
+        tried: Every placement, in the order in which they were tried.
+        taken: Which of them the group gets, or which one ``members`` is told of; -1 when none was tried.
+        compared: Which of them were scored; none when at most one takes the group.
+        scores: Their scores, by plugin.
+        ties: Which of them have the highest total.
+        state_version: The version of the state that was evaluated.
+    """
+
+    group: PodGroup
+    status: Status
+    members: tuple[GroupMember, ...]
+    tried: tuple[TriedPlacement, ...] = ()
+    taken: int = -1
+    compared: tuple[int, ...] = ()
+    scores: tuple[PlacementScores, ...] = ()
+    ties: tuple[int, ...] = ()
+    state_version: int = 0
+
+    @property
+    def message(self) -> str:
+        """What the group's condition says."""
+        return self.status.message
+
+
+def settled(
+    status: Status, members: Sequence[GroupMember], waiting: Sequence[Pod]
+) -> tuple[GroupMember, ...]:
+    """Return what becomes of each pod, given what becomes of the group.
+
+    Mirrors ``submitPodGroupAlgorithmResult``. ``waiting`` are all its pods, of which ``members`` were tried.
+    """
+    rest = (GroupMember(pod, None, status, status.message) for pod in waiting[len(members) :])
+    return (*(_settled(status, member) for member in members), *rest)
+
+
+def _settled(status: Status, member: GroupMember) -> GroupMember:
+    if status.ok or (member.status.code is not Code.SUCCESS and status.code is not Code.ERROR):
+        return member
+    if status.code is Code.ERROR:
+        return replace(member, status=status, message=status.message)
+    given_up = rejected_group(status.message)
+    return replace(member, status=given_up, message=given_up.message)
+
+
+def member_of(pod: Pod, choice: Choice) -> GroupMember:
+    """Return what a decision has for a pod of a group."""
+    status = SUCCESS if choice.node_name is not None else choice.status
+    return GroupMember(pod, choice, status, choice.message)
