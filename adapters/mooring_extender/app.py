@@ -40,7 +40,7 @@ _OPERATIONS: Final = ("/healthz", "/livez", "/readyz", "/metrics")
 _PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
 READINESS_TIMEOUT_SECONDS: Final = 1.0
 READINESS_SECONDS: Final = 1.0
-"""How long an answer of /readyz is given again: whoever asks often asks mooring no more than that."""
+"""How long an answer of /readyz is reused, so that frequent probes don't all reach mooring."""
 LARGE_BODY_BYTES: Final = 2**20
 _READERS: Final = 2
 
@@ -120,7 +120,7 @@ class ExtenderApp:
     def withdraw(self) -> None:
         """From now on say that nothing new should come: not ready, and each answer ends its connection.
 
-        Whoever asks next does so on a new connection, which a load balancer gives to somebody else. Of
+        The next request comes on a new connection, which a load balancer may send to another replica. Of
         connections that are kept, one would be closed just when a request is on its way.
         """
         self._withdrawn = True
@@ -244,7 +244,7 @@ class ExtenderApp:
         return await asyncio.get_running_loop().run_in_executor(self._readers, reader, body)
 
     async def _profile(self, call: _Call) -> str:
-        """Return the profile to ask for; mooring's first one is asked for once."""
+        """Return the profile to use; mooring's first one is looked up once."""
         named = call.profile or self._options.profile or self._first_profile
         if not named:
             profiles = (await self._client.profiles(call.seconds_left())).profiles

@@ -1,4 +1,4 @@
-"""Questions about nodes, asked of mooring by index where the indices are known.
+"""Calls of mooring about nodes, by index where the indices are known.
 
 What is meant are the names. Indices are a shorthand: where they are stale or rejected, the names are sent.
 """

@@ -47,7 +47,7 @@ CHANNEL_OPTIONS: Final = (
 )
 
 RENEW_SECONDS: Final = 10.0
-"""So often the files of a certificate are looked at; calls on the channel before may go on as long."""
+"""Seconds between checks of a certificate's files; calls on the old channel may go on as long."""
 
 
 class Client(Protocol):

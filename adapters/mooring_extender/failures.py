@@ -1,8 +1,8 @@
-"""What kube-scheduler is told when a call could not be answered.
+"""The answers to kube-scheduler when a call failed.
 
 kube-scheduler drops the body of every answer that is not a 200. filter and bind have an `Error` field, so
 their failures are 200 with the text in it. prioritize and preempt have none, so theirs are 400 where the
-question is at fault, else 5xx: the text is for people and logs. Other 4xx are for what is no extender call.
+question is at fault, else 5xx: the text is for people and logs. Other 4xx are for other requests.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _ERROR_FIELD: Final[dict[str, Callable[[str], msgspec.Struct]]] = {
 
 
 def reject(status: HTTPStatus, text: str, *, allow: bytes = b"") -> Answer:
-    """Answer what is no extender call; the connection is closed, because the rest of the body is not read."""
+    """Answer another request; the connection is closed, because the rest of the body is not read."""
     return Answer(status, error_body(text), failure=status.name, close=True, allow=allow)
 
 

@@ -16,7 +16,7 @@ import msgspec
 from mooring_extender.scores import Scores
 
 FRESH_SECONDS: Final = 1.0
-"""So long after filter its scores are answered. By then kube-scheduler has asked, or waits for others."""
+"""Seconds after filter during which its scores are used. By then kube-scheduler has asked, or still waits."""
 
 _MOST: Final = 4
 
@@ -48,11 +48,11 @@ class Foreseen:
         self._asked: set[str] = set()
 
     def wanted(self, profile: str) -> bool:
-        """Return whether prioritize is asked about this profile; without prioritizeVerb it never is."""
+        """Return whether prioritize is called for this profile; without prioritizeVerb it never is."""
         return profile in self._asked
 
     def want(self, profile: str) -> None:
-        """Note that prioritize is asked about a profile that mooring has: any path may name one."""
+        """Note that prioritize is called for a profile that mooring has: any path may name one."""
         self._asked.add(profile)
 
     def forget(self, pod: bytes) -> None:
@@ -66,7 +66,7 @@ class Foreseen:
         self._expected.append(_Expected(profile, pod, self._clock() + FRESH_SECONDS, scores))
 
     def take(self, profile: str, body: bytes) -> Scores | None:
-        """Return the scores that a prioritize question asks for, once; None if mooring has to be asked."""
+        """Return the scores for a prioritize call, once; None if mooring has to be called."""
         for one in self._expected:
             if one.profile == profile and one.is_asked_by(body):
                 self._expected.remove(one)

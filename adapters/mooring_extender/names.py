@@ -1,4 +1,4 @@
-"""Node names as a question lists them, and the forms in which they are asked about and answered."""
+"""Node names as a call lists them, and the forms in which they are sent and answered."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SCORED: Final = np.array([f'","Score":{score}}}{_NEXT}' for score in range(11)]
 
 
 class Names:
-    """A list of node names, at least one. Each form is made when it is asked for the first time.
+    """A list of node names, at least one. Each form is made on first use.
 
     Attributes:
         listed: The names.

@@ -60,7 +60,7 @@ class GuardedProtocol(HttpToolsProtocol):
       those that never sent one.
     - The answer after CONNECTION_SECONDS ends its connection, so that each client shows its certificate
       anew; for the same reason no TLS session is resumed.
-    - What is no HTTP behind a request that is being answered ends the connection after that answer.
+    - What is not HTTP behind a request that is being answered ends the connection after that answer.
     """
 
     _receiving: _Alarm

@@ -1,4 +1,4 @@
-"""What filter and prioritize are asked, read from their documents.
+"""The arguments of filter and prioritize, read from their documents.
 
 kube-scheduler asks about one pod after the other. The nodes that it names are often those of a call before:
 prioritize is asked about exactly what filter has answered. Where a document ends with the very bytes of a
@@ -43,9 +43,9 @@ class Questions:
         """Read the body of a filter or prioritize call.
 
         Raises:
-            MalformedBodyError: it is no JSON object.
-            ArgumentsError: no pod, not exactly one node list, no node, or something that is no node name; a
-                string that no node can be called may be found only where the names are asked about.
+            MalformedBodyError: it is not JSON object.
+            ArgumentsError: no pod, not exactly one node list, no node, or an invalid node name; a string
+                that no node can have as its name may be found only once the names are evaluated.
         """
         for names in tuple(self._recent):
             if body.endswith(names.ending):
@@ -85,10 +85,10 @@ class Questions:
 
 
 def question(args: wire.ExtenderArgs) -> Question:
-    """Check what filter or prioritize was asked.
+    """Check the arguments of filter or prioritize.
 
     Raises:
-        ArgumentsError: no pod, not exactly one node list, no node, or something that is no node name.
+        ArgumentsError: no pod, not exactly one node list, no node, or something that is not a node name.
     """
     pod, nodes = wire.pod(args.pod), wire.present(args.nodes)
     if (nodes is None) == (args.node_names is None):

@@ -34,11 +34,11 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
 
 
 def warn_of_strangers(address: str, files: TlsFiles | None, flag: str) -> None:
-    """Warn where whoever reaches ``address`` may ask; ``flag`` names the clients' authority."""
+    """Warn where anyone who reaches ``address`` may call it; ``flag`` names the client CA."""
     if files is None:
-        log.warning("--insecure-listen: whoever reaches %s may ask, and read along", address)
+        log.warning("--insecure-listen: anyone who reaches %s may call it, and eavesdrop", address)
     elif files.authority is None:
-        log.warning("TLS without %s: whoever reaches %s may ask; nobody has a name", flag, address)
+        log.warning("TLS without %s: anyone who reaches %s may call it; clients have no names", flag, address)
 
 
 def _read(files: TlsFiles) -> ssl.SSLContext:

@@ -221,7 +221,7 @@ def read_node_list(nodes: Raw) -> list[Raw]:
     """Split a NodeList into the JSON of each node.
 
     Raises:
-        ArgumentsError: `nodes` is no NodeList.
+        ArgumentsError: `nodes` is not a NodeList.
     """
     try:
         return limit_nodes(_node_list.decode(nodes).items or [])

@@ -159,7 +159,7 @@ def test_what_is_no_time(text: str) -> None:
             ["explain", "web", f"--seed={2**64}"], "is not a whole number from 0", id="seed too large"
         ),
         pytest.param(["serve", "--plugin-slots", "0"], "not a whole number above zero", id="no slots"),
-        pytest.param(["serve", "--body-timeout", "0"], "'0' is no time above zero", id="no time"),
+        pytest.param(["serve", "--body-timeout", "0"], "'0' is not a time above zero", id="no time"),
         pytest.param(["serve", "--reflection=1"], "'1' is neither true nor false", id="switch"),
         pytest.param(
             ["serve", "--reflection", "true"], "has its value behind =, --reflection=true", id="switch, word"

@@ -34,14 +34,16 @@ SAMPLE = ("--source", "sample")
             ["config", "check", "none.yaml"], "none.yaml: can't be read: No such file", id="no config"
         ),
         pytest.param(["config", "show", "."], ".: can't be read: Is a directory", id="a directory"),
-        pytest.param(["config", "check", "bytes"], "bytes: is no text in UTF-8", id="no text"),
+        pytest.param(["config", "check", "bytes"], "bytes: is not text in UTF-8", id="no text"),
         pytest.param(
             ["explain", "web", "--manifests", "web.yaml", "--feature-gates", "GangScheduling=true"],
             "mooring: feature-gates.GangScheduling: can't be true",
             id="gates without a file",
         ),
         pytest.param(["config", "convert", "web.yaml"], "web.yaml: ", id="no configuration"),
-        pytest.param(["schedule", "--manifests", "none.yaml"], "none.yaml: can't be read", id="no manifest"),
+        pytest.param(
+            ["schedule", "--manifests", "none.yaml"], "none.yaml: can't be read: No such", id="no manifest"
+        ),
         pytest.param(
             ["schedule", "--manifests", "web.yaml", "--config", "none.yaml"],
             "none.yaml: can't be",
@@ -52,13 +54,15 @@ SAMPLE = ("--source", "sample")
             "no profile 'x'; there are:",
             id="profile",
         ),
-        pytest.param(["schedule", "--manifests", "bytes"], "bytes: can't be read", id="manifest is no text"),
+        pytest.param(
+            ["schedule", "--manifests", "bytes"], "bytes: is not text in UTF-8", id="manifest is not text"
+        ),
         pytest.param(
             ["explain", "db", "--manifests", "web.yaml"],
             "no pod default/db in the manifests; pending there: default/web",
             id="unknown pod",
         ),
-        pytest.param(["plugins", "--plugin", "x"], "'x' is no plugin reference", id="malformed reference"),
+        pytest.param(["plugins", "--plugin", "x"], "'x' is not a plugin reference", id="malformed reference"),
         pytest.param(["plugins", "--plugin", "none:X"], "'none:X' can't be loaded", id="module unknown"),
         pytest.param(["plugins", "new", "lower"], "'lower' is not PascalCase", id="plugin name"),
         pytest.param(
@@ -68,7 +72,7 @@ SAMPLE = ("--source", "sample")
         pytest.param(["plugins", "new", "Class"], "Python has a class already", id="a keyword"),
         pytest.param(["serve"], "--source: say where the cluster comes from: kubernetes:", id="no source"),
         pytest.param(["serve", "--source", "etcd"], "--source: 'etcd' is none of sample,", id="source"),
-        pytest.param(["serve", *SAMPLE, "--listen", "here"], "'here' is no address", id="address"),
+        pytest.param(["serve", *SAMPLE, "--listen", "here"], "'here' is not an address", id="address"),
         pytest.param(
             ["serve", *SAMPLE, "--listen", "0.0.0.0:0"], "can be reached from other machines", id="exposed"
         ),

@@ -58,7 +58,9 @@ def changed(path: tuple[str, ...], value: Any) -> Manifest:
     ("path", "value"),
     [
         pytest.param((*NODE, "scores", "NodeResourcesFit", "raw"), 51, id="raw score"),
-        pytest.param((*NODE, "scores", "NodeResourcesFit", "normalized"), 50.0, id="a float is no integer"),
+        pytest.param(
+            (*NODE, "scores", "NodeResourcesFit", "normalized"), 50.0, id="a float is not an integer"
+        ),
         pytest.param((*NODE, "scores"), {}, id="score missing"),
         pytest.param((*NODE, "total"), None, id="total"),
         pytest.param(("nodes", "b", "status", "code"), "UnschedulableAndUnresolvable", id="code"),

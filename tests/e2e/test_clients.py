@@ -134,7 +134,7 @@ def test_client_fails_for_a_pod_that_nobody_knows(server: MooringServer, command
         pytest.param("n1", 20, ["n1"], 1, id="another best node"),
         pytest.param("n2", 20, ["n1", "n2"], 1, id="more ties"),
         pytest.param("n2", 21, ["n2"], 1, id="another total"),
-        pytest.param("n1", 20, ["n2"], 1, id="chosen node is no tie"),
+        pytest.param("n1", 20, ["n2"], 1, id="selected node is not a tie"),
     ],
 )
 def test_client_notices_a_difference(

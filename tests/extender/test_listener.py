@@ -1,4 +1,4 @@
-"""The HTTP listener on a real port: connections, deadlines, limits, what is no HTTP, start and stop."""
+"""The HTTP listener on a real port: connections, deadlines, limits, what is not HTTP, start and stop."""
 
 import http.client
 import socket

@@ -16,7 +16,7 @@ LONGEST_TEXT = 1024
 """Characters of a text that says what is wrong."""
 
 
-class Finding(AssertionError):  # noqa: N818 - it is no error of the one who looks
+class Finding(AssertionError):  # noqa: N818 - it is not an error of the one who looks
     """Something that must not be: what, and for which input is known elsewhere."""
 
 

@@ -143,13 +143,13 @@ LENGTH = re.compile(rb"content-length: (\d+)\r\n")
 
 
 def answers(sent: bytes) -> list[tuple[int, bytes]]:
-    """Status and body of each; raises ``Finding`` if that is no HTTP."""
+    """Status and body of each; raises ``Finding`` if that is not HTTP."""
     sent, found = sent.replace(b"HTTP/1.1 100 Continue\r\n\r\n", b""), []
     while sent:
         head = HEAD.match(sent)
         length = LENGTH.search(head[2]) if head else None
         if head is None or length is None:
-            raise Finding(f"what was sent is no HTTP: {sent[:200]!r}")
+            raise Finding(f"what was sent is not HTTP: {sent[:200]!r}")
         rest, size = sent[head.end() :], int(length[1])
         if not rest or rest.startswith(b"HTTP/1.1 "):
             size = 0  # Of an answer to HEAD the client gets no body.

@@ -74,7 +74,7 @@ class OwnNormalizer(ScorePlugin[None], _Alike):
 
 
 class Measured(FilterPlugin[None], ScorePlugin[None], _Alike):
-    """Looks at what is no part of the cluster, and changes by itself."""
+    """Looks at what is not part of the cluster, and changes by itself."""
 
     name = "Measured"
     level: ClassVar[int] = 0

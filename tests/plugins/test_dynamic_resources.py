@@ -556,7 +556,7 @@ def test_expressions(expression: str, expected: bool) -> None:
         pytest.param(f"{OWN}.gone == 1", id="missing"),
         pytest.param(f"{OWN}.model < 1", id="order of different types"),
         pytest.param(f"{OWN}.model", id="no bool"),
-        pytest.param(f"{OWN}.model && true", id="a condition that is no bool"),
+        pytest.param(f"{OWN}.model && true", id="a condition that is not a bool"),
         pytest.param(f"{OWN}.index / 0 == 1", id="division by zero"),
         pytest.param(f"{OWN}.index * 9223372036854775807 == 1", id="overflow"),
         pytest.param(f"{VERSION} == 'x'", id="a version beside a string"),

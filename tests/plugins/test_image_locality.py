@@ -31,7 +31,7 @@ def running(*images: str, init: tuple[str, ...] = (), volumes: tuple[str, ...] =
     [
         pytest.param("nginx", "nginx:latest", id="no tag"),
         pytest.param("nginx:1", "nginx:1", id="tag"),
-        pytest.param("registry:5000/nginx", "registry:5000/nginx:latest", id="a port is no tag"),
+        pytest.param("registry:5000/nginx", "registry:5000/nginx:latest", id="a port is not a tag"),
         pytest.param("registry:5000/nginx:1", "registry:5000/nginx:1", id="port and tag"),
         pytest.param("nginx@sha256:abc", "nginx@sha256:abc", id="digest"),
         pytest.param("", ":latest", id="empty"),

@@ -57,7 +57,7 @@ def name_is(*values: str, operator: str = "In") -> list[dict[str, Any]]:
         pytest.param({"size": "8"}, [term(expression("size", "Gt", "8"))], False, id="Gt is strict"),
         pytest.param({"size": "-5"}, [term(expression("size", "Lt", "0"))], True, id="Lt, negative label"),
         pytest.param(
-            {"size": "-5"}, [term(expression("size", "Lt", "-4"))], False, id="-4 is no label value"
+            {"size": "-5"}, [term(expression("size", "Lt", "-4"))], False, id="-4 is not a label value"
         ),
         pytest.param({"size": "10"}, [term(expression("size", "Lt", "9"))], False, id="Lt compares numbers"),
         pytest.param({"size": "big"}, [term(expression("size", "Gt", "8"))], False, id="Gt, label no number"),

@@ -122,7 +122,7 @@ def test_a_reference_names_module_and_class() -> None:
         pytest.param("NodeName", "write package.module:Class", id="no module"),
         pytest.param("no.such.module:Class", "loaded: ModuleNotFoundError: No module", id="unknown module"),
         pytest.param("mooring.framework:Nothing", "loaded: AttributeError: module", id="unknown class"),
-        pytest.param("mooring.framework:Status", "is no plugin class", id="no plugin"),
+        pytest.param("mooring.framework:Status", "is not a plugin class", id="no plugin"),
     ],
 )
 def test_bad_references_are_named(reference: str, fault: str) -> None:

@@ -108,11 +108,11 @@ def test_an_error_reaches_the_client_with_its_details(
 
 
 def test_every_violation_reaches_the_client() -> None:
-    found = [FieldError("pod.object", "is no JSON"), FieldError("nodes.names[3]", "is empty")]
+    found = [FieldError("pod.object", "is not JSON"), FieldError("nodes.names[3]", "is empty")]
     with running(raises(InvalidArgumentError(found))) as mooring:
         failure = mooring.fails()
     assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
-    assert failure.violations == [("pod.object", "is no JSON"), ("nodes.names[3]", "is empty")]
+    assert failure.violations == [("pod.object", "is not JSON"), ("nodes.names[3]", "is empty")]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_malformed_bytes_are_the_callers_fault() -> None:
     with running() as mooring:
         failure = failed(lambda: raw(mooring, METHOD, b"\xff\xff"))
     assert failure.code is grpc.StatusCode.INVALID_ARGUMENT
-    assert "the request is no message of this method" in failure.violations[0][1]
+    assert "the request is not a message of this method" in failure.violations[0][1]
 
 
 def test_a_call_that_ends_without_a_message_is_the_callers_fault() -> None:

@@ -30,7 +30,7 @@ def test_every_class_has_a_code(kind: type[errors.MooringError]) -> None:
     ],
 )
 def test_reasons_that_classes_set_are_in_the_contract(error: errors.MooringError) -> None:
-    assert f"ERROR_REASON_{error.reason}" in ErrorReason.keys()  # noqa: SIM118 - an enum is no mapping
+    assert f"ERROR_REASON_{error.reason}" in ErrorReason.keys()  # noqa: SIM118 - an enum is not a mapping
 
 
 def test_a_subclass_has_the_code_of_its_parent() -> None:

@@ -183,7 +183,7 @@ def test_compressed_calls_are_answered(how: str) -> None:
     ],
 )
 def test_broken_compression_is_rejected_as_any_broken_message(body: bytes) -> None:
-    with pytest.raises(InvalidArgumentError, match="no message of this method"):
+    with pytest.raises(InvalidArgumentError, match="not a message of this method"):
         read(pb.FilterRequest, body)
 
 

@@ -55,10 +55,10 @@ def test_a_second_server_on_the_same_port_is_rejected() -> None:
         pytest.param("0.0.0.0:0", "can be reached from other machines", id="every address"),
         pytest.param("[::]:0", "can be reached from other machines", id="every IPv6 address"),
         pytest.param("example.invalid:80", "can be reached from other machines", id="a name"),
-        pytest.param("127.0.0.1", "is no address", id="no port"),
-        pytest.param("127.0.0.1:http", "is no address", id="a port by name"),
-        pytest.param("127.0.0.1:65536", "is no address", id="a port too high"),
-        pytest.param(":50051", "is no address", id="no host"),
+        pytest.param("127.0.0.1", "is not an address", id="no port"),
+        pytest.param("127.0.0.1:http", "is not an address", id="a port by name"),
+        pytest.param("127.0.0.1:65536", "is not an address", id="a port too high"),
+        pytest.param(":50051", "is not an address", id="no host"),
         pytest.param("unix:/no/such/folder/socket", "there is no directory", id="no directory"),
     ],
 )
@@ -92,7 +92,7 @@ def test_plain_text_for_others_can_be_allowed() -> None:
 @pytest.mark.parametrize(
     ("options", "warning"),
     [
-        pytest.param({"insecure_listen": True}, "--insecure-listen: whoever reaches", id="plain text"),
+        pytest.param({"insecure_listen": True}, "--insecure-listen: anyone who reaches", id="plain text"),
         pytest.param({"tls": FILES}, "TLS without --tls-client-ca-file", id="no authority"),
         pytest.param({"tls": replace(FILES, authority=CERTIFICATE)}, "", id="clients have names"),
         pytest.param({"listen": "127.0.0.1:0", "insecure_listen": True}, "", id="loopback"),
@@ -113,7 +113,7 @@ def test_a_unix_socket_serves_and_is_not_taken_from_its_owner(tmp_path: Path) ->
     with running(listen=address) as mooring:
         assert mooring.server.address == address
         assert mooring.ask().synced
-        with pytest.raises(ListenError, match="somebody listens there"), running(listen=address):
+        with pytest.raises(ListenError, match="the socket is in use"), running(listen=address):
             pass
         assert mooring.ask().synced
 
@@ -129,7 +129,7 @@ def test_a_socket_left_behind_is_taken_over(tmp_path: Path) -> None:
 def test_a_file_is_not_replaced_by_a_socket(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_text("kept")
-    with pytest.raises(ListenError, match="is no socket"), running(listen=f"unix:{path}"):
+    with pytest.raises(ListenError, match="is not a socket"), running(listen=f"unix:{path}"):
         pass
     assert path.read_text() == "kept"
 

@@ -266,7 +266,7 @@ def smuggled(dice: random.Random) -> bytes:
 
 
 def smuggling(round_: Round) -> None:
-    """Each is rejected and its connection closed: what follows is no second request."""
+    """Each is rejected and its connection closed: what follows is not a second request."""
     second = b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
     with unharmed(round_) as target:
         for _ in range(round_.some(100, 200)):

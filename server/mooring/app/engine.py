@@ -42,14 +42,14 @@ def read_text(file: str) -> str:
     """Return the text of a file.
 
     Raises:
-        InvalidArgumentError: It can't be read, or is no text.
+        InvalidArgumentError: It can't be read, or is not text.
     """
     try:
         return Path(file).read_text(encoding="utf-8")
     except OSError as error:
         raise InvalidArgumentError.at(file, f"can't be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise InvalidArgumentError.at(file, "is no text in UTF-8") from None
+        raise InvalidArgumentError.at(file, "is not text in UTF-8") from None
 
 
 def configuration_of(

@@ -18,7 +18,7 @@ def extender_server(options: ExtenderOptions, servicers: Servicers) -> ExtenderS
     """Return the adapter for this process, bound to its port.
 
     Raises:
-        ListenError: The address is taken, can be reached by others and nobody said so, or a file of its
+        ListenError: The address is in use, can be reached by others and no flag allows that, or a file of its
             certificate can't be used.
     """
     files, address = options.certificate, options.listen
@@ -45,6 +45,6 @@ def extender_server(options: ExtenderOptions, servicers: Servicers) -> ExtenderS
 
 
 def _binders(options: ExtenderOptions, files: TlsFiles | None) -> frozenset[str] | None:
-    """Who may call bind; None = everybody who can connect."""
+    """Return the clients that may call bind; None = all that can connect."""
     named = options.allow_clients and files is not None and files.authority is not None
     return None if is_local(options.listen) and not named else options.allow_clients

@@ -29,7 +29,7 @@ LISTED_PODS = 20
 """How many pods are named where the wanted one is unknown."""
 
 Shown = Callable[[Iterable[Pod], int], Iterable[Pod]]
-"""Gives the same pods, of which there will be so many, and may show how far they are."""
+"""Yields the pods of an iterable, given their number, and may show the progress."""
 
 
 def engine_over(options: EngineOptions, paths: Iterable[str | Path]) -> tuple[Engine, Manifests]:

@@ -21,7 +21,7 @@ SOURCES: Final = "sample, files:PATH,..., push and kubernetes[:KUBECONFIG]"
 """What ``ServerOptions.source`` can name."""
 
 PROBES: Final = ("/healthz", "/readyz", "/livez")
-"""The paths that everybody may read by default: kubelets show no credentials."""
+"""The paths that need no authorization by default: kubelets send no credentials."""
 
 
 @dataclass(frozen=True, slots=True)

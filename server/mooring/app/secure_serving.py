@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 COMPONENT: Final = "mooring-scheduler"
 
 REVIEWS_PER_SECOND: Final = 20.0
-"""Reviews that the API server is asked for at most, whatever strangers send."""
+"""The most concurrent reviews at the API server, whatever strangers send."""
 
 
 def endpoint(
@@ -121,7 +121,7 @@ def _shown(options: SecureServingOptions, registry: CollectorRegistry) -> ShownM
 
 
 class Delegated:
-    """Admits the requests that the API server authorizes; a ``Gatekeeper``. If it can't be asked, none is.
+    """Admits the requests that the API server authorizes; a ``Gatekeeper``. If it can't be reached, none is.
 
     Args:
         reviews: Asks the API server.

@@ -83,6 +83,6 @@ def _check_extenders(file: str, loaded: config.Configuration, catalog: config.Ca
     errors = list(config.check_reserving(loaded.profiles, extenders, catalog))
     errors += config.check_ignored(loaded.profiles, extenders)
     if not extenders:
-        errors.append(FieldError("extenders", f"{file} has none, so kube-scheduler asks nobody"))
+        errors.append(FieldError("extenders", f"{file} has none, so kube-scheduler calls no extender"))
     if errors:
         raise config.ConfigError(errors)

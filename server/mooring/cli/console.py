@@ -13,7 +13,7 @@ from rich.text import Text
 from mooring_extender.logs import printable
 
 PLAIN_WIDTH = 2**20
-"""Columns when the output is no terminal and COLUMNS is not set: more than any line has."""
+"""Columns when the output is not a terminal and COLUMNS is not set: more than any line has."""
 
 NAME_WIDTH = 32
 """Names up to this long stay in one piece."""

@@ -147,7 +147,7 @@ def count(text: str) -> int:
 def port(text: str) -> int:
     """Parse a port number, 0 to 65535."""
     if not (text.isascii() and text.isdecimal() and int(text) <= 65535):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
     return int(text)
 
 
@@ -164,7 +164,7 @@ def above_zero(text: str) -> float:
     """Parse a time as ``seconds`` does, above 0."""
     value = seconds(text)
     if not value:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time above zero")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time above zero")
     return value
 
 

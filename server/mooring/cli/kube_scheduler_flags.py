@@ -169,7 +169,7 @@ def _add_access(flags: Flags) -> None:
         "authentication-token-webhook-cache-ttl", "TIME", "10s", "how long a TokenReview counts", seconds
     )
     flags.add("authorization-kubeconfig", "FILE", "", "where SubjectAccessReviews go, likewise")
-    text = f"what everybody may read, * at the end for all below (default: {','.join(PROBES)})"
+    text = f"paths that need no authorization, * at the end for all below (default: {','.join(PROBES)})"
     _listed(flags, "authorization-always-allow-paths", "PATHS", text)
     flags.add("authorization-webhook-cache-authorized-ttl", "TIME", "10s", "how long a yes counts", seconds)
     flags.add("authorization-webhook-cache-unauthorized-ttl", "TIME", "10s", "how long a no counts", seconds)

@@ -1,4 +1,4 @@
-"""``mooring serve``: the gRPC server, and the extender adapter in the same process where asked for."""
+"""``mooring serve``: the gRPC server, and the extender adapter in the same process on request."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from mooring.framework import Code
 from mooring_extender.logs import printable
 
 SHOWN_NODES = 20
-"""So many nodes of each table are shown unless all are asked for."""
+"""The nodes of each table that are shown without ``--all``."""
 
 Node = tuple[str, dict[str, Any]]
 

@@ -96,7 +96,7 @@ class KubernetesApi:
         return resource.item(target.namespace, target.name, subresource, self._version(resource))
 
     def _version(self, resource: Resource) -> str:
-        """Return the newest version that the server has; it is asked once, and answers for good.
+        """Return the newest version that the server has; read once and cached.
 
         Raises:
             NotFoundError: It has none.

@@ -83,7 +83,7 @@ class ImageWriter:
 
 
 def _with(sets: array[int], number: int) -> array[int]:
-    """Return ``sets`` and ``number``, in the same array unless somebody reads its memory just now."""
+    """Return ``sets`` and ``number``, in the same array unless its memory is being read."""
     try:
         sets.append(number)
     except BufferError:

@@ -149,5 +149,5 @@ def default_uid(kind: str, namespace: str, name: str) -> str:
 
 
 def identity(namespace: str, name: str) -> str:
-    """Return what tells objects of a kind apart: the name, which has no slash, after the namespace if any."""
+    """Return an object's identity within its kind: namespace, if any, and name, which has no slash."""
     return f"{namespace}/{name}" if namespace else name

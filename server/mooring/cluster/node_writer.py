@@ -181,7 +181,7 @@ class NodeWriter:
         return heapq.heappop(self._free)
 
     def _grow(self, capacity: int) -> None:
-        """``alive`` comes last: whoever finds a row there finds it in every other column."""
+        """Write a row, ``alive`` last: a reader that finds it there finds it in every other column."""
         table = self.table
         old = table.capacity
         self._own_names().extend([""] * (capacity - old))

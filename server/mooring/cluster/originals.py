@@ -15,7 +15,7 @@ from mooring.framework.errors import NotFoundError
 from mooring.framework.objects import Pod
 
 Wanted = Callable[[Any], bool]
-"""Whether an object of a kind, as the state has it, will be asked for."""
+"""Whether an object of a kind, as the state has it, will be read."""
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode

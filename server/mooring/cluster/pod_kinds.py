@@ -59,7 +59,7 @@ class PodKinds:
         return kind
 
     def made_of(self, pod: Pod) -> PodKind:
-        """As ``of``, without remembering the kind: for a pod that is only asked about."""
+        """As ``of``, without storing the kind: for a pod that is only evaluated."""
         template = template_of(pod)
         return PodKind(template, *_counted(template, self.rules))
 

@@ -25,7 +25,7 @@ REVIEW_SECONDS: Final = 3.0
 """How long the API server may take for a review."""
 
 MAX_REVIEWS: Final = 4
-"""Reviews under way at once; whoever asks meanwhile is rejected at once, so that no threads pile up."""
+"""Concurrent reviews; further requests are rejected at once, so that no threads pile up."""
 
 MAX_ANSWERS: Final = 1024
 """Answers of a kind that are remembered."""
@@ -143,7 +143,7 @@ class Reviews:
         return None if known is ANONYMOUS else known
 
     def may_access(self, user: User, verb: str, path: str) -> bool:
-        """Return whether the user may do ``verb`` (``get``) with a path that is no resource, such as
+        """Return whether the user may do ``verb`` (``get``) with a path that is not a resource, such as
         ``/metrics``.
 
         Raises:

@@ -47,7 +47,7 @@ def check_reserving(
 def check_ignored(
     profiles: Sequence[EffectiveProfile], extenders: Sequence[ExtenderStanza]
 ) -> Iterator[FieldError]:
-    """Yield a fault for each profile that counts what kube-scheduler is told to ignore and nobody holds.
+    """Yield a fault for each profile that counts what kube-scheduler ignores and no plugin reserves.
 
     Args:
         profiles: Those that the extenders ask.
@@ -61,7 +61,7 @@ def check_ignored(
             if profile in counting and any(_asks(extender, profile.scheduler_name) for extender in extenders):
                 yield FieldError(
                     join("profiles", index, "plugins", "filter"),
-                    f"{FIT} counts {resource}, which kube-scheduler is told to ignore, and nobody holds it "
+                    f"{FIT} counts {resource}, which kube-scheduler ignores, and no plugin reserves it "
                     "until a pod is seen on its node, so pods that come at once are promised it twice: leave "
                     "ignoredByScheduler out, or let the extender that asks this profile bind",
                 )

@@ -135,7 +135,7 @@ class ExtenderStanza:
 
 @dataclass(frozen=True, slots=True)
 class KubeSchedulerConfiguration:
-    """The file. None, an empty string and, where 0 is no valid value, 0 mean the default."""
+    """The file. None, an empty string and, where 0 is not a valid value, 0 mean the default."""
 
     api_version: str = API_VERSION
     kind: str = KIND

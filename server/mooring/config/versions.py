@@ -50,7 +50,7 @@ def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tu
         strict: Reject the versions that a current kube-scheduler rejects.
 
     Raises:
-        ConfigError: this is no KubeSchedulerConfiguration, or one that v1 cannot express.
+        ConfigError: this is not a KubeSchedulerConfiguration, or one that v1 cannot express.
     """
     if not isinstance(document, dict):
         raise ConfigError([FieldError("", f"a {KIND} is expected, a mapping with apiVersion and kind")])

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 SECRET: Final[Mapping[str, bool]] = MappingProxyType({"secret": True})
-"""Metadata of a field whose value is shown to nobody: ``token: str = field(default="", metadata=SECRET)``.
+"""Metadata of a field whose value is never shown: ``token: str = field(default="", metadata=SECRET)``.
 
 Logs, ``config show``, /configz and ListProfiles have ``HIDDEN`` in its place. A file's name needs no hiding,
 and is the better place for a secret.

@@ -40,7 +40,7 @@ class Part(Flag):
     """For scores: which nodes are feasible."""
 
     OUTSIDE = auto()
-    """What is no part of the cluster and changes by itself, such as measurements."""
+    """What is not part of the cluster and changes by itself, such as measurements."""
 
     OTHER_NODES = auto()
     """Any of these, of other nodes than the one that the answer is about."""

@@ -19,7 +19,7 @@ ABSENT = 0
 """The id of "there is no such label"."""
 
 MAX_LABEL_COLUMNS = 64
-"""At most this many label keys of a table have a column: whoever creates pods selects the keys, and each
+"""At most this many label keys of a table have a column: those who create pods select the keys, and each
 write of a row goes through all columns."""
 
 
@@ -95,7 +95,7 @@ class LabelColumn:
         return np.not_equal(self.ids[rows], ABSENT)
 
     def holds(self, rows: Int32s, test: Callable[[str], bool]) -> Bools:
-        """bool[K]: the key is there and its value passes ``test``, asked once per distinct value."""
+        """Return bool[K]: the key is there and its value passes ``test``, called once per distinct value."""
         ids = self.ids[rows]
         present = np.unique(ids).tolist()
         return self._lookup(ids, {number for number in present if number and test(self.values[number])})

@@ -1,7 +1,7 @@
 """The deadline of the decision that a plugin works for: loops over what others wrote look at it.
 
 A pod may have ten thousands of resources or terms, and a claim's search any length. Nothing can stop a thread
-from outside, so whoever loops looks whether somebody still waits.
+from outside, so code that loops checks whether the caller still waits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LOOK_EVERY = 8
 
 
 def _in_no_hurry() -> None:
-    """Nobody set a deadline."""
+    """There is no deadline."""
 
 
 class _Running(threading.local):
@@ -29,12 +29,12 @@ RUNNING = _Running()
 
 
 def check_deadline() -> None:
-    """Go on only if somebody still waits for the decision; takes some 100 ns, never blocks.
+    """Go on only if the caller still waits for the decision; takes some 100 ns, never blocks.
 
     For plugins with a loop whose rounds take long. Outside of a plugin's call it does nothing.
 
     Raises:
-        DeadlineExceededError: Nobody does; a plugin lets that pass.
+        DeadlineExceededError: It doesn't; a plugin lets that pass.
     """
     RUNNING.check()
 

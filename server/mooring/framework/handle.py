@@ -116,7 +116,7 @@ class _NoAssumptions:
         self.lock = threading.RLock()
 
     def assume_object(self, item: Any) -> None:
-        """Nobody would see it."""
+        """Nothing: there are no other decisions to see it."""
 
     def forget_object(self, kind: type[Object], name: str, namespace: str = "") -> None:
         """Nothing was assumed."""

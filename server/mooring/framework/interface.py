@@ -328,7 +328,7 @@ class BindPlugin(Plugin[ArgsT]):
     """Binds the pod. Called in the profile's order until one plugin says something else than Skip.
 
     Called after all PreBind plugins have succeeded, unless an extender binds the pod; and again for a binding
-    of which nobody knows how it ended, so a second one to the same node must do no harm. A binding can't be
+    whose outcome is unknown, so a second one to the same node must do no harm. A binding can't be
     undone. So don't return a status while it may yet come about: raise, and mooring finds out before the
     pod's place is given to another.
     """

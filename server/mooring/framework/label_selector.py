@@ -1,4 +1,4 @@
-"""Label selectors, compiled once and then asked about any number of label sets.
+"""Label selectors, compiled once and then matched with any number of label sets.
 
 Mirrors ``LabelSelectorAsSelector`` of ``k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go`` and
 ``k8s.io/apimachinery/pkg/labels/selector.go``.
@@ -71,7 +71,7 @@ def having(labels: Mapping[str, str]) -> LabelMatcher:
 
 
 def compiled(selector: LabelSelector | None) -> LabelMatcher:
-    """``selector`` ready to be asked; an absent one matches nothing, an empty one everything.
+    """Compile ``selector``; an absent one matches nothing, an empty one everything.
 
     Raises:
         SelectorError: A key, an operator or a value is not allowed.

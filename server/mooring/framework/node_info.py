@@ -30,7 +30,7 @@ class NodeInfo:
 
     @property
     def pods(self) -> tuple[Pod, ...]:
-        """The pods on it, assumed ones included; put together each time they are asked for."""
+        """The pods on it, assumed ones included; built on each access."""
         return tuple(record.pod for record in self.records)
 
     @property

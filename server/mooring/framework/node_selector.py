@@ -136,7 +136,7 @@ def _view(node: Node) -> NodeView:
 
 
 _alone = ByIdentity(_view, most=16)
-"""Many pods are asked about one node after the other."""
+"""Compiled terms are cached: a pod is evaluated on one node after the other."""
 
 
 def _label_errors(requirement: NodeSelectorRequirement, path: str) -> Iterator[FieldError]:

@@ -15,7 +15,7 @@ from mooring.framework.label_selector import LabelMatcher, SelectorError, compil
 from mooring.framework.objects import Affinity, Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 
 AffinityKey = tuple[str, bytes]
-"""What tells sets of terms apart: the namespace of the pod and the terms as they are written."""
+"""The identity of a set of terms: the namespace of the pod and the terms as written."""
 
 _encode = msgspec.json.Encoder().encode
 

@@ -17,7 +17,7 @@ from mooring.framework.deadline import timely
 from mooring.framework.label_selector import LabelMatcher, Requirement
 
 ClassKey = tuple[str, frozenset[tuple[str, str]], bool]
-"""What tells classes apart: namespace, labels, terminating."""
+"""The identity of a class: namespace, labels, terminating."""
 
 NO_CLASS = 0
 """The number that no class has."""

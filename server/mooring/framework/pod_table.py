@@ -134,7 +134,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def pod(self) -> Pod:
-        """The whole object, put together each time it is asked for."""
+        """The whole object, built on each access."""
         return of_template(self.kind.template, self, self.node_name, self.start_time)
 
 

@@ -29,7 +29,7 @@ _MAX_DIGITS = 400
 
 
 class QuantityError(ValueError):
-    """A text is no quantity."""
+    """A text is not a quantity."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -37,7 +37,7 @@ def parse_quantity(text: Quantity) -> int:
     """Return the quantity in billionths of a unit, rounded away from zero, within int64 units.
 
     Raises:
-        QuantityError: ``text`` is no quantity.
+        QuantityError: ``text`` is not a quantity.
     """
     form = _FORM.fullmatch(str(text))
     if form is None or not form[0]:

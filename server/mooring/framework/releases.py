@@ -18,7 +18,7 @@ class KubeVersion:
         """From ``1.36`` or ``v1.36.3``.
 
         Raises:
-            ValueError: ``text`` is no version, or one that is not followed.
+            ValueError: ``text`` is not a version, or one that is not followed.
         """
         parts = text.removeprefix("v").split(".")
         if len(parts) not in (2, 3) or not all(part.isdecimal() for part in parts):

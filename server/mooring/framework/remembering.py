@@ -1,4 +1,4 @@
-"""What was worked out of an object that never changes, kept for as long as it is asked for often."""
+"""Results about immutable objects, cached while they are used often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nodes that a plugin is asked about."""
+"""The nodes that a plugin gets."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Caller:
     thread, and the pod's place, once the caller has gone.
 
     Attributes:
-        check: Raises DeadlineExceededError when nobody waits any more; a plugin lets that pass.
+        check: Raises DeadlineExceededError when the caller no longer waits; a plugin lets that pass.
     """
 
     check: Callable[[], None] = _goes_on

@@ -37,7 +37,7 @@ Labels = Mapping[str, str]
 
 
 class TranslationError(ValueError):
-    """A volume can't be told in its CSI driver's terms."""
+    """A volume can't be translated into its CSI driver's terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class InTreeKind:
 
     Attributes:
         field: Where a volume and a persistent volume have it.
-        plugin: The name of the provisioner of old.
+        plugin: The name of the in-tree provisioner.
         driver: The CSI driver.
         handle: The driver's name for the disk; the labels are those of the persistent volume, if any.
-        topology_key: The node label by which the driver tells zones, when nodes' affinity is translated.
+        topology_key: The node label that the driver uses for zones, when nodes' affinity is translated.
         migrated: Whether nodes with CSI use the driver.
     """
 

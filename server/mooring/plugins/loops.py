@@ -32,7 +32,7 @@ _compiler = ThreadPoolExecutor(1, "compiler")
 class Loop(Generic[T]):
     """A function that numba may compile. It rounds as numpy does, and other threads run meanwhile.
 
-    Nobody waits for the compiler: an answer after a second is none for kube-scheduler. Safe from any thread.
+    Decisions don't wait for the compiler: for kube-scheduler a second is too long. Safe from any thread.
 
     Args:
         types: Those of its arguments, as numba spells them.

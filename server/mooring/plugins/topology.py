@@ -35,7 +35,7 @@ from mooring.framework.pod_table import AffinityClass, PodKind
 from mooring.framework.remembering import ByIdentity
 
 _MAX_KINDS = 256
-"""Of so many kinds of pods it is remembered what they add."""
+"""The kinds of pods for which it is cached what they add."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Topology:
 
 
 class Topologies:
-    """The topology of each key that is asked for, made once, over the same rows.
+    """The topology of each key in use, made once, over the same rows.
 
     Attributes:
         capacity: How many rows there are.

@@ -15,12 +15,12 @@ from mooring.framework.upstream import Upstream
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A plugin that is not built, and that takes no arguments.
+    """A plugin that mooring doesn't have, and that takes no arguments.
 
     Attributes:
         points: The extension points it has in kube-scheduler, as configurations spell them.
         upstream: How kube-scheduler ships it.
-        uses: Whether a pod can't be placed rightly without it, given the cluster's objects.
+        uses: Whether a pod can't be scheduled correctly without it, given the cluster's objects.
     """
 
     points: frozenset[str]

@@ -377,7 +377,7 @@ class Engine:
         return ChoiceColumns.of(choice, epoch)
 
     def _note(self, budget: PluginBudget | None, found: object) -> None:
-        """Tell and count how the cache answered; what may call no plugin is asked again with a budget."""
+        """Report and count how the cache answered; a decision without plugins is repeated with a budget."""
         if isinstance(found, Bypass) and not isinstance(budget, NoPlugins):
             self._cache.counts.add_bypass(found)
         if budget is not None:

@@ -1,4 +1,4 @@
-"""What changes in the cluster, as the queue is told of it. Mirrors ``eventhandlers.go``."""
+"""Changes of the cluster, passed on to the queue. Mirrors ``eventhandlers.go``."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 BY_NOBODY = Rejection()
 
 LOST = frozenset({"POD_BOUND_ELSEWHERE", "POD_DELETING", "POD_NOT_FOUND", "POD_RECREATED"})
-"""Reasons of errors about pods that another client bound or deletes: the cluster will tell of it."""
+"""Reasons of errors about pods that another client bound or deletes: the sources will deliver that."""
 
 
 @dataclass(frozen=True, slots=True)

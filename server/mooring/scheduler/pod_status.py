@@ -73,7 +73,7 @@ class PodStatusWriter:
         self.patch_status(pod, {"nominatedNodeName": None})
 
     def patch_status(self, pod: Pod, patch: dict[str, Any]) -> None:
-        """Merge ``patch`` into the status, after what was asked for this pod before."""
+        """Merge ``patch`` into the status, after earlier patches of this pod."""
         if patch:
             self._submit(pod, patch)
 

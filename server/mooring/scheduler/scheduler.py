@@ -337,7 +337,7 @@ class Scheduler:
 
 
 def _in_the_end(verdict: Status, preemption: Status) -> Status:
-    """Return what PostFilter says once the extenders were asked, too; an error is said alone."""
+    """Return PostFilter's message once the extenders were called, too; an error stands alone."""
     if not verdict.ok or preemption.ok:
         return verdict
     before = () if preemption.code is Code.ERROR else verdict.reasons

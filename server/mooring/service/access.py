@@ -1,7 +1,7 @@
 """Who may call what changes the cluster: clients with a certificate whose name is allowed.
 
-A binding passes over every taint and limit, so nobody unknown may ask for one. On a listener that only this
-machine reaches everybody may call everything, unless names are given.
+A binding bypasses every taint and limit, so unknown clients may not request one. On a listener that only this
+machine reaches all calls are allowed, unless names are given.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How many calls are worked on at once: questions, commits and pushes apart, each pool shared by its clients.
 
-Calls that wait for somebody, as commits do for the API server, so take no place of those that don't.
+Calls that wait for others, as commits do for the API server, thus take no place of those that don't.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Waits for the requests of calls outside the threads that answer them.
 
 grpcio's threaded server gives a call to a thread as soon as its headers are there, and the thread waits for
-the request. Whoever opens streams and sends nothing more so takes every thread. Here the thread that receives
-gRPC's events asks for the request and is told when it has arrived; only then does the call go to a thread.
+the request. A client that opens streams and sends nothing thus takes every thread. Here the thread that
+receives gRPC's events starts the read and learns when it is done; only then does the call go to a thread.
 A call that waits holds some 25 kB and no thread, and a good one is spared a switch of threads.
 
 grpcio has no public way to do this. What is used of its inside stands in `Arrivals.submit` alone.
@@ -124,7 +124,7 @@ class Arrivals(Executor):
         self._stopped.set()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run a call once its request has arrived. The future tells nothing."""
+        """Run a call once its request has arrived. The future has no result."""
         in_pool, event, state, method, requests, *rest = args
         arrival = Arrival(event.call, self._clock + self._seconds + self._pause, requests(), self._forget)
         run = partial(self._threads.submit, fn, in_pool, event, state, method, lambda: arrival, *rest)

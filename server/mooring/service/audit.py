@@ -16,7 +16,7 @@ from mooring.framework.errors import MooringError
 log = logging.getLogger("mooring.audit")
 
 PODS_A_LINE: Final = 20
-"""Some 3 kB, which whoever collects logs leaves whole."""
+"""Some 3 kB, which log collectors don't split."""
 
 
 class Line:

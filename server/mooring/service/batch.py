@@ -150,7 +150,7 @@ def _template_indices(request: pb.ScheduleRequest, templates: int, limit: int) -
     if indices and max(indices) >= templates:
         at = next(at for at, index in enumerate(indices) if index >= templates)
         raise InvalidArgumentError.at(
-            f"pods.template_indices[{at}]", f"{indices[at]} is no index of {templates} templates"
+            f"pods.template_indices[{at}]", f"{indices[at]} is not an index of {templates} templates"
         )
     return indices
 

@@ -51,7 +51,7 @@ class ClusterServicer(ClusterServiceServicer):
         if not self._backend.synced():
             raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
         if request.form not in nodes_pb2.NodeForm.values():
-            raise InvalidArgumentError.at("form", f"{request.form} is no NodeForm")
+            raise InvalidArgumentError.at("form", f"{request.form} is not a NodeForm")
         state = self._backend.engine.state
         table = state.snapshot.nodes
         with state.lock:

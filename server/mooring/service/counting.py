@@ -1,4 +1,4 @@
-"""How much a request holds, told from its bytes before any object is made of them.
+"""How much a request holds, counted in its bytes before any object is made of them.
 
 Two bytes of a message become an object of fifty, and hundreds once it is looked at; so repeated fields are
 counted on the wire, where they cost nothing yet. Only lengths are looked at: what is inside an object that is

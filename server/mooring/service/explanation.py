@@ -121,7 +121,7 @@ def _names(nodes: nodes_pb2.NodeList) -> list[str]:
     form = nodes.WhichOneof("nodes")
     if form == "indices":
         raise InvalidArgumentError.at(
-            "nodes", "are indices, which nobody but the server can name; ask for names"
+            "nodes", "are indices, which only the server can resolve; ask for names"
         )
     return joined_names(nodes.joined_names) if form == "joined_names" else list(nodes.names.names)
 

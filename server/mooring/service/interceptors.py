@@ -252,7 +252,7 @@ def mapped(behavior: Behavior) -> Behavior:
             return behavior(request, context)
         except Exception as error:  # noqa: BLE001 - both ends raise
             if not context.is_active():
-                # Nobody hears the answer. A defect is logged all the same; abort spares grpcio's traceback.
+                # The caller has gone. A defect is logged all the same; abort spares grpcio's traceback.
                 failure_of(error)
                 context.abort(_code_of_ended(context), "the call had ended")
             # The generated servicer sets the code of a method that nobody has written.

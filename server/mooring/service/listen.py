@@ -18,7 +18,7 @@ def split(address: str) -> tuple[str, int]:
     """Host and port of HOST:PORT, with [ ] around an IPv6 host; raises ListenError for anything else."""
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ListenError(f"{address!r} is no address; write HOST:PORT or unix:PATH, port 0 to 65535")
+        raise ListenError(f"{address!r} is not an address; write HOST:PORT or unix:PATH, port 0 to 65535")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
@@ -52,7 +52,7 @@ def add_port(
     """Make the server listen, and return the address with the port that it got.
 
     Raises:
-        ListenError: Somebody else listens there, or it cannot be listened on.
+        ListenError: The address is in use, or it cannot be listened on.
     """
     check_free(address)
     try:
@@ -88,10 +88,10 @@ def _check_unix(address: str) -> None:
     if not path.exists():
         return
     if not path.is_socket():
-        raise _taken(address, "the file exists and is no socket")
+        raise _taken(address, "the file exists and is not a socket")
     with socket.socket(socket.AF_UNIX) as probe:
         if probe.connect_ex(os.fspath(path)) == 0:
-            raise _taken(address, "somebody listens there")
+            raise _taken(address, "the socket is in use")
 
 
 def _taken(address: str, why: str) -> ListenError:

@@ -48,7 +48,7 @@ class Reader:
         """Parse the message; ``share`` is grown to what it takes.
 
         Raises:
-            InvalidArgumentError: It is no message of this method, or holds too much.
+            InvalidArgumentError: It is not a message of this method, or holds too much.
             ResourceExhaustedError: The bodies of all calls together take too much memory for now.
         """
         try:
@@ -64,7 +64,9 @@ class Reader:
 
 def no_message() -> InvalidArgumentError:
     """Return the error for bytes that are not the message that a method takes."""
-    return InvalidArgumentError.at("", "the request is no message of this method; compare the .proto files")
+    return InvalidArgumentError.at(
+        "", "the request is not a message of this method; compare the .proto files"
+    )
 
 
 def is_compressed(body: bytes) -> bool:

@@ -229,7 +229,7 @@ class SchedulingServicer(SchedulingServiceServicer):
     def _look(
         self, asked: _Asked, budget: SlotProgress | NoPlugins, look: Callable[..., Found | None]
     ) -> tuple[Evaluation, objects_pb2.Provenance] | None:
-        """``look``, a method of the engine, at what was asked."""
+        """Call ``look``, a method of the engine, for the request."""
         selection = asked.selection
         if isinstance(budget, SlotProgress):
             budget.about(asked.pod.metadata.uid)

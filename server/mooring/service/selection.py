@@ -241,7 +241,7 @@ class Selection:
 
 def _form(asked: pb.NodeForm.ValueType, kind: str) -> pb.NodeForm.ValueType:
     if asked not in _KNOWN_FORMS:
-        raise InvalidArgumentError.at("nodes.answer_form", f"{asked} is no NodeForm")
+        raise InvalidArgumentError.at("nodes.answer_form", f"{asked} is not a NodeForm")
     return asked or _FORMS.get(kind, pb.NODE_FORM_NAMES)
 
 

@@ -261,8 +261,9 @@ def check_exposure(options: Options) -> None:
                 f"{options.listen} can be reached from other machines: give a certificate and key for TLS, "
                 "or allow plain text with --insecure-listen"
             )
-        log.warning("--insecure-listen: whoever reaches %s may ask, and read along", options.listen)
+        log.warning("--insecure-listen: anyone who reaches %s may call it, and eavesdrop", options.listen)
     elif options.tls.authority is None:
         log.warning(
-            "TLS without --tls-client-ca-file: whoever reaches %s may ask; nobody has a name", options.listen
+            "TLS without --tls-client-ca-file: anyone who reaches %s may call it; clients have no names",
+            options.listen,
         )

@@ -3,7 +3,7 @@
 A call hands its work to a slot and waits until its deadline. If the work is still running then, the call is
 answered with the name of the plugin; the slot's thread, which nothing can stop, is abandoned and replaced.
 Work that waits for a slot is taken from each client in turn.
-Too many abandoned threads end the process: `alive` turns false, whoever watches liveness restarts it, and
+Too many abandoned threads end the process: `alive` turns false, the kubelet restarts it, and
 calls that wait for a slot are rejected as new ones are.
 """
 
@@ -25,8 +25,8 @@ from mooring.service.threads import waiting
 Result = TypeVar("Result")
 
 MAX_STUCK_ABOUT_ONE_POD = 2
-"""With so many threads stuck about one pod, calls about it are rejected: who asks again and again about a pod
-for which a plugin never comes back takes no more threads from all others, nor ends the process."""
+"""With this many threads stuck about one pod, calls about it are rejected: a client that repeats calls
+about a pod for which a plugin never returns takes no more threads from others, nor ends the process."""
 
 log = logging.getLogger(__name__)
 
@@ -172,7 +172,7 @@ class Slots:
 
     @property
     def abandoned(self) -> int:
-        """How many threads are stuck in work that nobody waits for."""
+        """How many threads are stuck in work whose caller no longer waits."""
         return len(self._stuck)
 
     def alive(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 NAME_TYPES: Final = ("cn:", "dns:", "uri:")
-"""What a typed name begins with: a common name, and alternative names of two kinds. Others name nobody."""
+"""What a typed name begins with: a common name, and alternative names of two kinds. Others are ignored."""
 
 
 def typed_names(names: Iterable[str]) -> frozenset[str]:

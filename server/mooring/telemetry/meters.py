@@ -43,7 +43,7 @@ class Duration:
         self._lock = threading.Lock()
 
     def observe(self, seconds: float, count: int = 1) -> None:
-        """So many things took ``seconds`` each."""
+        """Record ``count`` durations of ``seconds`` each."""
         with self._lock:
             self._counts[bisect_left(self._bounds, seconds)] += count
             self._sum += seconds * count

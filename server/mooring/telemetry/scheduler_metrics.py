@@ -14,7 +14,7 @@ from mooring.telemetry.meters import Counts, Durations
 from mooring.telemetry.metrics import Metrics, exponential
 
 MAX_ATTEMPTS = 15
-"""So many attempts and more share a label."""
+"""From this number of attempts on, all share a label."""
 
 
 class QueueCounts(Protocol):

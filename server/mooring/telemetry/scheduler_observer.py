@@ -1,4 +1,4 @@
-"""What the scheduler tells whoever measures it."""
+"""The measurements of the scheduler."""
 
 from __future__ import annotations
 

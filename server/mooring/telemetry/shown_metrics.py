@@ -27,7 +27,7 @@ def allowed_values(entries: Mapping[str, str]) -> Allowed:
     """Parse entries of ``METRIC,LABEL`` to ``VALUE,VALUE``.
 
     Raises:
-        ValueError: A key is no metric and label.
+        ValueError: A key is not ``METRIC,LABEL``.
     """
     allowed = {}
     for key, values in entries.items():

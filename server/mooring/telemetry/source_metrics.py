@@ -1,4 +1,4 @@
-"""How the sources are doing, as metrics that are read when they are asked for."""
+"""The status of the sources, as metrics that are collected on request."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SourceCollector(Collector):
         self._sources = sources
 
     def describe(self) -> list[Metric]:
-        """Nothing is asked for before the sources exist."""
+        """Describe nothing: there are no sources yet."""
         return []
 
     def collect(self) -> Iterator[Metric]:

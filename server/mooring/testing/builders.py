@@ -18,7 +18,7 @@ Fields = Mapping[str, Any]
 """Fields of a manifest, in the API's own spelling."""
 
 ROOMY: Mapping[str, Quantity] = {"cpu": "4", "memory": "16Gi", "ephemeral-storage": "100Gi", "pods": 110}
-"""What a built node offers unless told otherwise."""
+"""The default allocatable of a built node."""
 
 
 def pod_manifest(

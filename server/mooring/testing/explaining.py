@@ -48,7 +48,7 @@ def explain(
         InvalidArgumentError: A manifest can't be used; has the field's path.
         ConfigError: The configuration has faults; names all of them.
         NotFoundError: There is no such profile.
-        ValueError: ``version`` is no release that mooring follows.
+        ValueError: ``version`` is not a release that mooring follows.
     """
     asked = question(
         objects,

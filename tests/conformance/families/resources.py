@@ -7,7 +7,7 @@ from tests.conformance.families.draft import Draft, Family, Manifest
 
 EXTENDED = ["example.com/gpu", "example.com/fpga", "other.example/license", "deep.other.example/fast"]
 EXTENDED.append("kubernetes.io/batch")
-"""The last is no extended resource, but counts as one in Fit."""
+"""The last is not an extended resource, but counts as one in Fit."""
 HUGE = "hugepages-2Mi"
 BESIDES = {"attachable-volumes-aws-ebs": "39", "hugepages-1Gi": "0", "example.com/idle": "7", "foo": "3"}
 """What nobody asks for."""

@@ -57,7 +57,7 @@ def comparisons(draft: Draft) -> None:
                 taint["value"] = draft.rng.choice([*NUMBERS, *NUMBERS, *NEARLY_NUMBERS])
     for toleration in draft.pod["spec"]["tolerations"]:
         if "key" in toleration and draft.chance(0.8):
-            # The API server rejects a toleration whose value is no number.
+            # The API server rejects a toleration whose value is not a number.
             limit = draft.rng.choice([*NUMBERS, "-7", "-9223372036854775808"])
             toleration |= {"operator": draft.rng.choice(["Gt", "Lt"]), "value": limit}
 

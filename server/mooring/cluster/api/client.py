@@ -154,7 +154,7 @@ class ApiServer:
         return stream
 
     def close(self) -> None:
-        """Close the idle connections; nothing is asked for any more."""
+        """Close the idle connections; no more requests follow."""
         self._connection.close()
 
     def _answer(self, request: ApiRequest, end: float) -> Response:

@@ -75,7 +75,7 @@ def in_cluster() -> Any:
 
 
 def at(server: str) -> Load:
-    """Read nothing: the address of a server that asks nobody who they are."""
+    """Read nothing: the address of a server without authentication."""
 
     def load() -> Any:
         from kubernetes.client import Configuration

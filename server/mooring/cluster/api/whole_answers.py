@@ -108,7 +108,7 @@ class _Answer:
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
-            raise ProtocolError(f"the answer is no HTTP that was asked for: {error}") from error
+            raise ProtocolError(f"the answer is not HTTP that was asked for: {error}") from error
         if self._head is not None:
             self._head += len(data)
             if self._head > LONGEST_HEAD:

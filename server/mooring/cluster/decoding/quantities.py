@@ -1,4 +1,4 @@
-"""The quantities of objects that are kept as they are: nobody who reads one later has to expect nonsense."""
+"""Checks of the quantities that objects keep as text, so that no later reader finds malformed ones."""
 
 from __future__ import annotations
 

@@ -70,8 +70,10 @@ def read_paths(paths: Iterable[str | Path]) -> list[Document]:
                 documents += read_text(file.read_text(encoding="utf-8"), str(file))
         except InvalidArgumentError as error:
             violations += error.violations
-        except (OSError, UnicodeDecodeError) as error:
-            violations.append(FieldError(str(path), f"can't be read: {error}"))
+        except OSError as error:
+            violations.append(FieldError(error.filename or str(path), f"can't be read: {error.strerror}"))
+        except UnicodeDecodeError:
+            violations.append(FieldError(str(file), "is not text in UTF-8"))
     if violations:
         raise InvalidArgumentError(violations)
     return documents

@@ -1,6 +1,6 @@
 """What callers push: numbered events in sessions, full loads that take effect in one step.
 
-A source belongs to the client that made it, and what is incomplete holds up nobody: a source counts once its
+A source belongs to the client that made it, and an incomplete one delays nothing: a source counts once its
 first full load is whole.
 """
 
@@ -24,7 +24,7 @@ from mooring.framework.errors import (
 )
 
 MAX_SOURCES: Final = 64
-"""How many callers' sources there may be: each holds objects, and is described to whoever asks."""
+"""How many callers' sources there may be: each holds objects, and is described on request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class PushSource:
         if known is None:
             if len(self._sources) >= MAX_SOURCES:
                 raise FailedPreconditionError(
-                    f"there are {MAX_SOURCES} sources, which is the limit; remove one that nobody needs, "
+                    f"there are {MAX_SOURCES} sources, which is the limit; remove one that is not needed, "
                     "with RemoveSource",
                     reason="TOO_MANY_SOURCES",
                 )

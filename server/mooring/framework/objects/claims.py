@@ -22,7 +22,7 @@ class DeviceToleration(Object, frozen=True):
 
 
 class CapacityRequirements(Object, frozen=True):
-    """How much of a shared device's capacity is asked for, by name."""
+    """The requested amounts of a shared device's capacity, by name."""
 
     requests: dict[str, Quantity] = field(default_factory=dict)
 
@@ -75,7 +75,7 @@ class DeviceClaim(Object, frozen=True):
 
 
 class ResourceClaimSpec(Object, frozen=True):
-    """What is asked for."""
+    """The requested devices."""
 
     devices: DeviceClaim = DeviceClaim()
 

@@ -136,7 +136,7 @@ class VolumeResourceRequirements(Object, frozen=True):
 
 
 class PersistentVolumeClaimSpec(Object, frozen=True):
-    """What is asked for; None as ``storage_class_name`` = the default class, "" = no class."""
+    """The requested volume; None as ``storage_class_name`` = the default class, "" = no class."""
 
     access_modes: tuple[str, ...] = ()
     selector: LabelSelector | None = None

@@ -14,7 +14,7 @@ from mooring.framework.objects import PodDisruptionBudget
 
 
 class Budgets:
-    """The budgets of a cluster, ready to be asked. Immutable."""
+    """The disruption budgets of a cluster. Immutable."""
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._guarding: dict[str, list[tuple[PodDisruptionBudget, LabelMatcher]]] = {}

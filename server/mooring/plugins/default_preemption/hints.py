@@ -17,7 +17,7 @@ _WAITS_IN_QUEUE_SINCE = KubeVersion(1, 34)
 
 
 def _after_deletion(pod: Pod, old: Pod, new: None) -> QueueingHint:
-    """Never by itself: who preempts activates the pod. To hear of deletions is enough to be asked again."""
+    """Never by itself: preemption activates the pod. Registering deletions is enough to be called again."""
     return QueueingHint.SKIP
 
 

@@ -36,7 +36,7 @@ NO_CANDIDATE = "no candidate node for preemption"
 """What is said when extenders leave none."""
 
 MAX_AT_ONCE = 256
-"""So many nodes are tried at once at most; what is tried beyond the last one wanted is for nothing."""
+"""The most nodes that are tried at once; work beyond the last one needed is wasted."""
 
 MANY = 2**31
 """More candidates than there are nodes."""
@@ -45,7 +45,7 @@ MANY = 2**31
 class DefaultPreemption(
     PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugin[DefaultPreemptionArgs], SignedByShape
 ):
-    """Looks for the nodes on which the pod would fit if less important pods were gone.
+    """Finds the nodes on which the pod would fit without less important pods.
 
     It deletes nothing, so no pod ever waits for it at PreEnqueue.
     """

@@ -94,9 +94,9 @@ class Case:
 
     Attributes:
         node_name: The node.
-        violating: Those whose going violates a budget, the most important first.
+        violating: Those whose eviction violates a budget, the most important first.
         others: The others, the most important first.
-        gone: Those that have to go.
+        gone: Those that have to be evicted.
         violations: How many of them are violating.
     """
 

@@ -11,7 +11,7 @@ WHOLE_POOLS_SINCE = KubeVersion(1, 35)
 """Before, a pool is what the node reaches of it: it may be incomplete and be used, and fails when invalid."""
 
 COUNTERS_APART_SINCE = KubeVersion(1, 36)
-"""Every search tells slices of counters from other parts of a pool; before, the oldest search does not."""
+"""Every search distinguishes slices of counters from other slices; before, the oldest search does not."""
 
 CHOICES_APART_SINCE = KubeVersion(1, 36)
 """Before, what is found out about one alternative of a request may be taken for what holds of another."""

@@ -13,7 +13,7 @@ from mooring.plugins.dynamic_resources.rules import Rules
 from mooring.plugins.dynamic_resources.search.allocator import MAX_DEVICES
 
 MAX_DEPTH = 600
-"""The search may be so many calls deep; Python ends at 1,000, of which others have some."""
+"""The greatest depth of the search in calls; Python's limit is 1,000, some of which others need."""
 
 _SHARED = "allowMultipleAllocations"
 _ALLOCATION_SINCE = KubeVersion(1, 34)

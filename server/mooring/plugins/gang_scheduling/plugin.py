@@ -26,7 +26,7 @@ from mooring.framework.upstream import Upstream
 from mooring.plugins.gang_scheduling.hints import EVENTS
 
 LONGEST_WAIT_SECONDS = 300.0
-"""So long a pod waits at Permit for the rest of its gang."""
+"""How long a pod waits at Permit for the rest of its gang, in seconds."""
 
 REASON_COMING = "waiting for minCount pods from a gang to appear in scheduling queue"
 REASON_WAITING = "waiting for minCount pods from a gang to be scheduled"

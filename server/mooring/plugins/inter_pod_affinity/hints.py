@@ -21,7 +21,7 @@ _BOTH_SIDES_SINCE = KubeVersion(1, 36)
 
 
 _terms = ByIdentity(affinity_terms, most=20_000)
-"""A pod that waits is asked about time and again."""
+"""The hints of a waiting pod are called time and again."""
 
 
 def events(version: KubeVersion) -> tuple[HintedEvent, ...]:

@@ -27,7 +27,7 @@ class NetworkTrafficArgs:
             addresses, with or without a port.
         refresh_period: Time between two queries.
         max_age: Older measurements are not used.
-        fail_without_metrics: Fail a decision for which there are no measurements young enough, instead of
+        fail_without_metrics: Fail a decision for which there are no recent measurements, instead of
             treating all nodes alike.
         bandwidth_file: In place of Prometheus: a YAML or JSON file of node name to bytes per second.
         query: PromQL of one's own with one series per node that has ``node_label``, in place of
@@ -92,7 +92,7 @@ class NetworkTrafficArgs:
             yield FieldError("username", "must not contain a colon")
         for name, value in self.headers.items():
             if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
-                yield FieldError("headers", f"{name!r}: {value!r} is no header of HTTP")
+                yield FieldError("headers", f"{name!r}: {value!r} is not a header of HTTP")
             elif name.lower() == "authorization":
                 yield FieldError("headers", f"{name!r} belongs in bearerTokenFile or passwordFile")
 

@@ -35,7 +35,7 @@ PER_NODE = logging.INFO - 4
 
 
 class NoMeasurementError(Exception):
-    """There is no measurement young enough, and the arguments say that this fails a decision."""
+    """There is no recent measurement, and the arguments say that this fails a decision."""
 
 
 class BandwidthScore(ScorePlugin[ArgsT], SignedByShape):

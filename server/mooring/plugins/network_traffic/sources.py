@@ -83,10 +83,10 @@ class Prometheus:
         interface: The interface; "" = all but the loopback.
         minutes: The time over which is averaged.
         transmit: Whether sent bytes count, too.
-        label: The label that tells the node.
+        label: The label with the node's name.
         seconds: How long an answer may take.
-        own_query: PromQL in place of the one that the four say; "" = none.
-        access: Who asks.
+        own_query: PromQL in place of the one made from these four; "" = none.
+        access: The credentials.
     """
 
     address: str

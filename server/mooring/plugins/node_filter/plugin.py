@@ -11,7 +11,7 @@ PER_NODE = logging.INFO - 4
 
 
 class NodeFilter(FilterPlugin[None]):
-    """Passes every node. It has no ``sign``: a reused answer would be a line missing in the log."""
+    """Passes every node. It is not cacheable: a cached answer would be a line missing in the log."""
 
     name = "nodeFilter"
 

@@ -42,13 +42,13 @@ class UtilizationShapePoint:
 
 @dataclass(frozen=True, slots=True)
 class RequestedToCapacityRatioParam:
-    """The score as a function of fullness; ``shape`` in rising utilization, linear between its points."""
+    """The score as a function of utilization; ``shape`` in rising utilization, linear between its points."""
 
     shape: tuple[UtilizationShapePoint, ...] = ()
 
 
 class ScoringStrategyType(StrEnum):
-    """How fullness becomes a score."""
+    """How utilization becomes a score."""
 
     LEAST_ALLOCATED = "LeastAllocated"
     MOST_ALLOCATED = "MostAllocated"
@@ -73,7 +73,7 @@ class NodeResourcesFitArgs:
     """Arguments of NodeResourcesFit.
 
     Attributes:
-        ignored_resources: Extended resources that the filter leaves alone.
+        ignored_resources: Extended resources that the filter ignores.
         ignored_resource_groups: The same for whole groups, the part of a name before ``/``.
         scoring_strategy: How nodes are scored.
     """
@@ -86,10 +86,12 @@ class NodeResourcesFitArgs:
         """Mirrors ``ValidateNodeResourcesFitArgs``."""
         for index, name in enumerate(self.ignored_resources):
             if not is_qualified_name(name):
-                yield FieldError(f"ignoredResources[{index}]", f"{name!r} is no resource name")
+                yield FieldError(f"ignoredResources[{index}]", f"{name!r} is not a resource name")
         for index, group in enumerate(self.ignored_resource_groups):
             if "/" in group or not is_qualified_name(group):
-                yield FieldError(f"ignoredResourceGroups[{index}]", f"{group!r} is no group; it has no '/'")
+                yield FieldError(
+                    f"ignoredResourceGroups[{index}]", f"{group!r} is not a group; it has no '/'"
+                )
         yield from self._check_strategy()
 
     def _check_strategy(self) -> Iterator[FieldError]:

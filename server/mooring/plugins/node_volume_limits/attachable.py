@@ -31,7 +31,7 @@ Volumes = dict[str, str]
 
 
 class VolumeError(Exception):
-    """A pod's volumes can't be told; ``status`` says why."""
+    """A pod's volumes can't be determined; ``status`` says why."""
 
     def __init__(self, status: Status) -> None:
         super().__init__(status.message)
@@ -39,11 +39,11 @@ class VolumeError(Exception):
 
 
 class Attachable:
-    """Tells volumes for nodes of one sort.
+    """Finds the volumes that pods attach, for nodes with one set of migrated plugins.
 
     Args:
         objects: The objects of the state.
-        migrated: The plugins of old whose volumes are the CSI drivers' on these nodes.
+        migrated: The in-tree plugins whose volumes are the CSI drivers' on these nodes.
     """
 
     def __init__(self, objects: ObjectTable, migrated: frozenset[str]) -> None:

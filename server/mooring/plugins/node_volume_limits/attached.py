@@ -43,13 +43,13 @@ _NOTHING = Holding()
 class AttachedVolumes:
     """The volumes on nodes, counted again only for rows where something has changed.
 
-    The rows of a state and of its forks take each other's place. Whoever calls holds a lock for this and the
+    The rows of a state and of its forks replace each other. Callers hold a lock for this and the
     state's lock.
 
     Attributes:
-        failures: By row, why the volumes of a pod there can't be told.
+        failures: By row, why the volumes of a pod there can't be determined.
         sorts: int8[capacity], which of ``migrated`` are the CSI drivers' on each row.
-        migrated: The distinct sets of plugins of old.
+        migrated: The distinct sets of migrated in-tree plugins.
     """
 
     def __init__(self, version: KubeVersion) -> None:
@@ -133,7 +133,7 @@ class AttachedVolumes:
         self.failures.pop(row, None)
 
     def _column(self, columns: dict[str, Int64s], driver: str, empty: int) -> Int64s:
-        """int64[capacity]: the driver's column of ``columns``, made when it is asked for the first time."""
+        """Return int64[capacity]: the driver's column of ``columns``, made on first use."""
         if driver not in columns:
             columns[driver] = np.full(len(self._versions), empty, np.int64)
         return columns[driver]

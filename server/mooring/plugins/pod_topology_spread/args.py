@@ -56,7 +56,7 @@ def _check(constraint: TopologySpreadConstraint, path: str) -> Iterator[FieldErr
     if not constraint.topology_key:
         yield FieldError(f"{path}.topologyKey", "is required")
     elif not is_qualified_name(constraint.topology_key):
-        yield FieldError(f"{path}.topologyKey", f"{constraint.topology_key!r} is no label key")
+        yield FieldError(f"{path}.topologyKey", f"{constraint.topology_key!r} is not a label key")
     if not constraint.when_unsatisfiable:
         yield FieldError(f"{path}.whenUnsatisfiable", "is required")
     elif constraint.when_unsatisfiable not in _ACTIONS:

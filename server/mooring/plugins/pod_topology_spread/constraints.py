@@ -35,7 +35,7 @@ SYSTEM_DEFAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class SpreadConstraint:
-    """A constraint as it is worked with.
+    """A topology spread constraint, ready for use.
 
     Attributes:
         max_skew: How many more pods than the emptiest domain a domain may have.

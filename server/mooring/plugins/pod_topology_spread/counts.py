@@ -12,7 +12,7 @@ from mooring.plugins.topology import DomainCount, Move, PodCounts
 
 
 class CountedConstraint(Protocol):
-    """A constraint with the pods that it is about."""
+    """A constraint with the pods that it selects."""
 
     @property
     def rule(self) -> SpreadConstraint:

@@ -54,10 +54,10 @@ class PodTopologySpread(
     ScorePlugin[PodTopologySpreadArgs],
     SkipCacheable,
 ):
-    """Rejects nodes on which the pod would lie too unevenly, and prefers the emptier domains.
+    """Rejects nodes where the pod would exceed maxSkew, and prefers the emptier domains.
 
     A pod without constraints has the default ones, over the pods of its services and of its controller.
-    All nodes of the cluster count, whichever are asked about.
+    All nodes of the cluster count, whichever the candidates are.
     """
 
     name = "PodTopologySpread"

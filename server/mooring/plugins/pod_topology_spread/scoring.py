@@ -28,7 +28,7 @@ class SoftConstraint:
 
     Attributes:
         rule: The constraint.
-        pods: The pods that it is about.
+        pods: The pods that it selects.
         unlabelled: bool[capacity], rows whose node lacks the topology key, which has no part in their score;
             None when there are none.
         sizes: How many nodes have all topology keys, and in how many domains they are.
@@ -88,7 +88,7 @@ class SoftCounts(ConstraintCounts):
 
 @dataclass(frozen=True, slots=True)
 class ScoreNotes:
-    """What was found out about the feasible nodes.
+    """The state for scoring the feasible nodes.
 
     Attributes:
         penalties: int64[K], how crowded each node's domains are.

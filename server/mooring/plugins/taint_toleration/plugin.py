@@ -105,7 +105,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
 
 
 def _by_taint_set(nodes: NodeView, value: Callable[[tuple[Taint, ...]], int]) -> Int32s:
-    """int32[K]: ``value`` of each node's taints, asked once per distinct list that one of them has."""
+    """Return int32[K]: ``value`` of each node's taints, called once per distinct list of them."""
     sets = nodes.take(nodes.table.taint_set)
     numbers = np.flatnonzero(np.bincount(sets)).tolist()
     if len(numbers) == 1:

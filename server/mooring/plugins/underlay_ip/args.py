@@ -29,7 +29,7 @@ class Consumers:
 
 @dataclass(frozen=True, slots=True)
 class NodeIPs:
-    """Where a node says how many IPs it has: at most one of the three.
+    """Where a node declares how many IPs it has: at most one of the three.
 
     Attributes:
         label: A label's key; its value is the number.
@@ -48,7 +48,7 @@ class UnderlayIPArgs:
 
     Attributes:
         ips_per_node: How many underlay IPs each node has, ``--ip-resource`` of blueking-ip-scheduler.
-        node_ips: Where a node says another number; one that says no whole number has ``ips_per_node``.
+        node_ips: Where a node declares its own number; without a valid one it has ``ips_per_node``.
         consumers: Which pods use one.
     """
 
@@ -66,9 +66,9 @@ class UnderlayIPArgs:
             yield FieldError("consumers", "must have exactly one of schedulerName, label and resource")
         key = given.label.partition("=")[0]
         if given.label and not is_qualified_name(key):
-            yield FieldError("consumers.label", f"{key!r} is no label key; write KEY or KEY=VALUE")
+            yield FieldError("consumers.label", f"{key!r} is not a label key; write KEY or KEY=VALUE")
         if given.resource and not is_qualified_name(given.resource):
-            yield FieldError("consumers.resource", f"{given.resource!r} is no name of a resource")
+            yield FieldError("consumers.resource", f"{given.resource!r} is not a name of a resource")
 
     def _validate_node_ips(self) -> Iterator[FieldError]:
         given = {

@@ -50,13 +50,13 @@ MASTER_LABELS = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/cont
 """Nodes with one of these labels are out of scope."""
 
 MAX_KINDS = 1 << 14
-"""Of so many kinds of pods it is remembered whether they use an IP."""
+"""The kinds of pods for which it is cached whether they use an IP."""
 
 MAX_NODES = 1 << 14
 """For how many nodes the number of IPs is remembered."""
 
 FEW_NODES = 64
-"""Up to so many nodes, the pods on each are looked at, as when room is sought on one; above, all pods are."""
+"""Up to this many nodes, the pods of each are read, as in a what-if evaluation; above, all pods are."""
 
 
 class UnderlayIP(
@@ -67,7 +67,7 @@ class UnderlayIP(
     ReservePlugin[UnderlayIPArgs],
     StatelessReserve,
 ):
-    """Lets a pod that uses an underlay IP only onto nodes with a free one; the most free ones win.
+    """Passes only nodes with a free underlay IP for a pod that uses one; those with the most free IPs win.
 
     A pod uses its IP from the moment it is assumed on a node until it is finished or gone. Pods that use none
     are left to the other plugins.

@@ -34,7 +34,7 @@ class VolumeBindingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StaticBinding:
-    """A volume that is there, and the claim that it is kept for.
+    """An existing volume, and the claim that it is reserved for.
 
     Attributes:
         volume: As it was found.
@@ -49,7 +49,7 @@ class StaticBinding:
 
 @dataclass(frozen=True, slots=True)
 class Provisioning:
-    """A claim whose volume is to be made for the node.
+    """A claim whose volume is to be provisioned for the node.
 
     Attributes:
         claim: As it was found.

@@ -35,7 +35,7 @@ def check_bound(claims: Collection[PersistentVolumeClaim], nodes: NodeView) -> t
 
 
 def _reached(volume: PersistentVolume, nodes: NodeView, asked: Bools) -> Bools:
-    """bool[K]: the node reaches the volume; only what is told of the nodes ``asked`` about counts."""
+    """Return bool[K]: the node reaches the volume; only the nodes ``asked`` about are checked."""
     reached = reaches(required_of(volume), nodes)
     kind = kind_of(volume.spec)
     if kind is None or not kind.migrated:

@@ -33,11 +33,11 @@ def size_of(amounts: dict[str, Quantity]) -> int:
 
 
 class AttributesClassError(Exception):
-    """A claim names a class of volume attributes, of which the release knows nothing."""
+    """A claim names a volume attributes class, which the release doesn't have."""
 
 
 class Matching:
-    """Gives volumes to claims on all nodes at once; a volume goes to one claim of the pod alone.
+    """Matches volumes with claims on all nodes at once; a volume goes to one claim of the pod alone.
 
     Args:
         nodes: The nodes.

@@ -73,7 +73,7 @@ class VolumeBinding(
     PreBindPlugin[VolumeBindingArgs],
     SelectiveReserve,
 ):
-    """Rejects nodes that don't reach the pod's volumes, or where those that it waits for can't be had."""
+    """Rejects nodes that don't reach the pod's volumes, or can't get those that are still to be bound."""
 
     name = "VolumeBinding"
     upstream = Upstream()

@@ -30,7 +30,7 @@ class PodClaims:
     Attributes:
         bound: Bound to a volume, once and for all.
         waiting: Unbound, and to be bound for the node that is selected.
-        late: Unbound, although nothing waits for a node.
+        late: Unbound, although their class binds immediately.
     """
 
     bound: tuple[PersistentVolumeClaim, ...]

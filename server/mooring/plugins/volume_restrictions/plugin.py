@@ -59,7 +59,7 @@ class _OwnClaims:
 
 
 class VolumeRestrictions(StoragePlugin[None]):
-    """Rejects nodes where a disk is mounted already, and all while a ReadWriteOncePod claim is in use.
+    """Rejects nodes where a disk is mounted already, and all nodes while a ReadWriteOncePod claim is in use.
 
     GCE disks, iSCSI disks and RBD images may be shared when all mount them read-only, EBS volumes never.
     """

@@ -69,7 +69,7 @@ class VolumeZone(StoragePlugin[None]):
 
 
 def _domains(pod: Pod, objects: ObjectTable) -> tuple[Domain, ...] | Status:
-    """Where the pod's bound volumes are, or why that can't be told."""
+    """Return where the pod's bound volumes are, or why that is unknown."""
     domains: list[Domain] = []
     for name in timely(pod.claim_names):
         claim = objects.get(PersistentVolumeClaim, name, pod.metadata.namespace)
@@ -103,7 +103,7 @@ def _why_unbound(class_name: str, objects: ObjectTable) -> Status | None:
 
 
 def _is_inside(domain: Domain, nodes: NodeView) -> Bools:
-    """bool[K]: the node has one of the values; one without a label of old is asked for today's."""
+    """Return bool[K]: the node has one of the values; today's label counts where the old one is missing."""
     column = nodes.label(domain.key)
     inside = column.is_in(nodes.rows, domain.values)
     today = _NEW_KEY.get(domain.key)

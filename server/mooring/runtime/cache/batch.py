@@ -17,7 +17,7 @@ from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.profiles.profile import Profile
 
 MAX_ALIKE = 256
-"""For so many decisions at most the state is held at a time: about a millisecond."""
+"""The most decisions for which the state's lock is held at a time: about a millisecond."""
 
 
 class CachedBatch:
@@ -25,7 +25,7 @@ class CachedBatch:
 
     Args:
         cluster: The state.
-        keeper: The cached evaluations over it.
+        cache: The cached evaluations over it.
         seed: For the choice among ties.
         start: Where the search begins when not all nodes are evaluated.
 

@@ -27,7 +27,7 @@ Calls = Callable[[], PluginCalls]
 """Gives the way to call plugins, when one has to be called after all."""
 
 FindStaticScores = Callable[[Calls, int], StaticScores]
-"""Gives the static scores, true from a version of the state on; asked again once they are not."""
+"""Gives the static scores as of a version of the state; called again once they have changed."""
 
 
 class CachedEvaluation:
@@ -39,8 +39,8 @@ class CachedEvaluation:
         pod: One of the pods, without a name.
         begun: How often it was evaluated as a whole.
         generation: The generation of its resource-state ids, as in ``ChangeTracker``.
-        standing: The scores that pods coming and going don't change.
-        reasons: Why rows are rejected, as far as plugins were asked; begun anew with ``static`` and the ids.
+        static: The static scores.
+        rejections: Why rows are rejected, as far as known; begun anew with ``static`` and the ids.
         used: When it was used last, as its cache counts.
     """
 
@@ -138,7 +138,7 @@ class CachedEvaluation:
         return [selected] if selected is not None else [], 0
 
     def _select_alike(self, seed: int, uids: Sequence[str], usage: PodUsage) -> tuple[list[Selected], int]:
-        """As ``select_batch``, up to the pod after which a plugin has to be asked."""
+        """As ``select_batch``, up to the pod after which a plugin has to be called."""
         tracker, ranking = self._tracker, self._ranked()
         resource_ids, after = tracker.resource_ids.data, tracker.next_ids(usage)
         values, base = self._resources.values.data, self._base.data

@@ -46,7 +46,7 @@ class ChangeTracker:
 
     Attributes:
         version: Up to here the log was read.
-        numbers: int32[capacity], the resource-state id of each row.
+        resource_ids: int32[capacity], the resource-state id of each row.
         generation: Changes when ids get a new meaning.
         structure: Changes with anything but resources and pods without terms about others.
     """

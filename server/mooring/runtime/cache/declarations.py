@@ -26,7 +26,7 @@ class Asked(msgspec.Struct, frozen=True):
     """A pod that was evaluated in full.
 
     Attributes:
-        kept: The cached evaluation of its pods.
+        cached: The cached evaluation of its pods.
         pod: The pod.
         evaluation: The answer, on a private copy of the state.
         version: The version of the state that it is true for.

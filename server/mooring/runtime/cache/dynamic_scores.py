@@ -1,4 +1,4 @@
-"""The part of an evaluation that every decision changes: asked again each time, about all open nodes."""
+"""The part of an evaluation that every decision changes: computed each time, for all open nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DynamicScores:
     Args:
         cluster: The state.
         pod: The pod.
-        standing: The static scores, and which plugins have to be called again.
+        static: The static scores, and which plugins have to be called again.
     """
 
     def __init__(self, cluster: ClusterState, pod: Pod, static: StaticScores) -> None:
@@ -35,7 +35,7 @@ class DynamicScores:
         self._pod = pod
         self._static = static
         self._view = NodeView(cluster.snapshot, static.rows)
-        self._notes = CycleStates(cluster, pod, static.dynamic.evaluating)
+        self._cycle_states = CycleStates(cluster, pod, static.dynamic.evaluating)
         self._version = -1
         self._evaluated = 0
         self._rows: Int32s = np.zeros(0, np.int32)
@@ -60,7 +60,7 @@ class DynamicScores:
             return
         view, use = self._view, calls()
         evaluation = begin(static.dynamic, self._cluster, self._pod, view.rows, view)
-        evaluation.state = self._notes.at(version, use)
+        evaluation.state = self._cycle_states.at(version, use)
         allowed = run_pre_filter(evaluation, use)
         if allowed is None or not allowed.all():
             raise NotCachedError(Bypass.PRE_FILTER)
@@ -81,7 +81,7 @@ class DynamicScores:
             own = weigh(evaluation, raw, len(view), use).totals
             self._totals = own + view.take(totals, live=True) + static.scaled_scores(view.at)
         self._version = version
-        self._notes.keep(evaluation.state, version)
+        self._cycle_states.keep(evaluation.state, version)
 
     def select(self, seed: int, uid: str) -> Selected | None:
         """Select the node for the pod with ``uid``; None when none is feasible."""

@@ -26,7 +26,7 @@ _MAX_POD_BYTES = 128 << 10
 
 _MAX_EVALUATION_BYTES = share_of_memory(8, 512 << 20)
 _MAX_STATIC_BYTES = share_of_memory(16, 256 << 20)
-"""The budgets of cached evaluations, and of the standing halves that several of them share."""
+"""The budgets of cached evaluations, and of the static scores that several of them share."""
 
 _OBJECT_BYTES = 16
 """What a byte of an encoded pod takes as objects: the pod, and what plugins sign and write about it."""
@@ -39,7 +39,7 @@ class Template(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: What they count as.
-        kept: Their evaluation.
+        cached: Their evaluation.
     """
 
     kind: PodKind
@@ -71,7 +71,7 @@ class EvaluationCache:
         self.counts = CacheCounts()
 
     def drop(self) -> None:
-        """Forget every evaluation, as if nothing had been asked yet."""
+        """Drop every evaluation (a flush)."""
         self.tracker.forget()
         self._static.clear()
         self._evaluations.clear()

@@ -15,7 +15,7 @@ class Bypass(StrEnum):
     BUSY = "busy"
     """Another thread holds the cached evaluation for too long."""
     DYNAMIC = "dynamic"
-    """A dry run, or totals of some nodes, where plugins have to be asked again for each decision."""
+    """A dry run, or totals of some nodes, with plugins that have to be called for each decision."""
     EXTENDER = "extender"
     """An extender is interested in the pod."""
     LARGE_POD = "large-pod"

@@ -1,4 +1,4 @@
-"""Decisions that each see the ones before while the state sees none: for what is only asked."""
+"""Decisions that each see the earlier ones while the state does not change: for dry runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_ATTEMPTS = 8
 """Attempts to begin an overlay,"""
 
 GUESSES = 4
-"""the first of them with unknown resource scores taken to be too low, and asked for all at once."""
+"""the first of them with unknown resource scores assumed too low, and computed all at once."""
 
 _CHECKED = 256
 """Pods between two checks whether the caller still waits."""
@@ -142,7 +142,7 @@ class Overlay:
         BeginAgainError: The state has moved on.
 
     Attributes:
-        numbers: int32[capacity], as in ``ChangeTracker``, with the pods that were placed.
+        resource_ids: int32[capacity], as in ``ChangeTracker``, with the pods that were placed.
     """
 
     def __init__(

@@ -180,5 +180,5 @@ def _signed(plugin: Plugin[Any], pod: Pod) -> tuple[Hashable | None, Part]:
         TRACEBACKS.tell(plugin.name, "Sign", error)
         raise plugin_failure(plugin.name, "Sign", f"{type(error).__name__}: {error}") from error
     if not isinstance(parts, Part):
-        raise plugin_failure(plugin.name, "Sign", f"depends_on returned {parts}, which is no Part")
+        raise plugin_failure(plugin.name, "Sign", f"depends_on returned {parts}, which is not a Part")
     return signature, parts

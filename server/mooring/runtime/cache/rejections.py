@@ -9,15 +9,15 @@ import numpy as np
 from mooring.framework import SUCCESS, Int32s, Status
 
 UNKNOWN = 0
-"""The code of a row that nobody was asked about as it is now."""
+"""The code of a row whose reason is not known in its current state."""
 
 
 _NONE: Int32s = np.zeros(0, np.int32)
 
 
 class Rejections:
-    """What the rows said that were asked why. It is as true as the static scores of the evaluation is, for
-    rows that have the resources they had. Whoever uses it holds the evaluation's lock.
+    """Why rows were rejected, as far as known. It is as current as the static scores of the evaluation, for
+    rows that have the resources they had. Callers hold the evaluation's lock.
 
     Args:
         capacity: How many rows there are.

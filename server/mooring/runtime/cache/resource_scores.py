@@ -32,16 +32,16 @@ from mooring.runtime.cycle.score import raw_scores, weigh
 from mooring.runtime.profiles.profile import Enabled, Profile
 
 UNKNOWN = -2
-"""The score of a resource state that no plugin was asked about yet."""
+"""The score of a resource state that was not computed yet."""
 
 _SPARE = 1 << 10
 """Room for this many more ids at least, each time that more are needed."""
 
 _WORTH_SORTING_OUT = 4
-"""At first all rows are asked about, unless there are this many times fewer resource states."""
+"""At first all rows are rated, unless there are this many times fewer resource states."""
 
 _PIECE = 1 << 16
-"""So many rows are asked about at once: the columns of a piece stay in the processor's cache."""
+"""Rows that are rated at once: the columns of a piece stay in the processor's cache."""
 
 
 def may_read_resources_alone(plugin: Plugin[Any]) -> bool:
@@ -118,7 +118,7 @@ class ResourceScores:
     def values(self) -> Int32s:
         """int32[C]: by resource-state id of one generation the weighted sum of the scores.
 
-        It is ``OUT`` when nodes in this state are rejected, ``UNKNOWN`` when nobody was asked.
+        It is ``OUT`` when nodes in this state are rejected, ``UNKNOWN`` when it was not computed yet.
         """
         if self._unfiled is not None:
             unfiled, self._unfiled = self._unfiled, None

@@ -1,4 +1,4 @@
-"""Values that are kept from their second use on, within a budget of bytes."""
+"""Values that are cached from their second use on, within a budget of bytes."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class SecondUseCache(Generic[Value]):
         self._unmeasured = 0
 
     def __len__(self) -> int:
-        """How many values are kept."""
+        """How many values are cached."""
         return len(self._values)
 
     @property
     def bytes(self) -> int:
-        """The bytes of the values that are kept."""
+        """The bytes of the cached values."""
         with self._lock:
             return sum(value.nbytes for value in self._values.values())
 
@@ -73,12 +73,12 @@ class SecondUseCache(Generic[Value]):
         return value
 
     def use(self, value: Value) -> None:
-        """``value`` is used now, by somebody who has held it since."""
+        """Count a use of ``value`` by a caller that still holds it."""
         self._uses += 1
         value.used = self._uses
 
     def put(self, key: Hashable, value: Value) -> bool:
-        """Count a use of ``key``, whose value is ``value`` from now on; whether it is kept."""
+        """Count a use of ``key``, whose value is ``value`` from now on; return whether it is cached."""
         self.use(value)
         with self._lock:
             mark = hash(key)

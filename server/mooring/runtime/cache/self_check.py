@@ -48,7 +48,7 @@ class Cached(msgspec.Struct, frozen=True):
     Attributes:
         choice: The answer.
         state: The copy.
-        kept: Where the answer comes from.
+        cached: The evaluation that the answer comes from.
     """
 
     choice: Choice

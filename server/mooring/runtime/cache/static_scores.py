@@ -96,7 +96,7 @@ class StaticScores:
 
     @property
     def has_dynamic(self) -> bool:
-        """Whether any plugin has to be asked again."""
+        """Whether any plugin has to be called for each decision."""
         dynamic = self.dynamic
         return bool(dynamic.pre_filter or dynamic.filter or dynamic.pre_score or dynamic.score)
 
@@ -118,7 +118,7 @@ def narrowed(profile: Profile, takes: Callable[[Plugin[Any]], bool]) -> Profile:
 def find_static_scores(
     profile: Profile, cluster: ClusterState, pod: Pod, version: int, calls: PluginCalls
 ) -> StaticScores:
-    """Ask the plugins of ``profile`` about all nodes; dynamic ones are left to be asked again.
+    """Ask the plugins of ``profile`` about all nodes, except the dynamic ones.
 
     Raises:
         NotCachedError: PreEnqueue or PreFilter rejects the pod, or may do so next time.
@@ -207,7 +207,7 @@ def acts_later(plugin: Plugin[Any]) -> bool:
 
 
 def normalizes_itself(plugin: Plugin[Any]) -> bool:
-    """Return whether nobody knows how the plugin's scores depend on which nodes are feasible."""
+    """Return whether it is unknown how the plugin's scores depend on which nodes are feasible."""
     return isinstance(plugin, ScorePlugin) and type(plugin).normalize_score is not ScorePlugin.normalize_score
 
 

@@ -28,11 +28,11 @@ class Totals(msgspec.Struct, frozen=True):
         totals: int32[K], their totals; ``OUT`` where a node is rejected.
         version: The version of the state that this is true for.
         rejected: int32[R], the positions of the nodes that are rejected.
-        numbers: int32[R], the resource-state ids of those.
-        codes: int32[R], an index into ``statuses``, or ``UNKNOWN`` where a plugin has to be asked why.
-        statuses: What is known to be said; number 0 is Success.
-        kept: Where this comes from,
-        reasons: and what it knew of rejections.
+        resource_ids: int32[R], the resource-state ids of those.
+        codes: int32[R], an index into ``statuses``, or ``UNKNOWN`` where the reason is not known.
+        statuses: The known statuses; number 0 is Success.
+        cached: The evaluation that this comes from.
+        rejections: The reasons that it knew.
     """
 
     rows: Int32s
@@ -47,7 +47,7 @@ class Totals(msgspec.Struct, frozen=True):
 
     @property
     def unknown(self) -> Int32s:
-        """int32[U]: the positions in ``rejected`` of which no plugin was asked why."""
+        """int32[U]: the positions in ``rejected`` whose reason is not known."""
         return np.flatnonzero(self.codes == UNKNOWN).astype(np.int32)
 
     def evaluation(self, profile: Profile, state: ClusterState, pod: Pod) -> Evaluation:
@@ -68,7 +68,7 @@ class CachedTotals:
 
     Args:
         cluster: The live state.
-        keeper: Its cached evaluations, which decisions use as well.
+        cache: Its cached evaluations, which decisions use as well.
     """
 
     def __init__(self, cluster: ClusterState, cache: EvaluationCache) -> None:

@@ -1,4 +1,4 @@
-"""The real time, and one that is told how late it is."""
+"""The real clock, and one that is set by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """Implements ``mooring.framework.Clock`` whose time passes only when it is told to."""
+    """Implements ``mooring.framework.Clock``; its time passes only when it is set."""
 
     def __init__(self) -> None:
         self._seconds = 0.0

@@ -148,7 +148,7 @@ def _said(plugin: str, point: str, answer: object) -> Status:
     """Return the plugin's status, with its name on it.
 
     Raises:
-        PluginFailureError: It is no Status.
+        PluginFailureError: It is not a Status.
     """
     if not isinstance(answer, Status):
         raise plugin_failure(plugin, point, f"returned {type(answer).__name__}, not Status")

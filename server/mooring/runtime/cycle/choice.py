@@ -36,7 +36,7 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def evaluation(self) -> Evaluation:
-        """The full evaluation; there is one when no node was found, and where one was asked for.
+        """The full evaluation; there is one when no node was found, and where it was requested.
 
         Raises:
             LookupError: It comes from a cached evaluation.

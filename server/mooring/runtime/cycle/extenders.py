@@ -86,7 +86,7 @@ def _rejection(extender: Extender, answer: FilterAnswer, name: str) -> Status:
 
 
 def add_extender_scores(evaluation: Evaluation, rows: Int32s, scores: Scores) -> Scores:
-    """``scores`` of ``rows`` (int32[F]), and those of the interested extenders, asked all at once.
+    """Return ``scores`` of ``rows`` (int32[F]) with those of the interested extenders, called concurrently.
 
     An extender that fails has no part in them, whether it can be ignored or not.
     """

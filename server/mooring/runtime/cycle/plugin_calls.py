@@ -36,7 +36,7 @@ class Observer(Protocol):
         ...
 
     def algorithm_duration(self, seconds: float, count: int = 1) -> None:
-        """So many pods were filtered and scored, in ``seconds`` each."""
+        """Record ``count`` pods that were filtered and scored, in ``seconds`` each."""
         ...
 
     def plugin_raised(self, plugin: str, extension_point: str) -> None:
@@ -91,7 +91,7 @@ class Progress(Protocol):
     answered_by: str
 
     def check(self) -> None:
-        """Raise once nobody waits any more; called between plugins, and by plugins that loop.
+        """Raise once the caller no longer waits; called between plugins, and by plugins that loop.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.
@@ -155,7 +155,7 @@ class PluginCalls:
         self._sampled = random.random() < SAMPLED_CYCLES  # noqa: S311 - a sample of measurements
 
     def check(self) -> None:
-        """Go on only if somebody still waits.
+        """Go on only if the caller still waits.
 
         Raises:
             DeadlineExceededError: The caller no longer waits.

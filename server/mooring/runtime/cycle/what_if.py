@@ -77,7 +77,7 @@ class NodesWhatIf:
                 self._cluster.forget(guest.metadata.uid)
 
     def put_back(self) -> None:
-        """Place the removed pods in ``cluster`` again. Only the next ``NodesWhatIf`` may be asked then."""
+        """Place the removed pods in ``cluster`` again. Only the next ``NodesWhatIf`` may be used then."""
         for node_name, record in self._gone.values():
             self._cluster.assume(record.pod, node_name, record.kind)
 
@@ -117,7 +117,7 @@ class NodesWhatIf:
         return np.array([index[name] for name in node_names], np.int32)
 
     def _tell(self, method: str, node_name: str, other: Pod) -> None:
-        """Tell the plugins that asked for it that ``other`` came or went."""
+        """Call the plugins that have ``method``: ``other`` came or went."""
         base = self._evaluation
         for name, function in self._told[method]:
             point = f"PreFilter.{method}"

@@ -62,7 +62,7 @@ class Extender(Protocol):
     preempts: bool
 
     def is_interested(self, pod: Pod) -> bool:
-        """Return whether it wants to be asked about ``pod``; depends on the pod's spec alone."""
+        """Return whether it is interested in ``pod``; depends on the pod's spec alone."""
         ...
 
     def filter(self, pod: Pod, node_names: Sequence[str]) -> FilterAnswer:

@@ -28,7 +28,7 @@ def check_plugin_class(name: str, kind: type[Plugin[Any]]) -> None:
     Raises:
         PluginDefinitionError: A method is missing or can't be called as the point calls it; both or
             none of the two forms of Filter or Score are there; two ways to normalise are declared;
-            ``Args`` is no dataclass.
+            ``Args`` is not a dataclass.
     """
     points = points_of(kind)
     if not points:

@@ -101,7 +101,7 @@ class Registry:
         """
         module, _, attribute = reference.partition(":")
         if not module or not attribute:
-            raise RegistryError(f"{reference!r} is no plugin reference; write package.module:Class")
+            raise RegistryError(f"{reference!r} is not a plugin reference; write package.module:Class")
         try:
             kind = getattr(importlib.import_module(module), attribute)
         except Exception as error:  # as for entry points
@@ -109,7 +109,7 @@ class Registry:
                 f"plugin {reference!r} can't be loaded: {type(error).__name__}: {error}"
             ) from error
         if not (isinstance(kind, type) and issubclass(kind, Plugin)) or not getattr(kind, "name", ""):
-            raise RegistryError(f"{reference!r} is no plugin class with a name")
+            raise RegistryError(f"{reference!r} is not a plugin class with a name")
         self.register(kind.name, kind, source=reference)
         return kind.name
 

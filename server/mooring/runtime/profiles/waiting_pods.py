@@ -13,10 +13,10 @@ from mooring.config.durations import format_duration
 from mooring.framework import SUCCESS, Clock, Pod, Status, WaitingPod
 
 LONGEST_WAIT = 15 * 60.0
-"""So many seconds a plugin may make a pod wait, whatever it asks for."""
+"""The longest time in seconds that a plugin may make a pod wait (maxTimeout)."""
 
 _STEP = 0.1
-"""Seconds after which it is looked whether somebody still waits for the pod."""
+"""Seconds between checks whether the caller still waits for the pod."""
 
 
 class PodAtPermit:
@@ -124,12 +124,12 @@ class PodsAtPermit:
         return float("-inf") if waiting is None else waiting.end
 
     def ask(self, waiting: PodAtPermit) -> None:
-        """Its plugins are being asked whether it has to wait."""
+        """Begin: its Permit plugins are being called."""
         with self._lock:
             self._asked[waiting.pod.metadata.uid] = waiting
 
     def begin(self, waiting: PodAtPermit, seconds: Mapping[str, float]) -> None:
-        """They were: it waits from now on, by plugin for so many ``seconds``."""
+        """Let the pod wait from now on: for each plugin, at most so many ``seconds``."""
         waiting.begin(seconds)
         uid = waiting.pod.metadata.uid
         with self._lock:

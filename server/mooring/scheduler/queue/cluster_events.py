@@ -35,7 +35,7 @@ _EXTENDED_CLAIMS_SINCE = KubeVersion(1, 34)
 
 
 def as_scheduler_sees(change: ObjectChange) -> ObjectChange | None:
-    """Return the change as hints are asked about it; None when the scheduler doesn't see it.
+    """Return the change as hints get it; None when the scheduler doesn't see it.
 
     A pod that finished is gone. A pod that got its node was added to it: it was not there before.
     """
@@ -51,7 +51,7 @@ def as_scheduler_sees(change: ObjectChange) -> ObjectChange | None:
 
 
 def events_of(change: ObjectChange, gates: Gates = _NEWEST_GATES) -> tuple[ClusterEvent, ...]:
-    """Return the events that the queue is told of, each with one action.
+    """Return the events for the queue, each with one action.
 
     An UPDATE_OTHER of a pod means that nothing changed that has a name of its own. Updates of an
     UNSCHEDULED_POD concern that pod alone; all other events concern every pod that waits.

@@ -29,7 +29,7 @@ from mooring.scheduler.queue.pre_enqueue import Gate
 from mooring.scheduler.queue.queued_pod import QueuedPod
 
 WILDCARD = ClusterEvent(EventResource.ANY, ActionType.ALL)
-"""Not a change of an object: the pod is tried again whoever rejected it."""
+"""Not a change of an object: the pod is tried again whichever plugin rejected it."""
 
 TAINT_UPDATED = HintedEvent(ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT))
 

@@ -25,7 +25,7 @@ class Gate:
 
 
 def ask_gates(item: QueuedPod, gates: Sequence[Gate]) -> None:
-    """Let ``item`` say which gate holds it back: the one that did so before is asked first.
+    """Set which gate holds ``item`` back: the one that did so before is called first.
 
     A gate that raises holds the pod back.
     """

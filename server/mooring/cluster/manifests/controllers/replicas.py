@@ -10,7 +10,7 @@ from mooring.cluster.manifests.documents import Document
 from mooring.cluster.manifests.fields import Manifest, mapping
 
 HASH = "pod-template-hash"
-"""The label that tells the pods of a Deployment's ReplicaSets apart."""
+"""The label that distinguishes the pods of a Deployment's ReplicaSets."""
 
 _REVISION = "deployment.kubernetes.io/revision"
 

@@ -82,7 +82,7 @@ class Auditor:
                 log.exception("can't compare")
 
     def _doubt(self, count: _Count | None, doubted: Reflector | None) -> Reflector | None:
-        """Who is to be asked again, since the last count was wrong; for the second time means a new list."""
+        """Return the kind to count again after a wrong count; the second one in a row means a new list."""
         if count is None or not _is_wrong(count):
             return None
         if doubted is not count.reflector:

@@ -1,4 +1,4 @@
-"""What one kind's list and watch have told so far, small enough to be held against the server's own count."""
+"""The objects that one kind's list and watch have delivered, to compare with the server's count."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class KnownObjects:
             self.position = max(self.position, version)
 
     def count_at(self, version: int) -> int:
-        """Return how many objects there were at ``version``, as far as was told."""
+        """Return how many objects there were at ``version``, as far as delivered."""
         with self._lock:
             count = len(self._versions)
             for moved_at, change, _ in reversed(self._moves):

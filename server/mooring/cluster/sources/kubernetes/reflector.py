@@ -243,7 +243,7 @@ class Reflector:
             )
 
     def _read(self, stream: Stream) -> None:
-        """Take what the stream tells, until it ends or a stop or new list is asked for."""
+        """Apply the stream's events, until it ends or a stop or new list is requested."""
         try:
             if not self._interrupted():
                 for line in stream:

@@ -37,7 +37,7 @@ class Timers:
     compare: float = 900.0
 
     def watch_seconds(self) -> int:
-        """Return how long the server is asked to let one watch live; at least 1."""
+        """Return the timeout to request for one watch; at least 1."""
         return max(round(random.uniform(self.watch_shortest, self.watch_longest)), 1)  # noqa: S311 - no secret
 
     def backoff(self, failures: int, longest: float | None = None) -> float:

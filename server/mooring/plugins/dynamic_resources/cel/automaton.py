@@ -44,7 +44,7 @@ Emit = Callable[[list[Step]], None]
 
 
 def append(steps: list[Step], step: Step) -> int:
-    """Append ``step`` and tell its place.
+    """Append ``step`` and return its position.
 
     Raises:
         UnsupportedExpressionError: There are too many.

@@ -16,7 +16,7 @@ Domains = dict[str, dict[str, Value]]
 
 @dataclass(frozen=True, slots=True)
 class DeviceScope:
-    """What ``device`` stands for.
+    """The value of ``device``.
 
     Attributes:
         driver: ``device.driver``.

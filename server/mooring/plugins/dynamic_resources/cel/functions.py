@@ -52,7 +52,7 @@ def _remainder(left: int, right: int) -> int:
 
 def _integer(value: int | str) -> int:
     if isinstance(value, str) and not _INTEGER.fullmatch(value):
-        raise EvaluationError(f"{value[:40]!r} is no integer")
+        raise EvaluationError(f"{value[:40]!r} is not an integer")
     return _in_range(int(value))
 
 

@@ -43,7 +43,7 @@ _LONGEST_TEXT = 300
 
 
 class UnsupportedExpressionError(ValueError):
-    """The expression is no CEL, or uses a part of CEL that is not supported; the message names it.
+    """The expression is not CEL, or uses a part of CEL that is not supported; the message names it.
 
     Args:
         what: The part, cut where it is long: an expression may have 10 kB.
@@ -73,7 +73,7 @@ class Entry:
 
     Attributes:
         selected: It was written with a dot.
-        optional: It was written with a question mark, so that a missing entry is no error.
+        optional: It was written with a question mark, so that a missing entry is not an error.
     """
 
     operand: Node

@@ -16,7 +16,7 @@ DONE = "deallocation of ResourceClaim completed"
 
 
 def deallocation_for(unavailable: Iterable[ResourceClaim], pod: Pod) -> Remedy | None:
-    """For the first that nobody but ``pod`` uses, of the claims with devices out of reach; None = none."""
+    """For the first that only ``pod`` uses, of the claims with devices out of reach; None = none."""
     for claim in unavailable:
         users = claim.status.reserved_for
         if not users or (len(users) == 1 and users[0].uid == pod.metadata.uid):
@@ -26,7 +26,7 @@ def deallocation_for(unavailable: Iterable[ResourceClaim], pod: Pod) -> Remedy |
 
 
 def _deallocate(claim: ResourceClaim, cluster: ClusterApi) -> None:
-    """Unless the claim changed since: then somebody may use it by now."""
+    """Unless the claim changed since: then it may be in use by now."""
     meta = claim.metadata
     target = ObjectReference("ResourceClaim", meta.namespace, meta.name, meta.uid, meta.resource_version)
     nothing = {"allocation": None, "devices": None, "reservedFor": None}

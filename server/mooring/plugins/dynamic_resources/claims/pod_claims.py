@@ -29,7 +29,7 @@ def claims_of(pod: Pod, objects: ObjectTable, rules: Rules) -> list[ResourceClai
     """Return the claims of ``pod``, in its order; an entry for which no claim is needed is left out.
 
     Raises:
-        ClaimError: A claim is missing, being deleted or somebody else's.
+        ClaimError: A claim is missing, being deleted or another pod's.
     """
     claims: list[ResourceClaim] = []
     for entry in timely(pod.spec.resource_claims):

@@ -29,14 +29,14 @@ IN_FLIGHT = "mooring.dev/in-flight"
 """Annotation of claims in the tables alone: the UID of the pod whose allocation of it is not written yet."""
 
 ATTEMPTS = 5
-"""So often a claim is written that somebody else writes at the same time."""
+"""Attempts to write a claim that is written concurrently."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two looks whether devices are ready; doubled from the first to the longest."""
 
 
 class ClaimBindingError(Exception):
-    """A claim can't be had now; the pod is to be scheduled again."""
+    """A claim can't be allocated now; the pod is to be scheduled again."""
 
 
 @dataclass
@@ -105,7 +105,7 @@ def write(reserved: ReservedClaims, pod: Pod, handle: Handle, cluster: ClusterAp
     """Write the allocations, and that the pod uses the claims.
 
     Raises:
-        ClaimBindingError: Somebody else was faster.
+        ClaimBindingError: A concurrent writer was faster.
         MooringError: The API server rejected it or did not answer.
     """
     for claim in reserved.claims:

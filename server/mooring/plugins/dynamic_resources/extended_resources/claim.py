@@ -145,6 +145,6 @@ def _request(
 
 
 def _count(container: Container, resource: str) -> int:
-    """How many devices; a fraction is no number of devices."""
+    """How many devices; a fraction is not a number of devices."""
     whole, rest = divmod(parse_quantity(container.resources.requests.get(resource, 0)), _WHOLE)
     return 0 if rest else whole

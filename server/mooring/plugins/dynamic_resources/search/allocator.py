@@ -133,7 +133,7 @@ class DeviceSearch:
         return demands_of([claim.requests for claim in self.claims], candidates, self._could_get)
 
     def _could_get(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
-        """Return whether the device does for ``choice`` as long as nobody takes it."""
+        """Return whether the device fits ``choice`` as long as it is not taken."""
         fulfils = self._fulfils(choice, candidate)
         return fulfils and not self.__is_kept_away(candidate, choice)
 

@@ -1,4 +1,4 @@
-"""How long the search on one node may take: no longer than filterTimeout, nor than somebody waits."""
+"""How long the search on one node may take: no longer than filterTimeout, nor than the caller waits."""
 
 from __future__ import annotations
 

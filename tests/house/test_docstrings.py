@@ -1,0 +1,53 @@
+"""Docstrings: the attributes and arguments that they list exist."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = [
+    file
+    for folder in ("server/mooring", "adapters", "tools")
+    for file in sorted((ROOT / folder).rglob("*.py"))
+    if "v1" not in file.parts
+]
+FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def listed(node: ast.AST, section: str) -> set[str]:
+    """The names in a section of the docstring; one line may list several."""
+    assert isinstance(node, ast.ClassDef | FUNCTION)
+    found = re.search(rf"^{section}:\n((?: {{4}}.*\n?|\n)+)", ast.get_docstring(node) or "", re.MULTILINE)
+    lines = re.findall(r"^ {4}(\w[\w, ]*?):", found.group(1), re.MULTILINE) if found else ()
+    return {name for line in lines for name in line.split(", ")}
+
+
+def arguments(function: FUNCTION) -> set[str]:
+    given = function.args
+    several = [one for one in (given.vararg, given.kwarg) if one is not None]
+    return {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, *several)}
+
+
+def members(node: ast.ClassDef) -> set[str]:
+    """Everything that is assigned or defined in the class, and what its methods set on ``self``."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    set_later = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+    return names | set_later | {one.name for one in node.body if isinstance(one, FUNCTION)}
+
+
+def unknown(node: ast.AST) -> set[str]:
+    if isinstance(node, FUNCTION):
+        return listed(node, "Args") - arguments(node)
+    if isinstance(node, ast.ClassDef):
+        made = [arguments(one) for one in node.body if isinstance(one, FUNCTION) and one.name == "__init__"]
+        return (listed(node, "Attributes") | listed(node, "Args")) - members(node) - set().union(*made)
+    return set()
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_what_a_docstring_lists_exists(file: Path) -> None:
+    tree = ast.parse(file.read_text())
+    found = {getattr(node, "name", ""): sorted(names) for node in ast.walk(tree) if (names := unknown(node))}
+    assert found == {}
