@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,10 +13,10 @@ from mooring.cluster.state import State
 from mooring.framework import Pod
 from mooring.framework.errors import UnavailableError
 from mooring.scheduler.pod_status import PodStatusWriter
-from mooring.testing import make_pod
+from mooring.testing import make_node, make_pod
 
 from .fakes import FakeClock
-from .world import FakeCluster
+from .world import FakeCluster, World
 
 
 @pytest.mark.parametrize(
@@ -37,3 +39,24 @@ def test_a_failure_is_told(failure: Exception, caplog: pytest.LogCaptureFixture)
     writer.stop()
     assert "the status of pod default/first was not written" in caplog.text
     assert written == ["second"]
+
+
+def test_a_binding_comes_after_what_was_to_be_said_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The API server sets PodScheduled when it binds a pod; no earlier failure may be written over it."""
+    world = World()
+    written, write = threading.Event(), world.cluster.patch_pod_status
+    found: list[bool] = []
+
+    def write_late(pod: Pod, patch: Mapping[str, Any]) -> None:
+        time.sleep(0.2)
+        write(pod, patch)
+        written.set()
+
+    monkeypatch.setattr(world.cluster, "patch_pod_status", write_late)
+    monkeypatch.setattr(world.cluster, "before_bind", lambda _: found.append(written.is_set()))
+    world.cluster.put(make_pod("p"))
+    world.scheduler.try_next_pod()
+    world.cluster.put(make_node("a"))
+    world.clock.advance(10)
+    world.settle()
+    assert (world.cluster.node_of("p"), found) == ("a", [True])

@@ -123,9 +123,10 @@ class FailureHandler:
         item.pod = pod
         if failure.nominated is not None:
             self.state.nominate(item.uid, failure.nominated)
-        self.queue.give_back(item, failure.rejection)
         self.recorder.record_event(
             EventNote(pod, "Warning", "FailedScheduling", "Scheduling", failure.message)
         )
         reason = UNSCHEDULABLE if failure.rejected else SCHEDULER_ERROR
         self.statuses.not_scheduled(pod, reason, failure.message, failure.nominated)
+        # Only now can it be tried again, so that a binding finds the status on its way.
+        self.queue.give_back(item, failure.rejection)

@@ -6,7 +6,8 @@ Mirrors ``updatePod`` in ``schedule_one.go``.
 from __future__ import annotations
 
 import logging
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,6 +35,8 @@ class PodStatusWriter:
     def __init__(self, cluster: ClusterApi, clock: Clock) -> None:
         self._cluster = cluster
         self._clock = clock
+        self._lock = threading.Lock()
+        self._last: dict[str, Future[None]] = {}
         self._writers = [
             ThreadPoolExecutor(1, thread_name_prefix=f"pod-status-{number}") for number in range(WRITERS)
         ]
@@ -60,6 +63,14 @@ class PodStatusWriter:
             patch["nominatedNodeName"] = nominated or None
         self.patch_status(pod, patch)
 
+    def wait_until_written(self, pod: Pod) -> None:
+        """Return once everything that was to be said of the pod is written, or could not be.
+
+        A binding has to come later: what it says of the pod, PodScheduled=True, would be overwritten.
+        """
+        if (last := self._last.get(pod.metadata.uid)) is not None:
+            wait((last,))
+
     def expect_binding(self, pod: Pod, node_name: str) -> None:
         """Say that the pod is about to be bound to the node.
 
@@ -78,7 +89,17 @@ class PodStatusWriter:
             self._submit(pod, patch)
 
     def _submit(self, pod: Pod, patch: dict[str, Any]) -> Future[None]:
-        return self._writers[hash(pod.metadata.uid) % WRITERS].submit(self._write, pod, patch)
+        uid = pod.metadata.uid
+        with self._lock:
+            written = self._writers[hash(uid) % WRITERS].submit(self._write, pod, patch)
+            self._last[uid] = written
+        written.add_done_callback(lambda _: self._forget(uid, written))
+        return written
+
+    def _forget(self, uid: str, written: Future[None]) -> None:
+        with self._lock:
+            if self._last.get(uid) is written:
+                del self._last[uid]
 
     def _write(self, pod: Pod, patch: dict[str, Any]) -> None:
         try:

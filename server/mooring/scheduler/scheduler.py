@@ -255,6 +255,7 @@ class Scheduler:
     def _bind(self, attempt: _Attempt, reservation: Reservation, counts: tuple[int, int]) -> None:
         """Run the binding cycle."""
         parts, pod = self._parts, attempt.pod
+        parts.failures.statuses.wait_until_written(pod)
         try:
             status = parts.committer.finish_binding(
                 reservation, UntilStopped(self._stopping), parts.expect
