@@ -255,6 +255,6 @@ def test_a_pod_with_a_topology_constraint_is_not_placed_alone() -> None:
     profile = engine.profile("default-scheduler")
     choice = engine.decide(pod, profile, ALL_NODES)
     assert choice.node_name is None
-    assert "have to be placed together" in choice.message
+    assert "placed together, by ScheduleGroups" in choice.message
     free = engine.decide(make_pod("free"), profile, ALL_NODES)
     assert free.node_name is not None

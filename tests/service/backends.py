@@ -94,9 +94,10 @@ def world(
     limits: Limits | None = None,
     max_abandoned: int = 32,
     sources: Callable[[], Sequence[SourceState]] = lambda: [SYNCED],
+    gates: dict[str, bool] | None = None,
 ) -> Iterator[World]:
     """A backend over ``objects``: the default profile, or ``plugins`` alone, or a configuration."""
-    registry, loaded = _configured(plugins, document)
+    registry, loaded = _configured(plugins, document, gates)
     state = State(first_epoch=1_000)
     state.replace("test", objects)
     metrics = Metrics()
@@ -107,6 +108,7 @@ def world(
         binder or LocalBinder(state),
         observer=MetricsObserver(metrics),
         cluster=api,
+        feature_gates=gates,
     )
     source = PushSource(state)
     slots, commit_slots = Slots(2, max_abandoned), Slots(8, 256)
@@ -140,7 +142,7 @@ def world(
 
 
 def _configured(
-    plugins: Sequence[Kind], document: dict[str, Any] | None
+    plugins: Sequence[Kind], document: dict[str, Any] | None, gates: dict[str, bool] | None
 ) -> tuple[Registry, config.Configuration]:
     registry = new_in_tree_registry()
     for kind in plugins:
@@ -149,8 +151,8 @@ def _configured(
         document = configuration(profile(*(kind.name for kind in plugins)))
     catalog = registry.catalog()
     if document is None:
-        return registry, config.default(catalog)
-    return registry, config.from_document(document, catalog)
+        return registry, config.default(catalog, feature_gates=gates)
+    return registry, config.from_document(document, catalog, feature_gates=gates)
 
 
 class Direct:

@@ -28,6 +28,7 @@ METHODS = [
     for method in service.methods
 ]
 SCHEDULE = "/mooring.v1.SchedulingService/Schedule"
+SCHEDULES = {SCHEDULE: pb.ScheduleRequest, f"{SCHEDULE}Groups": pb.ScheduleGroupsRequest}
 CHANGING = {
     "/mooring.v1.SchedulingService/Bind",
     "/mooring.v1.SchedulingService/Reserve",
@@ -82,12 +83,13 @@ def test_where_others_can_connect_only_named_clients_change_something(method: st
         pytest.param(77, True, id="a mode of a later version"),
     ],
 )
+@pytest.mark.parametrize("method", SCHEDULES)
 def test_schedule_changes_something_unless_it_is_a_dry_run(
-    mode: pb.CommitMode.ValueType, changes: bool
+    method: str, mode: pb.CommitMode.ValueType, changes: bool
 ) -> None:
-    request = pb.ScheduleRequest(commit_mode=mode)
-    assert passes(GUARDED, SCHEDULE, Caller(), request) is not changes
-    assert passes(GUARDED, SCHEDULE, Caller("cn:kube-scheduler"), request)
+    request = SCHEDULES[method](commit_mode=mode)
+    assert passes(GUARDED, method, Caller(), request) is not changes
+    assert passes(GUARDED, method, Caller("cn:kube-scheduler"), request)
 
 
 def test_a_call_without_a_rule_counts_as_a_change() -> None:

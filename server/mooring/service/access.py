@@ -38,6 +38,7 @@ CHANGES: Final[Mapping[str, Callable[[Any], bool]]] = {
     _SCHEDULING + "Preempt": _never,
     _SCHEDULING + "Explain": _never,
     _SCHEDULING + "Schedule": asks_commit,
+    _SCHEDULING + "ScheduleGroups": asks_commit,
     _SCHEDULING + "Reserve": _always,
     _SCHEDULING + "Unreserve": _always,
     _SCHEDULING + "Bind": _always,

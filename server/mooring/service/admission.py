@@ -29,7 +29,7 @@ PUSHES: Final = 4
 
 _SCHEDULING: Final = "/mooring.v1.SchedulingService/"
 _COMMITS: Final = frozenset(_SCHEDULING + name for name in ("Bind", "Reserve", "Unreserve"))
-_SCHEDULE: Final = _SCHEDULING + "Schedule"
+_SCHEDULES: Final = frozenset(_SCHEDULING + name for name in ("Schedule", "ScheduleGroups"))
 _PUSH: Final = "/mooring.v1.ClusterService/PushObjects"
 
 
@@ -164,7 +164,7 @@ class Admission:
 
     def pool_of(self, method: str) -> Callable[[Any], CallPool]:
         """Tells the pool of a request of ``method``, its full name as on the wire."""
-        if method == _SCHEDULE:
+        if method in _SCHEDULES:
             return lambda request: self._commits if asks_commit(request) else self._questions
         if method == _PUSH:
             return lambda _: self._pushes

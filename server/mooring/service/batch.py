@@ -23,7 +23,7 @@ COMMIT_MODES = (pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_B
 """What may be done with the selected nodes."""
 
 
-def asks_commit(request: pb.ScheduleRequest) -> bool:
+def asks_commit(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> bool:
     """Return whether ``request`` wants more than to know the nodes: pods reserved or bound."""
     return request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
 

@@ -24,6 +24,7 @@ IMPLEMENTED = (
     "mooring.v1.SchedulingService/NormalizeScore",
     "mooring.v1.SchedulingService/Bind",
     "mooring.v1.SchedulingService/Schedule",
+    "mooring.v1.SchedulingService/ScheduleGroups",
     "mooring.v1.SchedulingService/Reserve",
     "mooring.v1.SchedulingService/Unreserve",
     "mooring.v1.SchedulingService/Preempt",

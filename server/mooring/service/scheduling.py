@@ -32,6 +32,7 @@ from mooring.service.batch import asks_commit
 from mooring.service.columns import put
 from mooring.service.explanation import to_response
 from mooring.service.given_scores import known_only, raw_columns
+from mooring.service.groups import schedule_groups
 from mooring.service.interceptors import time_limit
 from mooring.service.objects import status_message, subject, verdicts
 from mooring.service.preempt import preempt
@@ -56,6 +57,7 @@ Answer = (
     | pb.ScoreResponse
     | pb.NormalizeScoreResponse
     | pb.ScheduleResponse
+    | pb.ScheduleGroupsResponse
     | pb.PreemptResponse
     | pb.ExplainResponse
 )
@@ -125,6 +127,13 @@ class SchedulingServicer(SchedulingServiceServicer):
             if unfinished is None:
                 raise
             return unfinished
+
+    def ScheduleGroups(
+        self, request: pb.ScheduleGroupsRequest, context: grpc.ServicerContext
+    ) -> pb.ScheduleGroupsResponse:
+        owner = client_name(context)
+        run = self._commit if asks_commit(request) else self._run
+        return run(context, lambda progress: schedule_groups(self._backend, request, owner, progress))
 
     def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainResponse:
         return self._run(context, lambda progress: self._explain(request, progress))

@@ -96,6 +96,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND. No caller has pushed to such a source, or it was removed. Metadata: source. There is nothing left to remove."""
     ERROR_REASON_TOO_MANY_SOURCES: _ErrorReason.ValueType  # 30
     """FAILED_PRECONDITION. The server has as many push sources as it takes. Remove one that nobody needs."""
+    ERROR_REASON_POD_GROUP_NOT_FOUND: _ErrorReason.ValueType  # 31
+    """NOT_FOUND. No source has delivered a PodGroup of that name. Metadata: group. Push it, or wait for it."""
+    ERROR_REASON_GROUPS_OFF: _ErrorReason.ValueType  # 32
+    """FAILED_PRECONDITION. The feature gate GenericWorkload is off. Schedule the pods one by one, or have it turned on."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Every failed call carries google.rpc.ErrorInfo with domain "mooring.dev" and, as its reason, the name of one of these
@@ -177,4 +181,8 @@ ERROR_REASON_SOURCE_NOT_FOUND: ErrorReason.ValueType  # 29
 """NOT_FOUND. No caller has pushed to such a source, or it was removed. Metadata: source. There is nothing left to remove."""
 ERROR_REASON_TOO_MANY_SOURCES: ErrorReason.ValueType  # 30
 """FAILED_PRECONDITION. The server has as many push sources as it takes. Remove one that nobody needs."""
+ERROR_REASON_POD_GROUP_NOT_FOUND: ErrorReason.ValueType  # 31
+"""NOT_FOUND. No source has delivered a PodGroup of that name. Metadata: group. Push it, or wait for it."""
+ERROR_REASON_GROUPS_OFF: ErrorReason.ValueType  # 32
+"""FAILED_PRECONDITION. The feature gate GenericWorkload is off. Schedule the pods one by one, or have it turned on."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

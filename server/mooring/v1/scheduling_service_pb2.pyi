@@ -652,6 +652,282 @@ class ScheduleResponse(_message.Message):
 Global___ScheduleResponse: _TypeAlias = ScheduleResponse  # noqa: Y015
 
 @_typing.final
+class GroupToSchedule(_message.Message):
+    """A group to decide about."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAMESPACE_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    namespace: _builtins.str
+    """REQUIRED. The namespace of a PodGroup that a source of the server has delivered."""
+    name: _builtins.str
+    """REQUIRED. Its name."""
+    @_builtins.property
+    def pods(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodSource]:
+        """OPTIONAL. Its pods, in the order in which they are tried, at most the server's max_batch_pods in all groups; default all
+        that the server knows, by priority, age and name. Pods that have a node or are being deleted are passed over.
+        """
+
+    def __init__(
+        self,
+        *,
+        namespace: _builtins.str = ...,
+        name: _builtins.str = ...,
+        pods: _abc.Iterable[_objects_pb2.PodSource] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "namespace", b"namespace", "pods", b"pods"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GroupToSchedule: _TypeAlias = GroupToSchedule  # noqa: Y015
+
+@_typing.final
+class ScheduleGroupsRequest(_message.Message):
+    """Request of SchedulingService.ScheduleGroups."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUPS_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    COMMIT_MODE_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
+    profile: _builtins.str
+    """OPTIONAL. The profile for every pod; default as the service says, for the first pod of each group."""
+    commit_mode: Global___CommitMode.ValueType
+    """OPTIONAL. What to do with the chosen nodes; default a dry run."""
+    seed: _builtins.int
+    """OPTIONAL. As in ScheduleRequest; decides between placements of equal scores, too."""
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___GroupToSchedule]:
+        """REQUIRED, one or more; each group once."""
+
+    def __init__(
+        self,
+        *,
+        groups: _abc.Iterable[Global___GroupToSchedule] | None = ...,
+        profile: _builtins.str = ...,
+        commit_mode: Global___CommitMode.ValueType = ...,
+        seed: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit_mode", b"commit_mode", "groups", b"groups", "profile", b"profile", "seed", b"seed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScheduleGroupsRequest: _TypeAlias = ScheduleGroupsRequest  # noqa: Y015
+
+@_typing.final
+class GroupPod(_message.Message):
+    """What was decided for one pod of a group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POD_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    BIND_OUTCOME_FIELD_NUMBER: _builtins.int
+    node: _builtins.str
+    """Its node; empty where it gets none."""
+    bind_outcome: Global___BindOutcome.ValueType
+    """How its bind ended."""
+    @_builtins.property
+    def pod(self) -> _objects_pb2.PodReference:
+        """The pod, with its UID."""
+
+    @_builtins.property
+    def status(self) -> _statuses_pb2.Status:
+        """CODE_SUCCESS, or why it gets no node. Not CODE_SUCCESS together with a node: the commit failed."""
+
+    def __init__(
+        self,
+        *,
+        pod: _objects_pb2.PodReference | None = ...,
+        node: _builtins.str = ...,
+        status: _statuses_pb2.Status | None = ...,
+        bind_outcome: Global___BindOutcome.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "status", b"status"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bind_outcome", b"bind_outcome", "node", b"node", "pod", b"pod", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GroupPod: _TypeAlias = GroupPod  # noqa: Y015
+
+@_typing.final
+class PlacementScore(_message.Message):
+    """What one plugin said of a placement."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLUGIN_FIELD_NUMBER: _builtins.int
+    WEIGHT_FIELD_NUMBER: _builtins.int
+    RAW_FIELD_NUMBER: _builtins.int
+    NORMALIZED_FIELD_NUMBER: _builtins.int
+    plugin: _builtins.str
+    """The plugin's name."""
+    weight: _builtins.int
+    """Its weight."""
+    raw: _builtins.int
+    """What it said."""
+    normalized: _builtins.int
+    """The same as 0 to 100."""
+    def __init__(
+        self,
+        *,
+        plugin: _builtins.str = ...,
+        weight: _builtins.int = ...,
+        raw: _builtins.int = ...,
+        normalized: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["normalized", b"normalized", "plugin", b"plugin", "raw", b"raw", "weight", b"weight"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlacementScore: _TypeAlias = PlacementScore  # noqa: Y015
+
+@_typing.final
+class TriedPlacement(_message.Message):
+    """A placement that was tried."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    NODE_COUNT_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    SCORES_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The value of the topology label; empty where all nodes are one placement."""
+    node_count: _builtins.int
+    """How many nodes it has."""
+    total: _builtins.int
+    """The sum of the weighted scores."""
+    @_builtins.property
+    def status(self) -> _statuses_pb2.Status:
+        """CODE_SUCCESS if it takes the group."""
+
+    @_builtins.property
+    def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___GroupPod]:
+        """The pods that were tried there, in their order; none after the group was given up."""
+
+    @_builtins.property
+    def scores(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlacementScore]:
+        """Its scores. Empty unless several placements take the group."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        node_count: _builtins.int = ...,
+        status: _statuses_pb2.Status | None = ...,
+        pods: _abc.Iterable[Global___GroupPod] | None = ...,
+        scores: _abc.Iterable[Global___PlacementScore] | None = ...,
+        total: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["status", b"status"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "node_count", b"node_count", "pods", b"pods", "scores", b"scores", "status", b"status", "total", b"total"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TriedPlacement: _TypeAlias = TriedPlacement  # noqa: Y015
+
+@_typing.final
+class ScheduledGroup(_message.Message):
+    """What was decided for a group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAMESPACE_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    PLACEMENT_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    PLACEMENTS_FIELD_NUMBER: _builtins.int
+    namespace: _builtins.str
+    """The namespace."""
+    name: _builtins.str
+    """The name."""
+    placement: _builtins.int
+    """Which of the placements was taken, by index. Absent when none was."""
+    @_builtins.property
+    def status(self) -> _statuses_pb2.Status:
+        """CODE_SUCCESS, or why its pods get no nodes. The message is the one for the group's condition."""
+
+    @_builtins.property
+    def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___GroupPod]:
+        """One per pod, in the order in which they were tried; pods that may not be scheduled yet, as gated ones, come last."""
+
+    @_builtins.property
+    def placements(self) -> _containers.RepeatedCompositeFieldContainer[Global___TriedPlacement]:
+        """All placements, in the order in which they were tried."""
+
+    def __init__(
+        self,
+        *,
+        namespace: _builtins.str = ...,
+        name: _builtins.str = ...,
+        status: _statuses_pb2.Status | None = ...,
+        placement: _builtins.int | None = ...,
+        pods: _abc.Iterable[Global___GroupPod] | None = ...,
+        placements: _abc.Iterable[Global___TriedPlacement] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_placement", b"_placement", "placement", b"placement", "status", b"status"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_placement", b"_placement", "name", b"name", "namespace", b"namespace", "placement", b"placement", "placements", b"placements", "pods", b"pods", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__placement: _TypeAlias = _typing.Literal["placement"]  # noqa: Y015
+    _WhichOneofArgType__placement: _TypeAlias = _typing.Literal["_placement", b"_placement"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__placement) -> _WhichOneofReturnType__placement | None: ...
+
+Global___ScheduledGroup: _TypeAlias = ScheduledGroup  # noqa: Y015
+
+@_typing.final
+class ScheduleGroupsResponse(_message.Message):
+    """Response of SchedulingService.ScheduleGroups."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """The state and configuration used, as they were after the last group. The profile is empty if groups used several."""
+
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScheduledGroup]:
+        """One per group, in the order of the request."""
+
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """As in FilterResponse."""
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+        groups: _abc.Iterable[Global___ScheduledGroup] | None = ...,
+        warnings: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["groups", b"groups", "provenance", b"provenance", "warnings", b"warnings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScheduleGroupsResponse: _TypeAlias = ScheduleGroupsResponse  # noqa: Y015
+
+@_typing.final
 class ReserveRequest(_message.Message):
     """Request of SchedulingService.Reserve."""
 

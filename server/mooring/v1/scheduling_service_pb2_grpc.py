@@ -83,6 +83,11 @@ class SchedulingServiceStub:
                 request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ScheduleRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ScheduleResponse.FromString,
                 _registered_method=True)
+        self.ScheduleGroups = channel.unary_unary(
+                '/mooring.v1.SchedulingService/ScheduleGroups',
+                request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ScheduleGroupsRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ScheduleGroupsResponse.FromString,
+                _registered_method=True)
         self.Reserve = channel.unary_unary(
                 '/mooring.v1.SchedulingService/Reserve',
                 request_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ReserveRequest.SerializeToString,
@@ -227,6 +232,29 @@ class SchedulingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ScheduleGroups(self, request, context):
+        """Decides about groups of pods, each as a whole: every placement in which a group could be is tried with all its pods, and
+        the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
+        the request, and each sees the earlier ones on their nodes, in a dry run too. With the other commit modes all pods of a
+        group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
+        fail the call: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
+        never moves a pod that has a node: it counts as placed.
+
+        | condition                                 | code                | what the caller does next          |
+        |-------------------------------------------|---------------------|------------------------------------|
+        | answered, whatever the statuses           | OK                  | reads the status of each group     |
+        | group unknown (POD_GROUP_NOT_FOUND)       | NOT_FOUND           | pushes the PodGroup, or waits      |
+        | the gate is off (GROUPS_OFF)              | FAILED_PRECONDITION | schedules the pods one by one      |
+        | a pod of another group or namespace       | INVALID_ARGUMENT    | sends the group's own pods         |
+        | another scheduler's pod (OTHER_SCHEDULER) | FAILED_PRECONDITION | leaves it, or names a profile      |
+        | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
+        | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
+        | otherwise                                 |                     | see the service                    |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Reserve(self, request, context):
         """Filters a pod on a node, assumes it there and runs the Reserve plugins, so that later decisions count it. The
         reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by somebody else; never by a timer, also
@@ -320,6 +348,11 @@ def add_SchedulingServiceServicer_to_server(servicer, server):
                     servicer.Schedule,
                     request_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ScheduleRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ScheduleResponse.SerializeToString,
+            ),
+            'ScheduleGroups': grpc.unary_unary_rpc_method_handler(
+                    servicer.ScheduleGroups,
+                    request_deserializer=mooring_dot_v1_dot_scheduling__service__pb2.ScheduleGroupsRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_scheduling__service__pb2.ScheduleGroupsResponse.SerializeToString,
             ),
             'Reserve': grpc.unary_unary_rpc_method_handler(
                     servicer.Reserve,
@@ -501,6 +534,33 @@ class SchedulingService:
             '/mooring.v1.SchedulingService/Schedule',
             mooring_dot_v1_dot_scheduling__service__pb2.ScheduleRequest.SerializeToString,
             mooring_dot_v1_dot_scheduling__service__pb2.ScheduleResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ScheduleGroups(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.SchedulingService/ScheduleGroups',
+            mooring_dot_v1_dot_scheduling__service__pb2.ScheduleGroupsRequest.SerializeToString,
+            mooring_dot_v1_dot_scheduling__service__pb2.ScheduleGroupsResponse.FromString,
             options,
             channel_credentials,
             insecure,

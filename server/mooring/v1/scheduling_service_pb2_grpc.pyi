@@ -132,6 +132,25 @@ class SchedulingServiceStub:
      | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
      | otherwise                                 |                     | see the service                    |
     """
+    ScheduleGroups: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScheduleGroupsRequest, _scheduling_service_pb2.ScheduleGroupsResponse]
+    """Decides about groups of pods, each as a whole: every placement in which a group could be is tried with all its pods, and
+    the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
+    the request, and each sees the earlier ones on their nodes, in a dry run too. With the other commit modes all pods of a
+    group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
+    fail the call: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
+    never moves a pod that has a node: it counts as placed.
+
+     | condition                                 | code                | what the caller does next          |
+     |-------------------------------------------|---------------------|------------------------------------|
+     | answered, whatever the statuses           | OK                  | reads the status of each group     |
+     | group unknown (POD_GROUP_NOT_FOUND)       | NOT_FOUND           | pushes the PodGroup, or waits      |
+     | the gate is off (GROUPS_OFF)              | FAILED_PRECONDITION | schedules the pods one by one      |
+     | a pod of another group or namespace       | INVALID_ARGUMENT    | sends the group's own pods         |
+     | another scheduler's pod (OTHER_SCHEDULER) | FAILED_PRECONDITION | leaves it, or names a profile      |
+     | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
+     | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
+     | otherwise                                 |                     | see the service                    |
+    """
     Reserve: _grpc.UnaryUnaryMultiCallable[_scheduling_service_pb2.ReserveRequest, _scheduling_service_pb2.ReserveResponse]
     """Filters a pod on a node, assumes it there and runs the Reserve plugins, so that later decisions count it. The
     reservation ends with Bind, with Unreserve, or when the pod is deleted or bound by somebody else; never by a timer, also
@@ -285,6 +304,25 @@ class SchedulingServiceAsyncStub(SchedulingServiceStub):
      | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
      | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
      | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
+     | otherwise                                 |                     | see the service                    |
+    """
+    ScheduleGroups: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ScheduleGroupsRequest, _scheduling_service_pb2.ScheduleGroupsResponse]  # type: ignore[assignment]
+    """Decides about groups of pods, each as a whole: every placement in which a group could be is tried with all its pods, and
+    the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
+    the request, and each sees the earlier ones on their nodes, in a dry run too. With the other commit modes all pods of a
+    group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
+    fail the call: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
+    never moves a pod that has a node: it counts as placed.
+
+     | condition                                 | code                | what the caller does next          |
+     |-------------------------------------------|---------------------|------------------------------------|
+     | answered, whatever the statuses           | OK                  | reads the status of each group     |
+     | group unknown (POD_GROUP_NOT_FOUND)       | NOT_FOUND           | pushes the PodGroup, or waits      |
+     | the gate is off (GROUPS_OFF)              | FAILED_PRECONDITION | schedules the pods one by one      |
+     | a pod of another group or namespace       | INVALID_ARGUMENT    | sends the group's own pods         |
+     | another scheduler's pod (OTHER_SCHEDULER) | FAILED_PRECONDITION | leaves it, or names a profile      |
+     | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
+     | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
      | otherwise                                 |                     | see the service                    |
     """
     Reserve: _aio.UnaryUnaryMultiCallable[_scheduling_service_pb2.ReserveRequest, _scheduling_service_pb2.ReserveResponse]  # type: ignore[assignment]
@@ -467,6 +505,31 @@ class SchedulingServiceServicer(metaclass=_abc_1.ABCMeta):
          | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
          | deadline passed, dry run                  | DEADLINE_EXCEEDED   | sends a smaller batch              |
          | deadline passed after the first commit    | OK                  | repeats the pods that got no turn: CODE_PENDING |
+         | otherwise                                 |                     | see the service                    |
+        """
+
+    @_abc_1.abstractmethod
+    def ScheduleGroups(
+        self,
+        request: _scheduling_service_pb2.ScheduleGroupsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_scheduling_service_pb2.ScheduleGroupsResponse, _abc.Awaitable[_scheduling_service_pb2.ScheduleGroupsResponse]]:
+        """Decides about groups of pods, each as a whole: every placement in which a group could be is tried with all its pods, and
+        the best one is taken. As kube-scheduler does with the feature gate GenericWorkload. The order of the groups is that of
+        the request, and each sees the earlier ones on their nodes, in a dry run too. With the other commit modes all pods of a
+        group that got a node are reserved, or none; bindings begin once all are reserved. A group that fits nowhere does not
+        fail the call: its status says so. Idempotent with COMMIT_MODE_DRY_RUN; with the others it is not, although a repeat
+        never moves a pod that has a node: it counts as placed.
+
+         | condition                                 | code                | what the caller does next          |
+         |-------------------------------------------|---------------------|------------------------------------|
+         | answered, whatever the statuses           | OK                  | reads the status of each group     |
+         | group unknown (POD_GROUP_NOT_FOUND)       | NOT_FOUND           | pushes the PodGroup, or waits      |
+         | the gate is off (GROUPS_OFF)              | FAILED_PRECONDITION | schedules the pods one by one      |
+         | a pod of another group or namespace       | INVALID_ARGUMENT    | sends the group's own pods         |
+         | another scheduler's pod (OTHER_SCHEDULER) | FAILED_PRECONDITION | leaves it, or names a profile      |
+         | not the leader (NOT_LEADER)               | UNAVAILABLE         | calls the leader; not in a dry run |
+         | state too old (STATE_STALE)               | UNAVAILABLE         | retries; a dry run warns instead   |
          | otherwise                                 |                     | see the service                    |
         """
 

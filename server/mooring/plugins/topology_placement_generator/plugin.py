@@ -42,7 +42,8 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin[None], PlacesTogether):
         constraints = group.spec.scheduling_constraints if group is not None else None
         if constraints is None or not constraints.topology:
             return ""
-        return f"pods of group {namespace}/{name} share a topology domain: they have to be placed together"
+        together = "they are placed together, by ScheduleGroups"
+        return f"pods of group {namespace}/{name} share a topology domain: {together}"
 
     def generate_placements(
         self, state: CycleState, group: PodGroupInfo, nodes: NodeView

@@ -113,6 +113,11 @@ class GroupDecision:
         """What the group's condition says."""
         return self.status.message
 
+    @property
+    def placed(self) -> tuple[GroupMember, ...]:
+        """The pods that get a node."""
+        return tuple(member for member in self.members if member.status.ok and member.node_name)
+
 
 def settled(
     status: Status, members: Sequence[GroupMember], waiting: Sequence[Pod]

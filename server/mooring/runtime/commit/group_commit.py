@@ -1,0 +1,173 @@
+"""Groups that count: all pods of a group that got a node are reserved, or none; then they are bound.
+
+Nothing is sent to the API server before every pod of the group has its place. A binding can't be undone: when
+one fails after others were made, the rest goes on only if the group's rule can still be met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from mooring.framework import Code, PodGroupInfo, Status
+from mooring.framework.errors import MooringError
+from mooring.framework.objects import ObjectMeta
+from mooring.runtime.commit.committer import Committer
+from mooring.runtime.commit.extension_points import Committed
+from mooring.runtime.commit.preconditions import current_pod, reject_leaving
+from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, rejected_group
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.profile import Profile
+
+MAX_ATTEMPTS = 3
+"""So often a group is decided anew because something else took one of its places meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedGroup:
+    """What became of a group.
+
+    Attributes:
+        decision: The decision, with what became of its pods in the end.
+        committed: How the binding of each pod ended, by UID.
+    """
+
+    decision: GroupDecision
+    committed: dict[str, Committed] = field(default_factory=dict)
+
+
+class GroupCommitter:
+    """Reserves and binds one group at a time. Safe from any thread.
+
+    Args:
+        engine: Decides.
+        committer: Reserves and binds each pod.
+    """
+
+    def __init__(self, engine: Engine, committer: Committer) -> None:
+        self._engine = engine
+        self._committer = committer
+
+    def place_group(
+        self,
+        group: PodGroupInfo,
+        profile: Profile,
+        *,
+        seed: int = 0,
+        owner: str = "",
+        bind: bool = False,
+        progress: Progress | None = None,
+    ) -> PlacedGroup:
+        """Decide, reserve and, with ``bind``, bind the group's pods.
+
+        Raises:
+            MooringError: The decision failed, or another process leads; nothing is left of it.
+        """
+        self._committer.require_leader()
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            decision = self._engine.decide_group(group, profile, seed=seed, progress=progress)
+            if not decision.status.ok:
+                return PlacedGroup(decision)
+            lost = self._reserve(decision, profile, owner, progress)
+            if lost is None:
+                break
+            if lost.status.code is Code.ERROR or attempt == MAX_ATTEMPTS:
+                return PlacedGroup(_given_up(decision, lost))
+        return self._bind(decision, group, profile, owner, progress) if bind else PlacedGroup(decision)
+
+    def _reserve(
+        self, decision: GroupDecision, profile: Profile, owner: str, progress: Progress | None
+    ) -> GroupMember | None:
+        """Reserve all pods; the one that can't be, with the reason, after which none is."""
+        reserved: list[GroupMember] = []
+        try:
+            for member in decision.placed:
+                reserve = partial(self._committer.reserve_pod, owner=owner, progress=progress)
+                status, message = _tried(partial(reserve, member.pod, member.node_name, profile))
+                if not status.ok:
+                    self._release(reserved, owner)
+                    return replace(member, status=status, message=message)
+                reserved.append(member)
+        except BaseException:
+            self._release(reserved, owner)
+            raise
+        return None
+
+    def _bind(
+        self,
+        decision: GroupDecision,
+        group: PodGroupInfo,
+        profile: Profile,
+        owner: str,
+        progress: Progress | None,
+    ) -> PlacedGroup:
+        """Bind all pods, which are reserved."""
+        for member in decision.placed:
+            try:
+                reject_leaving(current_pod(self._engine.state, member.pod))
+            except MooringError as error:
+                self._release(decision.placed, owner)
+                return PlacedGroup(_given_up(decision, _lost(member, error)))
+        committed: dict[str, Committed] = {}
+        failed: dict[str, GroupMember] = {}
+        waiting = list(decision.placed)
+        needed = group.min_count - (len(group.scheduled(self._engine.state.snapshot)) - len(waiting))
+        while waiting:
+            member = waiting.pop(0)
+            uid = member.pod.metadata.uid
+            try:
+                committed[uid] = self._committer.bind_pod(
+                    member.pod, member.node_name, profile, progress=progress
+                )
+                status, message = committed[uid].status, committed[uid].status.message
+            except MooringError as error:
+                lost = _lost(member, error)
+                status, message = lost.status, lost.message
+            if not status.ok:
+                failed[uid] = replace(member, status=status, message=message)
+                if len(committed) - len(failed.keys() & committed.keys()) + len(waiting) < needed:
+                    self._release(waiting, owner)
+                    return PlacedGroup(_given_up(decision, failed[uid], keep=committed), committed)
+        members = tuple(failed.get(each.pod.metadata.uid, each) for each in decision.members)
+        return PlacedGroup(replace(decision, members=members), committed)
+
+    def _release(self, reserved: Sequence[GroupMember], owner: str) -> None:
+        for member in reversed(reserved):
+            _tried(partial(_released, self._committer, member.pod.metadata, owner))
+
+
+def _released(committer: Committer, meta: ObjectMeta, owner: str) -> Status:
+    committer.unreserve_pod(meta.namespace, meta.name, meta.uid, owner=owner)
+    return Status()
+
+
+def _tried(act: Callable[[], Status]) -> tuple[Status, str]:
+    """Return what a commit says of one pod; an error about this pod alone is a status, too."""
+    try:
+        status = act()
+    except MooringError as error:
+        return Status(Code.ERROR, (error.reason,)), error.message
+    return status, status.message
+
+
+def _lost(member: GroupMember, error: MooringError) -> GroupMember:
+    return replace(member, status=Status(Code.ERROR, (error.reason,)), message=error.message)
+
+
+def _given_up(
+    decision: GroupDecision, lost: GroupMember, keep: dict[str, Committed] | None = None
+) -> GroupDecision:
+    """Return the decision about a group of which nothing came, since one of its pods lost its place."""
+    why = rejected_group(f"pod {lost.pod.key}: {lost.message}")
+    members = []
+    for member in decision.members:
+        uid = member.pod.metadata.uid
+        if uid == lost.pod.metadata.uid:
+            members.append(lost)
+        elif member.node_name and uid not in (keep or {}):
+            members.append(replace(member, status=why, message=why.message))
+        else:
+            members.append(member)
+    return replace(decision, status=why, members=tuple(members))
