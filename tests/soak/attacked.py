@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tests.cli.commands import Started, serving
 from tests.good_client import good_client
-from tests.soak.rounds import Round
+from tests.soak.rounds import AT_END, Round
 
 log = logging.getLogger(__name__)
 
@@ -47,10 +46,8 @@ class Attacked:
 @cache
 def attacked() -> Attacked:
     """One for all rows that are played in this process; it ends with it."""
-    at_end = ExitStack()
-    atexit.register(at_end.close)
-    folder = Path(at_end.enter_context(tempfile.TemporaryDirectory()))
-    started = at_end.enter_context(serving(folder, "--extender-listen", "127.0.0.1:0", "--reflection"))
+    folder = Path(AT_END.enter_context(tempfile.TemporaryDirectory()))
+    started = AT_END.enter_context(serving(folder, "--extender-listen", "127.0.0.1:0", "--reflection"))
     assert started.ready, started.log.read_text()
     return Attacked(started, started.address("grpc"), started.address("extender").removeprefix("http://"))
 

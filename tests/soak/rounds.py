@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import random
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +23,10 @@ log = logging.getLogger(__name__)
 
 HEALS_WITHIN = 5.0
 """Seconds after the last fault within which a followed state has to be what a fresh list is (I5)."""
+
+AT_END = ExitStack()
+"""What rows start once for all rounds of a process: it ends with that, or with pytest's session."""
+atexit.register(AT_END.close)
 
 Item = TypeVar("Item")
 

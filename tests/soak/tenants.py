@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import itertools
 import logging
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -21,7 +19,7 @@ from tests.fake_api_server import FakeApiServer
 from tests.plugins.test_dynamic_resources import claim, device_class, exactly, slice_of
 from tests.plugins.test_selector_costs import OPTIONAL_900, nested_binds
 from tests.process import until
-from tests.soak.rounds import Round, Row
+from tests.soak.rounds import AT_END, Round, Row
 
 log = logging.getLogger(__name__)
 
@@ -161,14 +159,12 @@ class Cluster:
 @cache
 def cluster() -> Cluster:
     """One for all rows that are played in this process; it ends with it."""
-    at_end = ExitStack()
-    atexit.register(at_end.close)
-    folder = Path(at_end.enter_context(tempfile.TemporaryDirectory()))
-    fake = at_end.enter_context(FakeApiServer())
+    folder = Path(AT_END.enter_context(tempfile.TemporaryDirectory()))
+    fake = AT_END.enter_context(FakeApiServer())
     nodes = [f"n{at}" for at in range(NODES)]
     fake.add(*map(node_manifest, nodes), device_class())
     fake.add(*(slice_of(node, *({} for _ in range(DEVICES))) for node in nodes))
-    started = at_end.enter_context(scheduler(fake, folder, "--leader-elect=false"))
+    started = AT_END.enter_context(scheduler(fake, folder, "--leader-elect=false"))
     assert started.ready, started.log.read_text()
     return Cluster(fake, started)
 
