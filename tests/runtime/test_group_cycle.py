@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from mooring.framework.objects import (
 )
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.group_cycle import SeededPicks
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
@@ -258,3 +260,51 @@ def test_a_pod_with_a_topology_constraint_is_not_placed_alone() -> None:
     assert "placed together, by ScheduleGroups" in choice.message
     free = engine.decide(make_pod("free"), profile, ALL_NODES)
     assert free.node_name is not None
+
+
+def said(decision: GroupDecision) -> list[Any]:
+    """All of a decision that an answer tells."""
+    return [
+        (decision.status, decision.taken, decision.compared, decision.ties),
+        [(each.pod.metadata.name, each.node_name, each.status, each.message) for each in decision.members],
+        [
+            (
+                one.placement.name,
+                one.status,
+                [
+                    (each.node_name, each.choice.total, each.choice.tie_count, each.message)
+                    for each in one.members
+                    if each.choice
+                ],
+            )
+            for one in decision.tried
+        ],
+        [(score.plugin, score.raw.tolist(), score.normalized.tolist()) for score in decision.scores],
+    ]
+
+
+TAINT = {"taints": [{"key": "dedicated", "value": "x", "effect": "PreferNoSchedule"}]}
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_what_cached_evaluations_say_is_what_evaluations_in_full_say(seed: int) -> None:
+    rng = Random(seed)
+    nodes = [
+        make_node(
+            f"n{i}",
+            allocatable={"cpu": str(rng.randint(0, 4)), "memory": f"{rng.randint(1, 9)}Gi"},
+            labels={"zone": rng.choice("abc"), "disk": rng.choice(["ssd", "hdd"])},
+            spec=TAINT if rng.random() < 0.3 else {},
+        )
+        for i in range(12)
+    ]
+    ssd = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+    preferred = [{"weight": 5, "preference": ssd}]
+    affine = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}}
+    pods = tuple(member(f"m{i}", spec=affine if rng.random() < 0.4 else {}) for i in range(rng.randint(1, 9)))
+    of = group(rng.choice([1, 2, len(pods), None]), rng.choice(["", "zone", "zone"]))
+    engine = engine_of(of, *pods, *nodes)
+    info, profile = PodGroupInfo(of, pods), engine.profile("default-scheduler")
+    quick = engine.decide_group(info, profile, seed=seed)
+    full = engine.decide_group(info, profile, seed=seed, picks=SeededPicks(seed, "g"))
+    assert said(quick) == said(full)

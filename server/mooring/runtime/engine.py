@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from msgspec import structs
 
-from mooring.framework import Pod, PodGroupInfo
+from mooring.framework import Int32s, Pod, PodGroupInfo
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.cache.batch import CachedBatch
@@ -30,7 +30,7 @@ from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
-from mooring.runtime.cycle.group_cycle import GroupCycle, Picks, waiting_pods
+from mooring.runtime.cycle.group_cycle import GroupCycle, Picks, alike, waiting_pods
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import (
     NoPlugins,
@@ -42,7 +42,7 @@ from mooring.runtime.cycle.plugin_calls import (
     Unhurried,
 )
 from mooring.runtime.cycle.tie_break import mix64
-from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.profile import Profile, grouped
 from mooring.runtime.profiles.profiles import Profiles
 
 
@@ -280,9 +280,24 @@ class Engine:
             PluginFailureError: A plugin failed.
         """
         world = (state or self.state).fork(pods=waiting_pods(group))
-        return GroupCycle(
-            profile, world, group, partial(self.calls, profile, progress), seed=seed, picks=picks
-        ).run()
+        calls = partial(self.calls, profile, progress)
+        overlays = Overlays(world, EvaluationCache(world))
+        decided_as, progress = grouped(profile), progress or Unhurried()
+
+        def quick(pods: Sequence[Pod], rows: Int32s) -> ChoiceColumns | None:
+            templates, indices = alike(pods)
+            found = overlays.decide(
+                [(pod, decided_as) for pod in templates],
+                indices,
+                [pod.metadata.uid for pod in pods],
+                seed,
+                progress,
+                self._trying,
+                within=rows,
+            )
+            return None if isinstance(found, Bypass) else found
+
+        return GroupCycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
 
     def assume_if_fits(
         self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None

@@ -75,6 +75,15 @@ class Branch:
         check_rules_decide(cluster, self._pod)
         return self._cached.current(self._basis)
 
+    def narrow(self, rows: Int32s, resource_ids: Int32s) -> None:
+        """Leave all but ``rows`` out, as if there were no other nodes."""
+        totals = np.full(len(self.ranking.totals), OUT, np.int32)
+        totals[rows] = self.ranking.totals[rows]
+        self.ranking = Ranking(totals)
+        self.feasible = int((totals != OUT).sum())
+        if self.static.scaled and self.feasible:
+            self._rank(resource_ids)
+
     def update(self, moved: Sequence[int], overlay: Overlay) -> None:
         """Take in the rows that pods were placed on since the last time.
 
@@ -137,6 +146,7 @@ class Overlay:
         tracker: Reads its change log.
         branches: By index of the template, all of one version of the state.
         guesses: Unknown resource scores are assumed to be too low, and computed together at the end.
+        within: int32[N], the rows of the only nodes that there are; None = all.
 
     Raises:
         BeginAgainError: The state has moved on.
@@ -152,8 +162,10 @@ class Overlay:
         branches: Mapping[int, Branch],
         *,
         guesses: bool,
+        within: Int32s | None = None,
     ) -> None:
         self.guesses = guesses
+        self._within = within
         self._cluster = cluster
         self._tracker = tracker
         self._branches = branches
@@ -166,11 +178,16 @@ class Overlay:
             self.resource_ids = tracker.resource_ids.copy()
             self._epoch = cluster.snapshot.nodes.epoch
             self._next = {at: tracker.next_ids(branch.kind.usage) for at, branch in branches.items()}
+        if within is not None:
+            for branch in branches.values():
+                branch.narrow(within, self.resource_ids)
 
     def run(
         self, indices: Sequence[int], uids: Sequence[str], seed: int, check: Callable[[], None]
     ) -> ChoiceColumns:
         """Decide about pods in order, each given by the index of its template and its UID.
+
+        Among some of the nodes it ends before the first pod that none of them takes.
 
         Raises:
             NotCachedError: One has to be evaluated in full, as one that no node takes.
@@ -183,10 +200,11 @@ class Overlay:
                 if not count % _CHECKED:
                     check()
                 self._decide(template, uid, seed, columns)
-        except NotCachedError:
+        except NotCachedError as error:
             if self._learn():
                 raise BeginAgainError from None
-            raise
+            if error.reason is not Bypass.NO_NODE or self._within is None:
+                raise
         if self._learn():
             raise BeginAgainError
         columns.names = self._names(columns.rows)
@@ -265,8 +283,12 @@ class Overlays:
         seed: int,
         progress: Progress,
         calls: Callable[[Profile], PluginCalls],
+        within: Int32s | None = None,
     ) -> ChoiceColumns | Bypass:
         """Select nodes for pods in order, each given by the index of its template and its UID.
+
+        ``within`` are the rows of the only nodes that there are, among which the first pods get their nodes,
+        up to one that none takes; None = all nodes.
 
         Returns:
             Otherwise why the pods have to be evaluated in full, as when no node takes one.
@@ -279,7 +301,9 @@ class Overlays:
                 try:
                     branches = {at: self._branch(*templates[at], calls) for at in dict.fromkeys(indices)}
                     guesses = attempt < GUESSES
-                    overlay = Overlay(self._cluster, self._cache.tracker, branches, guesses=guesses)
+                    overlay = Overlay(
+                        self._cluster, self._cache.tracker, branches, guesses=guesses, within=within
+                    )
                     columns = overlay.run(indices, uids, seed, progress.check)
                 except BeginAgainError:
                     continue

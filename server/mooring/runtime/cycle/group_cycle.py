@@ -10,12 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+import msgspec
 import numpy as np
 
 from mooring.framework import (
+    SUCCESS,
     Code,
     CycleState,
     GroupPlacement,
+    Int32s,
     NodeView,
     PlacementProgress,
     Pod,
@@ -25,7 +28,7 @@ from mooring.framework import (
 )
 from mooring.framework.objects import ObjectMeta, PodSpec, PodStatus
 from mooring.framework.state import ClusterState
-from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.cycle.group_checks import check_group
@@ -42,6 +45,8 @@ from mooring.runtime.cycle.placements import feasible_so_far, find_placements, s
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.profiles.profile import Profile
+
+_encode = msgspec.msgpack.Encoder().encode
 
 PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
 """The feature gate with which a group has more than one placement."""
@@ -75,6 +80,39 @@ class SeededPicks:
         return choose(self._seed, self._uid, len(names))
 
 
+Quick = Callable[[Sequence[Pod], Int32s], ChoiceColumns | None]
+"""Decides the first of some pods among some rows, each beside those before it, up to one that finds no node.
+
+None where that can't be done without an evaluation of each.
+"""
+
+
+def alike(pods: Sequence[Pod]) -> tuple[list[Pod], list[int]]:
+    """Return one pod of each template among ``pods``, and which of these each pod is like."""
+    templates: list[Pod] = []
+    indices: list[int] = []
+    numbers: dict[bytes, int] = {}
+    for pod in pods:
+        if indices and _same(templates[indices[-1]], pod):
+            indices.append(indices[-1])
+            continue
+        key = _encode(_own(pod))
+        if key not in numbers:
+            numbers[key] = len(templates)
+            templates.append(pod)
+        indices.append(numbers[key])
+    return templates, indices
+
+
+def _own(pod: Pod) -> tuple[object, ...]:
+    meta = pod.metadata
+    return pod.spec, pod.status, meta.namespace, meta.labels, meta.annotations, meta.owner_references
+
+
+def _same(first: Pod, second: Pod) -> bool:
+    return _own(first) == _own(second)
+
+
 def waiting_pods(group: PodGroupInfo) -> list[Pod]:
     """Return the pods of a group as its cycle shows them where they have no node.
 
@@ -103,6 +141,7 @@ class GroupCycle:
         calls: Gives the way to call plugins in one decision.
         seed: Decides between nodes of equal totals.
         picks: Decides instead.
+        quick: Decides pods without an evaluation of each, where ``picks`` leaves that to the seed.
     """
 
     def __init__(
@@ -114,7 +153,9 @@ class GroupCycle:
         *,
         seed: int = 0,
         picks: Picks | None = None,
+        quick: Quick | None = None,
     ) -> None:
+        self._quick = quick if picks is None else None
         self._profile = profile
         self._world = world
         self._group = group
@@ -122,6 +163,7 @@ class GroupCycle:
         self._seed = seed
         self._picks = picks or SeededPicks(seed, group.group.metadata.uid)
         self._state = CycleState()
+        self._judges = profile.placement_feasible
 
     def run(self) -> GroupDecision:
         """Decide. Nothing in ``world`` is other than before.
@@ -166,30 +208,64 @@ class GroupCycle:
     def _try(self, placement: GroupPlacement) -> TriedPlacement:
         """Try the pods one after the other; they are nowhere again afterwards."""
         group, world = self._group, self._world
-        state, members = CycleState(), list[GroupMember]()
-        placed: list[str] = []
-        before = len(group.scheduled(world.snapshot))
-        progress = PlacementProgress(before, len(group.pods))
-        status = feasible_so_far(self._profile, state, group, progress, self._calls())
+        state, calls = CycleState(), self._calls()
+        calls.check()
+        before, count = len(group.scheduled(world.snapshot)), len(group.pods)
+        status = self._feasible(state, PlacementProgress(before, count), calls)
         if status.code is Code.UNSCHEDULABLE:
             return TriedPlacement(placement, rejected_group(*status.reasons), ())
+        known = self._known(placement)
+        if len(known) == count:
+            status = self._feasible(state, PlacementProgress(before + count, 0), calls)
+            # What a placement can't take any more it can't take later either.
+            if status.code is not Code.UNSCHEDULABLE:
+                members = [
+                    GroupMember(pod, choice, SUCCESS, "")
+                    for pod, choice in zip(group.pods, known, strict=True)
+                ]
+                return _tried(placement, status, members)
+        return self._one_by_one(placement, known, before, state)
+
+    def _one_by_one(
+        self, placement: GroupPlacement, known: Sequence[Choice], before: int, state: CycleState
+    ) -> TriedPlacement:
+        """Try the pods, of which the first are decided already."""
+        group, world = self._group, self._world
+        members: list[GroupMember] = []
+        placed: list[str] = []
+        remaining = len(group.pods)
+        status = SUCCESS
         try:
-            for pod in group.pods:
-                choice = self._decide(pod, placement)
+            for at, pod in enumerate(group.pods):
+                choice = known[at] if at < len(known) else self._decide(pod, placement)
                 members.append(member_of(pod, choice))
                 if choice.node_name is not None:
                     world.assume(pod, choice.node_name)
                     placed.append(pod.metadata.uid)
-                progress = PlacementProgress(before + len(placed), progress.remaining - 1)
-                status = feasible_so_far(self._profile, state, group, progress, self._calls())
+                remaining -= 1
+                progress = PlacementProgress(before + len(placed), remaining)
+                status = self._feasible(state, progress, self._calls())
                 if status.code is Code.UNSCHEDULABLE:
                     break
         finally:
             for uid in reversed(placed):
                 world.forget(uid)
-        if status.code is Code.WAIT:
-            status = rejected_group(*status.reasons)
-        return TriedPlacement(placement, status, tuple(members))
+        return _tried(placement, status, members)
+
+    def _feasible(self, state: CycleState, progress: PlacementProgress, calls: PluginCalls) -> Status:
+        return feasible_so_far(self._judges, state, self._group, progress, calls)
+
+    def _known(self, placement: GroupPlacement) -> list[Choice]:
+        """Return what is decided for the first pods without an evaluation of each."""
+        found = None if self._quick is None else self._quick(self._group.pods, placement.rows)
+        if found is None:
+            return []
+        columns = (found.names, found.rows, found.totals, found.tie_counts, found.evaluated, found.feasible)
+        version, notes = found.version, CycleState()
+        return [
+            Choice(name, row, total, ties, evaluated, feasible, version, notes)
+            for name, row, total, ties, evaluated, feasible in zip(*columns, strict=True)
+        ]
 
     def _decide(self, pod: Pod, placement: GroupPlacement) -> Choice:
         options = CycleOptions(start=mix64(self._seed, pod.metadata.uid), group=self._group)
@@ -210,6 +286,13 @@ class GroupCycle:
             taken,
             state_version=self._world.version,
         )
+
+
+def _tried(placement: GroupPlacement, status: Status, members: Sequence[GroupMember]) -> TriedPlacement:
+    """Return what came of a placement; a group that still waits for more pods was rejected there."""
+    if status.code is Code.WAIT:
+        status = rejected_group(*status.reasons)
+    return TriedPlacement(placement, status, tuple(members))
 
 
 def _at_least_one(tried: TriedPlacement) -> Status:

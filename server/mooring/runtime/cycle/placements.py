@@ -5,7 +5,8 @@ Mirrors their ``Run...Plugins`` in ``framework/runtime/framework.go``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from mooring.framework import (
     GroupPlacement,
     Int64s,
     NodeView,
+    PlacementFeasiblePlugin,
     PlacementProgress,
     PodGroupAssignments,
     PodGroupInfo,
@@ -62,7 +64,11 @@ def find_placements(
 
 
 def feasible_so_far(
-    profile: Profile, state: CycleState, group: PodGroupInfo, progress: PlacementProgress, calls: PluginCalls
+    plugins: Mapping[str, PlacementFeasiblePlugin[Any]],
+    state: CycleState,
+    group: PodGroupInfo,
+    progress: PlacementProgress,
+    calls: PluginCalls,
 ) -> Status:
     """Return Success, Wait or Unschedulable: the worst of what the plugins say.
 
@@ -71,7 +77,7 @@ def feasible_so_far(
     """
     worst = SUCCESS
     with calls.point(_FEASIBLE) as point:
-        for name, plugin in profile.placement_feasible.items():
+        for name, plugin in plugins.items():
             status = calls.call(name, _FEASIBLE, plugin.placement_feasible, state, group, progress)
             if not isinstance(status, Status):
                 raise plugin_failure(name, _FEASIBLE, f"returned {type(status).__name__}, not Status")

@@ -179,6 +179,12 @@ class Profile:
         return (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are rejected",)
 
 
+def grouped(profile: Profile) -> Profile:
+    """Return what decides about a pod in the cycle of its group: without what is asked before or after it."""
+    kept = tuple(each for each in profile.pre_filter if not isinstance(each.plugin, PlacedTogether))
+    return replace(profile, key=f"{profile.key}/group", pre_enqueue=(), pre_filter=kept, permit=())
+
+
 def build_profile(
     effective: EffectiveProfile, registry: Registry, handle: Handle, configuration_hash: str = ""
 ) -> Profile:
