@@ -18,7 +18,7 @@ MINUTES ?= 10
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers soak histories fuzz format stubs docs names lock build clean
+.PHONY: help run test check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz format stubs docs names lock build clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -73,6 +73,10 @@ bench-ghz: $(VENV)/dev.stamp ## Schedule and Filter called by ghz over 1 and 50 
 
 bench-peers: $(VENV)/dev.stamp ## mooring beside kube-scheduler: decisions in process, and as an extender of a real one (needs Go)
 	$(BIN)/python -m tests.bench.peers $(ARGS)
+
+upstream: $(VENV)/dev.stamp ## Kubernetes' own end-to-end tests of scheduling, with mooring and with kube-scheduler (needs Go and half an hour)
+	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-controller-manager kube-scheduler kwok e2e.test
+	$(BIN)/python -m tests.upstream $(ARGS)
 
 soak: $(VENV)/dev.stamp ## Break bindings, watches, leases and reservations, and attack a server, for MINUTES with fresh seeds, going on from a ledger
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)

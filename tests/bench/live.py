@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -32,28 +32,11 @@ from tests.bench.workload import Sample, figures
 from tests.e2e import objects
 from tests.e2e.api import Api
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.processes import MooringScheduler
+from tests.e2e.whole_schedulers import SCHEDULERS, StartScheduler
 
 LONGEST_SECONDS = 600.0
 
-Start = Callable[[ControlPlane, Path], AbstractContextManager[Any]]
 Make = Callable[[int], dict[str, Any]]
-
-
-def kube_scheduler(plane: ControlPlane, _: Path) -> AbstractContextManager[Any]:
-    connection = {"kubeconfig": str(plane.kubeconfig("kube-scheduler")), "qps": 5000, "burst": 5000}
-    return plane.scheduler({"clientConnection": connection})
-
-
-def mooring(plane: ControlPlane, directory: Path) -> AbstractContextManager[Any]:
-    config = {
-        "profiles": [{"schedulerName": "default-scheduler"}],
-        "leaderElection": {"leaderElect": False},
-    }
-    return MooringScheduler(directory, plane.kubeconfig("mooring"), config, "--v=0")
-
-
-SCHEDULERS: dict[str, Start] = {"kube-scheduler": kube_scheduler, "mooring": mooring}
 
 
 def main() -> int:
@@ -97,7 +80,7 @@ def main() -> int:
     return 0
 
 
-def measure(start: Start, nodes: int, pods: int, *, make: Make, churn: int) -> float:
+def measure(start: StartScheduler, nodes: int, pods: int, *, make: Make, churn: int) -> float:
     """The rate of one run."""
     with tempfile.TemporaryDirectory() as folder, ControlPlane(Path(folder)) as plane:
         plane.api.create_all(

@@ -1,7 +1,8 @@
 """Builds the real programs that the end-to-end tests run, from Go modules alone.
 
 `python tests/e2e/build.py [NAME...]` puts etcd, kube-apiserver, kube-scheduler, kube-controller-manager,
-kustomize, ghz and h2spec, or those that are named, into `.cache/e2e/bin`.
+kustomize, ghz and h2spec, or those that are named, into `.cache/e2e/bin`. kwok and e2e.test, which only
+`make upstream` needs, have to be named.
 A binary is built again only when something it is made from has changed; the stamps lie beside the binaries.
 """
 
@@ -36,12 +37,17 @@ _KUBERNETES_LDFLAGS = " ".join(
 
 @dataclass(frozen=True)
 class Program:
-    """One binary: the module under `tools/` that pins its version, its Go package, its linker flags."""
+    """One binary: the module under `tools/` that pins its version, its Go package, its linker flags.
+
+    Attributes:
+        verb: How Go builds it: `build` a command, or `test -c` the tests of a package.
+    """
 
     name: str
     module: str
     package: str
     ldflags: str
+    verb: tuple[str, ...] = ("build",)
 
 
 PROGRAMS = (
@@ -55,6 +61,14 @@ PROGRAMS = (
     Program("ghz", "ghz", "github.com/bojand/ghz/cmd/ghz", f"-s -w -X main.version={GHZ_VERSION}"),
     Program("h2spec", "h2spec", "github.com/summerwind/h2spec/cmd/h2spec", "-s -w"),
 )
+
+UPSTREAM_PROGRAMS = (
+    Program("kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", "-s -w"),
+    Program(
+        "e2e.test", "upstream", "k8s.io/kubernetes/test/e2e", _KUBERNETES_LDFLAGS, ("test", "-mod=mod", "-c")
+    ),
+)
+"""kubelets that run nothing, and Kubernetes' own end-to-end tests."""
 
 
 def stamp_of(program: Program, go_version: str) -> str:
@@ -74,7 +88,8 @@ def build(program: Program, go_version: str) -> bool:
     stamp = stamp_of(program, go_version)
     if target.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
         return False
-    command = ["go", "build", "-trimpath", "-ldflags", program.ldflags, "-o", str(target), program.package]
+    flags = ["-trimpath", "-ldflags", program.ldflags, "-o", str(target)]
+    command = ["go", *program.verb, *flags, program.package]
     subprocess.run(command, cwd=HERE / "tools" / program.module, check=True)
     stamp_file.write_text(stamp)
     return True
@@ -82,7 +97,7 @@ def build(program: Program, go_version: str) -> bool:
 
 def main(names: Sequence[str] = ()) -> int:
     """Builds what is missing or out of date, one program after the other, and says how long each took."""
-    chosen = [program for program in PROGRAMS if not names or program.name in names]
+    chosen = [program for program in (*PROGRAMS, *UPSTREAM_PROGRAMS) if program.name in names] or PROGRAMS
     if shutil.which("go") is None:
         print("e2e build: the Go toolchain is needed and `go` is not on PATH", file=sys.stderr)
         return 1

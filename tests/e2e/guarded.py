@@ -8,17 +8,6 @@ from tests.process import Process, free_port, wait_until
 from .build import BIN
 from .control_plane import ControlPlane
 
-_CONTROLLERS = (
-    "daemonset-controller",
-    "deployment-controller",
-    "job-controller",
-    "replicaset-controller",
-    "replicationcontroller-controller",
-    "root-ca-certificate-publisher-controller",
-    "serviceaccount-controller",
-    "statefulset-controller",
-)
-"""Those that look after nodes are left out: nothing sends a heartbeat here."""
 _WORKLOADS = "/apis/apps/v1/namespaces/default"
 _PODS = "/api/v1/namespaces/default/pods"
 _HEARD_SECONDS = 0.5
@@ -29,7 +18,19 @@ class GuardedControlPlane(ControlPlane):
     """RBAC decides what each may do, kube-scheduler's own identity included; workloads get their pods."""
 
     disabled_admission = "TaintNodesByCondition"
-    apiserver_flags = ("--authorization-mode=RBAC",)
+    apiserver_flags: tuple[str, ...] = ("--authorization-mode=RBAC",)
+    controllers: tuple[str, ...] = (
+        "daemonset-controller",
+        "deployment-controller",
+        "job-controller",
+        "replicaset-controller",
+        "replicationcontroller-controller",
+        "root-ca-certificate-publisher-controller",
+        "serviceaccount-controller",
+        "statefulset-controller",
+    )
+    """Those that look after nodes are left out: nothing sends a heartbeat here."""
+
     static_pods_token = "token-of-static-pods"
     """The token of the user system:kube-scheduler."""
 
@@ -67,7 +68,7 @@ class GuardedControlPlane(ControlPlane):
                 str(BIN / "kube-controller-manager"),
                 f"--kubeconfig={self.kubeconfig('admin')}",
                 f"--root-ca-file={self._ca_file}",
-                f"--controllers={','.join(_CONTROLLERS)}",
+                f"--controllers={','.join(self.controllers)}",
                 "--leader-elect=false",
                 "--kube-api-qps=1000",
                 "--kube-api-burst=1000",
