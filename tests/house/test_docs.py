@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.house.test_tree import FILES, ROOT
+
 DOCS = sorted(ROOT.glob("docs/**/*.md"))
 DECISIONS = [file for file in ROOT.glob("docs/decisions/*.md") if file.name != "README.md"]
 INDEX = (ROOT / "docs/decisions/README.md").read_text()
@@ -14,9 +15,9 @@ GLOSSARY = (ROOT / "docs/glossary.md").read_text()
 
 CODE = [
     file
-    for folder in ("server/mooring", "adapters", "protos", "deploy")
-    for file in sorted((ROOT / folder).rglob("*"))
-    if file.suffix in (".py", ".proto", ".md", ".yaml", ".go", ".js")
+    for file in FILES
+    if file.relative_to(ROOT).parts[0] in ("server", "adapters", "protos", "deploy")
+    and file.suffix in (".py", ".proto", ".md", ".yaml", ".go", ".js")
 ]
 
 # Words for which the glossary has others.

@@ -175,6 +175,10 @@ def test_a_plugin_that_misbehaves_is_named_and_changes_nothing(
     assert good.feasible_count == 2
 
 
+UNHURRIED = 2.0
+"""A deadline in seconds, for which the server keeps its longest time to answer."""
+
+
 def deadline_exceeded(failure: Failed, plugin: str) -> bool:
     return (
         failure.code is grpc.StatusCode.DEADLINE_EXCEEDED
@@ -187,7 +191,7 @@ def deadline_exceeded(failure: Failed, plugin: str) -> bool:
 @pytest.mark.parametrize("way", WAYS)
 def test_a_plugin_that_sleeps_past_the_deadline_is_named(way: Callable[..., Any]) -> None:
     def sleepy(_: str) -> Any:
-        time.sleep(0.4)
+        time.sleep(0.6 * UNHURRIED)  # for each of two nodes
         return SUCCESS
 
     document = configuration(profile("NodeName"), profile("Sleepy", name="sleepy"))
@@ -197,7 +201,7 @@ def test_a_plugin_that_sleeps_past_the_deadline_is_named(way: Callable[..., Any]
         way(w.backend) as stubs,
     ):
         request = pb.FilterRequest(pod=pod, profile="sleepy")
-        failure = rejected(lambda: stubs.scheduling.Filter(request, timeout=0.2))
+        failure = rejected(lambda: stubs.scheduling.Filter(request, timeout=UNHURRIED))
         served_next = stubs.scheduling.Filter(pb.FilterRequest(pod=pod, profile="default-scheduler"))
         until(lambda: w.slots.abandoned == 0)
     assert deadline_exceeded(failure, "Sleepy")
@@ -217,7 +221,7 @@ def test_plugins_that_never_come_back_are_replaced_until_there_are_too_many(way:
             way(w.backend) as stubs,
         ):
             for number in range(1, 4):
-                failure = rejected(partial(stubs.scheduling.Filter, bad[number], timeout=0.6))
+                failure = rejected(partial(stubs.scheduling.Filter, bad[number], timeout=UNHURRIED))
                 assert deadline_exceeded(failure, "Stuck")
                 assert w.slots.abandoned == number
                 assert stubs.scheduling.Filter(good).feasible_count == 2
@@ -241,7 +245,7 @@ def test_who_asks_again_about_a_pod_that_is_stuck_ends_nobody_else(way: Callable
             world(*NODES, plugins=[stuck], document=document, max_abandoned=3) as w,
             way(w.backend) as stubs,
         ):
-            failures = [rejected(lambda: stubs.scheduling.Filter(bad, timeout=0.6)) for _ in range(8)]
+            failures = [rejected(lambda: stubs.scheduling.Filter(bad, timeout=UNHURRIED)) for _ in range(8)]
             assert w.slots.alive()
             assert stubs.scheduling.Filter(good).feasible_count == 2
             event.set()
