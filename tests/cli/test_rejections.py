@@ -36,8 +36,11 @@ SAMPLE = ("--source", "sample")
         pytest.param(["config", "show", "."], ".: can't be read: Is a directory", id="a directory"),
         pytest.param(["config", "check", "bytes"], "bytes: is not text in UTF-8", id="no text"),
         pytest.param(
-            ["explain", "web", "--manifests", "web.yaml", "--feature-gates", "GangScheduling=true"],
-            "mooring: feature-gates.GangScheduling: can't be true",
+            [
+                *("explain", "web", "--manifests", "web.yaml"),
+                *("--feature-gates", "DRADeviceTaints=false,DRADeviceTaintRules=true"),
+            ],
+            "mooring: feature-gates.DRADeviceTaint",
             id="gates without a file",
         ),
         pytest.param(["config", "convert", "web.yaml"], "web.yaml: ", id="no configuration"),

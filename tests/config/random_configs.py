@@ -14,7 +14,8 @@ from tests.config.catalogs import IN_TREE_POINTS
 Document = dict[str, Any]
 
 _SORT, _BIND = "PrioritySort", "DefaultBinder"
-_GATED = {"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
+_GATED = {"DeferredPodScheduling", "GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator"}
+_AT_PRE_FILTER_SINCE_1_37 = {"NodeName", "NodeUnschedulable", "TaintToleration"}
 _PLUGINS = {name: points for name, points in IN_TREE_POINTS.items() if name not in _GATED}
 _FREE_POINTS = ("preEnqueue", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "preBind")
 _RESOURCES = ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "example.com/fpga")
@@ -94,6 +95,8 @@ def _plugins(rng: random.Random) -> Document:
     _maybe(rng, plugins, "multiPoint", _multi_point(rng))
     for point in _FREE_POINTS:
         able = sorted(name for name, points in _PLUGINS.items() if point in points)
+        if point == "preFilter":
+            able = [name for name in able if name not in _AT_PRE_FILTER_SINCE_1_37]
         section = {"enabled": _listed(rng, _some(rng, able, 3), weights=point == "score")}
         section["disabled"] = [{"name": name} for name in rng.choice([[], ["*"], _some(rng, able, 2)])]
         if rng.random() < 0.3:

@@ -174,8 +174,8 @@ def test_policy_runs_what_it_names_and_what_was_mandatory() -> None:
         predicates=named("HostName", "PodFitsResources"), priorities=weighted(ImageLocalityPriority=4)
     )
     found = effective(source)
-    assert names(found, "filter") == ["NodeUnschedulable", "NodeName", "TaintToleration", "NodeResourcesFit"]
-    assert names(found, "preFilter") == ["NodeResourcesFit"]
+    assert names(found, "filter") == ["NodeName", "NodeUnschedulable", "TaintToleration", "NodeResourcesFit"]
+    assert names(found, "preFilter") == names(found, "filter")
     assert weights(found) == {"ImageLocality": 4}
     assert names(found, "preScore") == []
     assert names(found, "bind") == ["DefaultBinder"]

@@ -118,9 +118,10 @@ def test_default_plugins_by_point() -> None:
     assert names == {
         "preEnqueue": "SchedulingGates DynamicResources DefaultPreemption",
         "queueSort": "PrioritySort",
-        "preFilter": "NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits "
-        "VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures",
-        "filter": "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+        "preFilter": "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+        "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity "
+        "DynamicResources NodeDeclaredFeatures",
+        "filter": "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit "
         "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread InterPodAffinity "
         "DynamicResources NodeDeclaredFeatures",
         "postFilter": "DynamicResources DefaultPreemption",

@@ -260,9 +260,6 @@ def test_ignored_resources_need_a_plugin_to_ignore_them() -> None:
             "VolumeBinding", {"bindTimeoutSeconds": -1}, ".bindTimeoutSeconds", "0 or more", id="timeout"
         ),
         pytest.param(
-            "VolumeBinding", {"shape": []}, ".shape", "StorageCapacityScoring, which is off", id="gate off"
-        ),
-        pytest.param(
             "DynamicResources", {"bindingTimeout": "10ms"}, ".bindingTimeout", "at least 1s", id="binding"
         ),
         pytest.param(

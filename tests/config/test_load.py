@@ -149,11 +149,12 @@ def test_in_tree_plugins_without_support_are_marked() -> None:
 
 
 def test_gated_arguments() -> None:
-    gates = {"StorageCapacityScoring": True, "DRASchedulerFilterTimeout": False}
+    gates = {"DRASchedulerFilterTimeout": False}
     args = from_document(document(), in_tree(), feature_gates=gates).profiles[0].args
     assert [(p.utilization, p.score) for p in args["VolumeBinding"].shape] == [(0, 10), (100, 0)]
     assert args["DynamicResources"].filter_timeout is None
-    assert from_document(document(), in_tree()).profiles[0].args["VolumeBinding"].shape is None
+    before = from_document(document(), in_tree(), kube_version="1.36").profiles[0].args
+    assert before["VolumeBinding"].shape is None
 
 
 OTHERWISE = (
@@ -200,11 +201,26 @@ def test_warnings(config: Document, expected: list[str]) -> None:
     assert list(from_document(config, in_tree()).warnings) == expected
 
 
+GROUPS = {"GangScheduling", "GenericWorkload", "TopologyAwareWorkloadScheduling"}
+SINCE_137 = {"DRAFractionalCapacityRange", "InPlacePodVerticalScalingSchedulerPreemption"}
+
+
 @pytest.mark.parametrize(
     ("kube_version", "gates", "named"),
     [
         pytest.param("1.36", {}, None, id="none set"),
-        pytest.param("1.36", dict.fromkeys(FEATURE_GATES, True), None, id="all that have an effect"),
+        pytest.param(
+            "1.36",
+            dict.fromkeys(FEATURE_GATES.keys() - SINCE_137, True),
+            None,
+            id="all that have an effect",
+        ),
+        pytest.param(
+            "1.37",
+            dict.fromkeys(FEATURE_GATES.keys() - GROUPS, True),
+            "SchedulerQueueingHints, SidecarContainers",
+            id="those of older releases",
+        ),
         pytest.param(
             "1.36", {"Zeta": True, "VolumeLimitScaling": True, "Alpha": False}, "Alpha, Zeta", id="others"
         ),

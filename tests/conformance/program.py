@@ -14,7 +14,7 @@ from tests.conformance.families.draft import Manifest
 
 SOURCE = Path(__file__).parent / "oracle"
 PROGRAMS = Path(".cache/conformance")
-VERSIONS = ("1.33", "1.34", "1.35", "1.36")
+VERSIONS = ("1.33", "1.34", "1.35", "1.36", "1.37")
 NEWEST = VERSIONS[-1]
 
 
@@ -22,10 +22,17 @@ def build(version: str) -> Path:
     """Compile a release's oracle; some 6 minutes and 2 GB of cache when Go has compiled nothing before."""
     program = (PROGRAMS / f"oracle-{version}").absolute()
     program.parent.mkdir(parents=True, exist_ok=True)
-    release = [f"-modfile=go-{version}.mod", f"-tags=v{version.replace('.', '_')}"]
-    chosen = [] if version == NEWEST else release
-    subprocess.run(["go", "build", "-trimpath", *chosen, "-o", program, "."], cwd=SOURCE, check=True)
+    subprocess.run(
+        ["go", "build", "-trimpath", *of_release(version), "-o", program, "."], cwd=SOURCE, check=True
+    )
     return program
+
+
+def of_release(version: str) -> list[str]:
+    """The options with which Go builds a program around that release; the newest needs none."""
+    if version == NEWEST:
+        return []
+    return [f"-modfile=go-{version}.mod", f"-tags=v{version.replace('.', '_')}"]
 
 
 def answers(program: Path, scenarios: Iterable[Manifest]) -> Iterator[tuple[Manifest, Manifest]]:

@@ -1,6 +1,6 @@
 """Device selectors that are made to cost much, beside what Kubernetes' own compiler and cel-go make of them.
 
-python -m tests.conformance.selectors            # record testdata/selectors-1.36.jsonl.gz anew; needs Go
+python -m tests.conformance.selectors            # record testdata/selectors-1.37.jsonl.gz anew; needs Go
 """
 
 from __future__ import annotations

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from tests.conformance.program import NEWEST
+import pytest
+
 from tests.conformance.queue.replay import differences
+from tests.conformance.queue.run import QUEUE
 from tests.conformance.recordings import read, recording
 
 
-def test_recorded_histories() -> None:
-    vectors = read(recording("queue", NEWEST))
+@pytest.mark.parametrize("version", QUEUE.versions)
+def test_recorded_histories(version: str) -> None:
+    vectors = read(recording("queue", version))
     assert len(vectors) >= 300
     wrong = {
         vector["history"]["id"]: found
         for vector in vectors
-        if (found := differences(vector["history"], vector["seen"]))
+        if (found := differences(vector["history"], vector["seen"], version))
     }
     assert not wrong

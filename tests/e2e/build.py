@@ -25,6 +25,7 @@ KUBERNETES_VERSION = "v1.36.3"
 GHZ_VERSION = "v0.93.0"
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 _MAJOR, _MINOR = KUBERNETES_VERSION.removeprefix("v").split(".")[:2]
+RELEASE = f"{_MAJOR}.{_MINOR}"
 _KUBERNETES_LDFLAGS = " ".join(
     [
         "-s -w",

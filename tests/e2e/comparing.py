@@ -24,6 +24,7 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 
 from .api import Api, Manifest
+from .build import RELEASE
 
 _LISTS = {
     "Node": "/api/v1/nodes",
@@ -131,7 +132,8 @@ def engine_over(loaded: Manifests, config: Mapping[str, Any]) -> Engine:
         "kind": "KubeSchedulerConfiguration",
         **config,
     }
-    return build_engine(from_document(document, registry.catalog()), registry, state, LocalBinder(state))
+    configuration = from_document(document, registry.catalog(), kube_version=RELEASE)
+    return build_engine(configuration, registry, state, LocalBinder(state), kube_version=RELEASE)
 
 
 def attempts(log: str) -> list[str]:

@@ -1,18 +1,20 @@
 """Processes that the end-to-end tests share: one control plane for all, emptied before each test."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from .applying import written
-from .build import BIN, PROGRAMS
+from .build import BIN, PROGRAMS, RELEASE
 from .control_plane import ControlPlane
 from .guarded import GuardedControlPlane
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the marker of these tests known."""
+    """Makes the marker of these tests known, and has mooring follow the release of those programs."""
     config.addinivalue_line("markers", "e2e: needs the real programs that tests/e2e/build.py builds")
+    os.environ["MOORING_KUBE_VERSION"] = RELEASE
 
 
 @pytest.fixture(scope="session", autouse=True)

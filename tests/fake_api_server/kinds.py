@@ -41,6 +41,7 @@ KINDS = (
     Kind("events.k8s.io/v1", "events", "Event", True),
     Kind("policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", True),
     Kind("resource.k8s.io/v1", "deviceclasses", "DeviceClass", False),
+    Kind("resource.k8s.io/v1", "devicetaintrules", "DeviceTaintRule", False),
     Kind("resource.k8s.io/v1", "resourceclaims", "ResourceClaim", True),
     Kind("resource.k8s.io/v1", "resourceclaimtemplates", "ResourceClaimTemplate", True),
     Kind("resource.k8s.io/v1", "resourceslices", "ResourceSlice", False),

@@ -28,14 +28,14 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
 from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Draft
-from tests.conformance.families.gates import SWITCHES
+from tests.conformance.families.gates import otherwise, switchable
 from tests.conformance.families.profile import configuration
 from tests.histories.plugins import OWN
 from tests.histories.pods import HOST, ZONE, Manifest
 
 PROFILES = ("default-scheduler", "second")
-NEWEST = "1.36"
-RELEASES = ("1.33", "1.34", "1.35", NEWEST)
+NEWEST = "1.37"
+RELEASES = ("1.33", "1.34", "1.35", "1.36", NEWEST)
 
 
 @cache
@@ -69,8 +69,7 @@ class Setting:
         release, gates = NEWEST, dict[str, bool]()
         if not newest and dice.random() < 0.3:
             release = dice.choice(RELEASES)
-            known = [on for first, last, on in SWITCHES if first <= release <= last]
-            gates = dict(dice.choice([{}, *known]))
+            gates = otherwise(release, dice.sample(switchable(release), dice.randint(0, 3)))
         own = [kind.name for kind in OWN if dice.random() < 0.12 and (outside or kind.name != "Measured")]
         document: Manifest = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",

@@ -229,7 +229,6 @@ def leaving(priority: int = 5, **changes: str) -> Manifest:
 
 
 NOMINATED: dict[str, Any] = {"status": {"nominatedNodeName": "a"}}
-DEVICES = "no new claims to deallocate"
 NEVER = "preemption: not eligible due to preemptionPolicy=Never."
 TERMINATING = "preemption: not eligible due to a terminating pod on the nominated node."
 
@@ -267,7 +266,7 @@ TERMINATING = "preemption: not eligible due to a terminating pod on the nominate
 )
 def test_sentence(objects: list[Manifest], pod: Manifest, text: str) -> None:
     said = message(objects, pod)
-    assert said == f"0/1 nodes are available: 1 Insufficient cpu.{text and f' {DEVICES}, '}{text}"
+    assert said == f"0/1 nodes are available: 1 Insufficient cpu.{text and ' '}{text}"
 
 
 def test_pods_nominated_for_the_node_are_counted() -> None:

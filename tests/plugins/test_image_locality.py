@@ -50,15 +50,19 @@ def test_names(name: str, normalized: str) -> None:
         pytest.param(running("big"), {"a": 0, "b": 100}, id="above the upper bound"),
         pytest.param(running("two", "two"), {"a": 29, "b": 29}, id="each container counts"),
         pytest.param(running("one", init=("two",)), {"a": 15, "b": 14}, id="init containers count"),
-        pytest.param(
-            running("one", volumes=("two",)), {"a": 30, "b": 28}, id="image volumes, not divided by"
-        ),
+        pytest.param(running("one", volumes=("two",)), {"a": 15, "b": 14}, id="image volumes count"),
         pytest.param(running("absent"), {"a": 0, "b": 0}, id="nobody has it"),
     ],
 )
 def test_score(pod: Pod, scores: dict[str, int]) -> None:
     nodes = cluster(having("a", one=40, two=300), having("b", two=300, big=4000))
     assert raw_scores(make(ImageLocality), pod, nodes) == scores
+
+
+def test_before_1_37_image_volumes_did_not_divide() -> None:
+    nodes = cluster(having("a", one=40, two=300), having("b", two=300, big=4000))
+    pod = running("one", volumes=("two",))
+    assert raw_scores(make(ImageLocality, kube="1.36"), pod, nodes) == {"a": 30, "b": 28}
 
 
 def test_before_1_36_image_volumes_do_not_count() -> None:

@@ -12,9 +12,9 @@ OF_OTHER_SYSTEMS = {"nodeFilter", "NetworkTraffic", "HelloWorldPlugin", "Underla
 POINTS_OF_KUBE_SCHEDULER = {
     "SchedulingGates": "preEnqueue",
     "PrioritySort": "queueSort",
-    "NodeUnschedulable": "filter",
-    "NodeName": "filter",
-    "TaintToleration": "filter preScore score",
+    "NodeUnschedulable": "preFilter filter",
+    "NodeName": "preFilter filter",
+    "TaintToleration": "preFilter filter preScore score",
     "NodeAffinity": "preFilter filter preScore score",
     "NodePorts": "preFilter filter",
     "NodeResourcesFit": "preFilter filter preScore score placementScore",
@@ -33,8 +33,9 @@ POINTS_OF_KUBE_SCHEDULER = {
     "GangScheduling": "preEnqueue permit",
     "TopologyPlacementGenerator": "placementGenerate",
     "PodGroupPodsCount": "placementScore",
+    "DeferredPodScheduling": "preFilter filter permit",
 }
-"""The interfaces that the plugins of v1.36.3 declare, in the order of its default list."""
+"""The interfaces that the plugins of v1.37.2 declare, in the order in which mooring lists them."""
 
 
 def test_every_plugin_of_kube_scheduler_is_built_or_listed() -> None:

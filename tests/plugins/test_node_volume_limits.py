@@ -115,7 +115,7 @@ def test_with_the_gate_a_driver_may_demand_to_be_there(driver: Any, there: bool,
     nodes = view(node_manifest("n"), *TWO, driver, drivers)
     said = verdicts(make(NodeVolumeLimits, gates={SCALING_GATE: True}), pod_using("c"), nodes)["n"]
     assert said.reasons == (f"{DRIVER} CSI driver is not installed on the node",) * reasons
-    assert verdicts(make(NodeVolumeLimits), pod_using("c"), nodes)["n"].ok
+    assert verdicts(make(NodeVolumeLimits, kube="1.36"), pod_using("c"), nodes)["n"].ok
 
 
 @pytest.mark.parametrize(("kube", "passes"), [("1.35", False), ("1.36", True)])

@@ -3,13 +3,13 @@ from typing import Any
 import pytest
 
 from mooring.framework import Code, CycleState, Status
+from mooring.plugins.volume_binding.args import VolumeBindingArgs
 from mooring.plugins.volume_binding.plugin import (
     REASON_BIND,
     REASON_GONE,
     REASON_NODE,
     REASON_SPACE,
     REASON_UNBOUND,
-    SCORING_GATE,
     VolumeBinding,
 )
 from tests.plugins.harness import make, pre_filter, reasons
@@ -183,23 +183,31 @@ def test_ephemeral_volumes(objects: list[dict[str, Any]], reason: str) -> None:
     assert early == Status.unresolvable(reason)
 
 
-def test_without_claims_it_skips_and_scores_are_never_given() -> None:
-    plugin, nodes = make(VolumeBinding), view(*NODES)
+@pytest.mark.parametrize(("kube", "code"), [("1.36", Code.SKIP), ("1.37", Code.SUCCESS)])
+def test_without_claims_it_skips_and_scores_nothing(kube: str, code: Code) -> None:
+    plugin, nodes = make(VolumeBinding, kube=kube), view(*NODES)
     assert pre_filter(plugin, pod_using({"emptyDir": {}}), nodes) == Status.skip()
-    assert plugin.pre_score(CycleState(), pod_using(), nodes).code is Code.SKIP
+    assert plugin.pre_score(CycleState(), pod_using(), nodes).code is code
 
 
 @pytest.mark.parametrize(
-    ("objects", "code"),
+    ("objects", "scores"),
     [
-        pytest.param([claim(volume="pv"), volume()], Code.SUCCESS, id="all bound"),
-        pytest.param([claim(), storage_class()], Code.ERROR, id="one waits"),
+        pytest.param([claim(volume="pv"), volume()], [0, 0], id="all bound"),
+        pytest.param(
+            [claim(), LOCAL, volume(size="4Gi"), volume("x", size="2Gi", zone="x")], [75, 50], id="a volume"
+        ),
+        pytest.param(
+            [claim(), storage_class(), csi_driver(storageCapacity=True), room("5Gi")],
+            [0, 80],
+            id="room for a new volume",
+        ),
     ],
 )
-def test_scores_by_room_are_rejected_by_name(objects: list[dict[str, Any]], code: Code) -> None:
-    plugin, state, pod = make(VolumeBinding, gates={SCORING_GATE: True}), CycleState(), pod_using("c")
+def test_the_more_room_a_claim_leaves_the_better(objects: list[dict[str, Any]], scores: list[int]) -> None:
+    plugin, state, pod = make(VolumeBinding, VolumeBindingArgs(shape=())), CycleState(), pod_using("c")
     nodes = view(*NODES, *objects)
     plugin.pre_filter(state, pod, nodes)
-    said = plugin.pre_score(state, pod, nodes)
-    assert said.code is code
-    assert code is not Code.ERROR or SCORING_GATE in said.message
+    plugin.filter_nodes(state, pod, nodes)
+    assert plugin.pre_score(state, pod, nodes) == Status()
+    assert plugin.score_nodes(state, pod, nodes).tolist() == scores

@@ -17,7 +17,8 @@ ENDED = make_pod(node="n", status={"phase": "Failed"})
 PENDING = make_pod(requests={"cpu": "1"})
 NODE = make_node(labels={"zone": "a"}, allocatable={"cpu": "2"}, spec={"unschedulable": True})
 TODAY = Gates(NEWEST)
-GANGS = Gates(NEWEST, {"GangScheduling": True})
+GANGS = Gates(KubeVersion(1, 36), {"GangScheduling": True})
+BEFORE_137 = Gates(KubeVersion(1, 36))
 OLD_RELEASE = Gates(KubeVersion(1, 33))
 CLAIM = {"resourceClaimStatuses": [{"name": "c", "resourceClaimName": "c-1"}]}
 
@@ -34,15 +35,19 @@ def names(change: ObjectChange, gates: Gates = TODAY) -> list[str]:
         pytest.param({}, ["UPDATE_OTHER"], id="nothing that has a name"),
         pytest.param({"labels": {"a": "b"}}, ["UPDATE_POD_LABEL"], id="labels"),
         pytest.param({"requests": {"cpu": "500m"}}, ["UPDATE_POD_SCALE_DOWN"], id="smaller"),
-        pytest.param({"requests": {"cpu": "2"}}, ["UPDATE_OTHER"], id="larger"),
-        pytest.param({"requests": {"memory": "1"}}, ["UPDATE_POD_SCALE_DOWN"], id="a request gone"),
+        pytest.param({"requests": {"cpu": "2"}}, ["UPDATE_POD_SCALE_UP"], id="larger"),
+        pytest.param(
+            {"requests": {"memory": "1"}},
+            ["UPDATE_POD_SCALE_DOWN", "UPDATE_POD_SCALE_UP"],
+            id="another request",
+        ),
         pytest.param({"spec": {"tolerations": [{}]}}, ["UPDATE_POD_TOLERATION"], id="a toleration"),
         pytest.param({"status": CLAIM}, ["UPDATE_POD_GENERATED_RESOURCE_CLAIM"], id="a claim"),
     ],
 )
 @pytest.mark.parametrize("node", ["n", ""])
 def test_updates_of_pods(fields: dict[str, Any], wanted: list[str], node: str) -> None:
-    resource = "AssignedPod" if node else "UnscheduledPod"
+    resource = "AssignedPod" if node else "TargetPod"
     old = PLACED if node else PENDING
     new = make_pod(**({"requests": {"cpu": "1"}, "node": node} | fields))
     assert names(ObjectChange("Pod", old, new)) == [f"{resource} {action}" for action in wanted]
@@ -50,9 +55,14 @@ def test_updates_of_pods(fields: dict[str, Any], wanted: list[str], node: str) -
 
 def test_the_last_gate_of_a_pod_counts() -> None:
     two, one = (make_pod(spec={"schedulingGates": [{"name": name} for name in held]}) for held in ("ab", "a"))
-    assert names(ObjectChange("Pod", two, one)) == ["UnscheduledPod UPDATE_OTHER"]
+    assert names(ObjectChange("Pod", two, one)) == ["TargetPod UPDATE_OTHER"]
     free = ObjectChange("Pod", one, make_pod())
-    assert names(free) == ["UnscheduledPod UPDATE_POD_SCHEDULING_GATES_ELIMINATED"]
+    assert names(free) == ["TargetPod UPDATE_POD_SCHEDULING_GATES_ELIMINATED"]
+
+
+def test_before_a_waiting_pod_was_a_target_its_update_was_that_of_any() -> None:
+    larger = make_pod(requests={"cpu": "2"})
+    assert names(ObjectChange("Pod", PENDING, larger), BEFORE_137) == ["UnscheduledPod UPDATE_OTHER"]
 
 
 @pytest.mark.parametrize(

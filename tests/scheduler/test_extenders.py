@@ -204,6 +204,5 @@ class TestPreemption:
         ],
     )
     def test_what_is_told(self, extender: FakeExtender, said: str) -> None:
-        claims = "no new claims to deallocate, " if said == NO_CANDIDATE else ""
-        sentence = f"0/2 nodes are available: 2 Insufficient cpu. {claims}preemption: {said}"
+        sentence = f"0/2 nodes are available: 2 Insufficient cpu. preemption: {said}"
         assert crowded(extender).cluster.events == [("FailedScheduling", "high", sentence)]

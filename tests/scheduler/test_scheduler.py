@@ -167,7 +167,7 @@ class TestWaitingForRoom:
         world.add(first)
         world.add(second)
         said = (
-            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
+            "0/1 nodes are available: 1 Insufficient cpu. "
             "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
         )
         assert world.cluster.events[-1] == ("FailedScheduling", "second", said)

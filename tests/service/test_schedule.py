@@ -72,7 +72,7 @@ def test_each_pod_sees_the_earlier_ones_in_a_dry_run_too(way: Callable[..., Any]
     assert (answer.totals[0] > 0, answer.totals[1], answer.totals[2]) == (True, 0, 0)
     assert answer.statuses[0].code == 1
     assert answer.statuses[answer.pod_statuses[2]].message == (
-        "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, "
+        "0/2 nodes are available: 2 Insufficient cpu. "
         "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
     )
     assert not answer.bind_outcomes

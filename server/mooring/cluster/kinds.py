@@ -9,6 +9,7 @@ from mooring.framework.objects import (
     CSINode,
     CSIStorageCapacity,
     DeviceClass,
+    DeviceTaintRule,
     Namespace,
     Node,
     PersistentVolume,
@@ -34,6 +35,7 @@ TabledObject = (
     | CSINode
     | CSIStorageCapacity
     | DeviceClass
+    | DeviceTaintRule
     | Namespace
     | PersistentVolume
     | PersistentVolumeClaim
@@ -68,6 +70,7 @@ API_VERSIONS: dict[type[ClusterObject], tuple[str, ...]] = {
     CSINode: _STORAGE,
     CSIStorageCapacity: _STORAGE,
     DeviceClass: (*_DEVICES, "resource.k8s.io/v1beta1"),
+    DeviceTaintRule: _DEVICES,
     Namespace: _CORE,
     Node: _CORE,
     PersistentVolume: _CORE,

@@ -32,12 +32,22 @@ def default_plugins(catalog: Catalog, version: KubeVersion, gates: Gates) -> tup
 
     Mirrors ``pkg/scheduler/apis/config/v1/default_plugins.go``.
     """
+    names = [
+        name
+        for name, declared in catalog.upstream.items()
+        if name in catalog and (not declared.gate or gates.enabled(declared.gate))
+    ]
+    for name in tuple(names):
+        before = catalog.upstream[name].before
+        if before is not None and version >= before[1]:
+            names.remove(name)
+            names.insert(names.index(before[0]), name)
     return tuple(
         ListedPlugin(
             name, declared.weight if version >= declared.points_since.get("score", version) else None
         )
-        for name, declared in catalog.upstream.items()
-        if not declared.gate or gates.enabled(declared.gate)
+        for name in names
+        for declared in [catalog.upstream[name]]
     )
 
 

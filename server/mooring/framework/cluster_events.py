@@ -13,6 +13,7 @@ from enum import Enum, Flag, StrEnum, auto
 from typing import Any
 
 from mooring.framework.objects import Pod
+from mooring.framework.releases import KubeVersion
 
 
 class EventResource(StrEnum):
@@ -20,11 +21,13 @@ class EventResource(StrEnum):
 
     ANY = "*"
     POD = "Pod"
-    """Any pod, with a node or without."""
+    """Any pod, with a node or without, and the one itself that waits."""
     ASSIGNED_POD = "AssignedPod"
     """A pod that has a node."""
     UNSCHEDULED_POD = "UnscheduledPod"
     """A pod that has none."""
+    TARGET_POD = "TargetPod"
+    """The pod itself that waits. Before Kubernetes 1.37 its updates are those of an UNSCHEDULED_POD."""
     NODE = "Node"
     PERSISTENT_VOLUME = "PersistentVolume"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
@@ -37,6 +40,20 @@ class EventResource(StrEnum):
     RESOURCE_SLICE = "ResourceSlice"
     DEVICE_CLASS = "DeviceClass"
     POD_GROUP = "PodGroup"
+
+
+POD_EVENTS_APART_SINCE = KubeVersion(1, 37)
+"""Since this release plugins register for pods with a node, for those without, or for the one that waits."""
+
+
+def assigned_pod(version: KubeVersion) -> EventResource:
+    """Return what a plugin of a release registers for whose pods others that have a node may help."""
+    return EventResource.ASSIGNED_POD if version >= POD_EVENTS_APART_SINCE else EventResource.POD
+
+
+def target_pod(version: KubeVersion) -> EventResource:
+    """Return what a plugin of a release registers for whose pods an update of their own may help."""
+    return EventResource.TARGET_POD if version >= POD_EVENTS_APART_SINCE else EventResource.POD
 
 
 class ActionType(Flag):
@@ -52,6 +69,7 @@ class ActionType(Flag):
     UPDATE_NODE_DECLARED_FEATURE = auto()
     UPDATE_POD_LABEL = auto()
     UPDATE_POD_SCALE_DOWN = auto()
+    UPDATE_POD_SCALE_UP = auto()
     UPDATE_POD_TOLERATION = auto()
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = auto()
     UPDATE_POD_GENERATED_RESOURCE_CLAIM = auto()
@@ -67,6 +85,7 @@ class ActionType(Flag):
         | UPDATE_NODE_DECLARED_FEATURE
         | UPDATE_POD_LABEL
         | UPDATE_POD_SCALE_DOWN
+        | UPDATE_POD_SCALE_UP
         | UPDATE_POD_TOLERATION
         | UPDATE_POD_SCHEDULING_GATES_ELIMINATED
         | UPDATE_POD_GENERATED_RESOURCE_CLAIM

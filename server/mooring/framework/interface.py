@@ -194,6 +194,10 @@ class PreemptingPlugin(PostFilterPlugin[ArgsT]):
     def post_filter(self, state: CycleState, pod: Pod, nodes: RejectedNodes) -> Status:
         return self.preempt(state, pod, nodes).status
 
+    def announce(self, candidate: Candidate) -> str:
+        """Return what the pod's message says once the victims of ``candidate`` are to go; "" = nothing."""
+        return ""
+
 
 class PreScorePlugin(Plugin[ArgsT]):
     """Looks at the feasible nodes once, before they are scored.

@@ -37,7 +37,7 @@ class KubeVersion:
 OLDEST = KubeVersion(1, 33)
 """The oldest release that is followed."""
 
-NEWEST = KubeVersion(1, 36)
+NEWEST = KubeVersion(1, 37)
 """The newest release that is followed, and the default.
 
 It moves: what began with a release is compared with a constant of its own, never with this.
@@ -55,51 +55,68 @@ class FeatureGate:
         known_since: The first release that has it; before, setting it changes nothing.
         on_since: The first release in which it is on by default; None = it is off.
         locked_since: The first release in which it is locked to its default; None = it isn't.
+        removed_since: The first release without it: its default holds for good, and setting it changes
+            nothing; None = it is still there.
         needs: Another gate that has to be on with it; "" = none.
         followed_since: The first release for which mooring supports it; before, it can't be turned on.
+        followed_before: The first release for which mooring doesn't support it any more, as it does more
+            there; None = it supports it.
         required: Mooring can't do without it, so it can't be turned off.
     """
 
     known_since: KubeVersion
     on_since: KubeVersion | None = None
     locked_since: KubeVersion | None = None
+    removed_since: KubeVersion | None = None
     needs: str = ""
     followed_since: KubeVersion | None = None
+    followed_before: KubeVersion | None = None
     required: bool = False
 
 
 FEATURE_GATES: Mapping[str, FeatureGate] = {
     "DynamicResourceAllocation": FeatureGate(KubeVersion(1, 26), KubeVersion(1, 34), KubeVersion(1, 35)),
     "DRAAdminAccess": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 34), KubeVersion(1, 36)),
-    "DRAResourceClaimDeviceStatus": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
+    "DRAResourceClaimDeviceStatus": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33), KubeVersion(1, 37)),
     "DRASchedulerFilterTimeout": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 34)),
     "DRAConsumableCapacity": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36)),
     "DRADeviceBindingConditions": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36)),
     "DRADeviceTaints": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 36)),
-    "DRAExtendedResource": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36)),
+    "DRADeviceTaintRules": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 37), needs="DRADeviceTaints"),
+    # On by default only where no component of the release before has to be understood; by default some have.
+    "DRAFractionalCapacityRange": FeatureGate(KubeVersion(1, 37), needs="DRAConsumableCapacity"),
+    "DRAExtendedResource": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36), KubeVersion(1, 37)),
     "DRAPartitionableDevices": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 36)),
-    "DRAPrioritizedList": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 34)),
+    "DRAPrioritizedList": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 34), KubeVersion(1, 37)),
     "SchedulerAsyncPreemption": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
     "SchedulerPopFromBackoffQ": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 33), required=True),
     "NominatedNodeNameForExpectation": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 35)),
-    "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
-    "GenericWorkload": FeatureGate(KubeVersion(1, 35)),
+    "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36), KubeVersion(1, 37)),
+    "GenericWorkload": FeatureGate(KubeVersion(1, 35), followed_before=KubeVersion(1, 37)),
     "GangScheduling": FeatureGate(
-        KubeVersion(1, 35), needs="GenericWorkload", followed_since=KubeVersion(1, 36)
+        KubeVersion(1, 35),
+        removed_since=KubeVersion(1, 37),
+        needs="GenericWorkload",
+        followed_since=KubeVersion(1, 36),
     ),
     "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36), needs="GenericWorkload"),
-    "StorageCapacityScoring": FeatureGate(KubeVersion(1, 33)),
-    "VolumeLimitScaling": FeatureGate(KubeVersion(1, 35)),
+    "StorageCapacityScoring": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 37)),
+    "VolumeLimitScaling": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 37)),
     "TaintTolerationComparisonOperators": FeatureGate(KubeVersion(1, 35)),
     "PodLevelResources": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 34)),
     "VolumeAttributesClass": FeatureGate(KubeVersion(1, 29), KubeVersion(1, 34), KubeVersion(1, 36)),
-    "SidecarContainers": FeatureGate(KubeVersion(1, 28), KubeVersion(1, 29), KubeVersion(1, 33)),
-    "SchedulerQueueingHints": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 34), KubeVersion(1, 34)),
+    "SidecarContainers": FeatureGate(
+        KubeVersion(1, 28), KubeVersion(1, 29), KubeVersion(1, 33), KubeVersion(1, 37)
+    ),
+    "SchedulerQueueingHints": FeatureGate(
+        KubeVersion(1, 34), KubeVersion(1, 34), KubeVersion(1, 34), KubeVersion(1, 37)
+    ),
     "NodeInclusionPolicyInPodTopologySpread": FeatureGate(
         KubeVersion(1, 25), KubeVersion(1, 26), KubeVersion(1, 33)
     ),
     "MatchLabelKeysInPodTopologySpread": FeatureGate(KubeVersion(1, 25), KubeVersion(1, 27)),
     "InPlacePodVerticalScaling": FeatureGate(KubeVersion(1, 27), KubeVersion(1, 33), KubeVersion(1, 35)),
+    "InPlacePodVerticalScalingSchedulerPreemption": FeatureGate(KubeVersion(1, 37)),
     "InPlacePodLevelResourcesVerticalScaling": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
 }
 """All gates that mooring acts on, in the configuration or in a plugin (pkg/features/kube_features.go)."""
@@ -115,10 +132,12 @@ class Gates:
     def enabled(self, name: str) -> bool:
         """Return whether a gate is on."""
         gate = FEATURE_GATES.get(name)
-        if gate is not None and self.version < gate.known_since:
+        if gate is None:
+            return self._explicit.get(name, False)
+        if self.version < gate.known_since:
             return False
-        on_since = gate.on_since if gate is not None else None
-        return self._explicit.get(name, on_since is not None and self.version >= on_since)
+        default = gate.on_since is not None and self.version >= gate.on_since
+        return default if self._removed(gate) else self._explicit.get(name, default)
 
     def locked(self) -> list[str]:
         """Return the gates that were set although the release doesn't let them be set so."""
@@ -128,6 +147,7 @@ class Gates:
             if (gate := FEATURE_GATES.get(name)) is not None
             and gate.locked_since is not None
             and self.version >= gate.locked_since
+            and not self._removed(gate)
             and not value
         )
 
@@ -146,8 +166,7 @@ class Gates:
         return [
             (name, gate.required)
             for name, gate in FEATURE_GATES.items()
-            if self.enabled(name) != gate.required
-            and (gate.required or (gate.followed_since is not None and self.version < gate.followed_since))
+            if self.enabled(name) != gate.required and (gate.required or not self._followed(gate))
         ]
 
     def without_effect(self) -> list[str]:
@@ -155,5 +174,15 @@ class Gates:
         return sorted(
             name
             for name in self._explicit
-            if name not in FEATURE_GATES or self.version < FEATURE_GATES[name].known_since
+            if (gate := FEATURE_GATES.get(name)) is None
+            or self.version < gate.known_since
+            or self._removed(gate)
         )
+
+    def _removed(self, gate: FeatureGate) -> bool:
+        return gate.removed_since is not None and self.version >= gate.removed_since
+
+    def _followed(self, gate: FeatureGate) -> bool:
+        if gate.followed_since is not None and self.version < gate.followed_since:
+            return False
+        return gate.followed_before is None or self.version < gate.followed_before

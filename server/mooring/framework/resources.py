@@ -6,7 +6,7 @@ Mirrors ``k8s.io/component-helpers/resource/helpers.go`` and ``PodInfo.Calculate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,9 +15,16 @@ import msgspec
 from mooring.framework.deadline import timely
 from mooring.framework.host_ports import HostPort, host_ports
 from mooring.framework.names import is_qualified_name
-from mooring.framework.objects import Container, Pod, PodSpec, PodStatus, ResourceRequirements
+from mooring.framework.objects import (
+    Container,
+    ContainerStatus,
+    Pod,
+    PodSpec,
+    PodStatus,
+    ResourceRequirements,
+)
 from mooring.framework.quantity import Quantity, QuantityError, millis, parse_quantity, units
-from mooring.framework.releases import Gates
+from mooring.framework.releases import Gates, KubeVersion
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
 
 CPU = "cpu"
@@ -38,6 +45,7 @@ DEFAULT_AMOUNTS: Amounts = {CPU: DEFAULT_MILLI_CPU * 1_000_000, MEMORY: DEFAULT_
 """What a container without these requests counts with when nodes are scored."""
 
 _NO_STATUS = PodStatus()
+_STAGES_APART_SINCE = KubeVersion(1, 37)
 
 
 class ResourceError(ValueError):
@@ -60,11 +68,14 @@ class ResourceRules:
         pod_level: The pod's own requests replace its containers' sum.
         resizing: A container that is being resized counts with the maximum of desired and actual requests.
         pod_level_resizing: So do the pod's own requests.
+        stages_apart: What was asked, given and allocated is summed over the containers each by itself, and
+            the most of the sums counts: so it is since Kubernetes 1.37. Before, the most of each container.
     """
 
     pod_level: bool = True
     resizing: bool = True
     pod_level_resizing: bool = True
+    stages_apart: bool = True
 
     @classmethod
     def of(cls, gates: Gates) -> ResourceRules:
@@ -73,6 +84,7 @@ class ResourceRules:
             pod_level=gates.enabled("PodLevelResources"),
             resizing=gates.enabled("InPlacePodVerticalScaling"),
             pod_level_resizing=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+            stages_apart=gates.version >= _STAGES_APART_SINCE,
         )
 
 
@@ -199,7 +211,7 @@ def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) 
         ResourceError: A quantity is malformed or negative, with the field's path.
     """
     status = pod.status
-    if pod.spec.resources is None and not (status.container_statuses or status.init_container_statuses):
+    if pod.spec.resources is None and not _tells_of_resizing(status):
         # The rules make no difference, and several plugins ask for the same one after the other.
         if missing is None:
             return _plain_amounts(pod.spec)
@@ -210,10 +222,23 @@ def pod_amounts(pod: Pod, rules: ResourceRules, missing: Amounts | None = None) 
     return _sum(pod, rules, missing or {})
 
 
+def _tells_of_resizing(status: PodStatus) -> bool:
+    """Whether a pod's status may change what counts of its requests."""
+    return bool(
+        status.container_statuses
+        or status.init_container_statuses
+        or status.resources is not None
+        or (status.conditions and _is_infeasible(status))
+    )
+
+
 def _sum(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
-    totals = _container_requests(pod, missing)
+    if rules.stages_apart and _tells_of_resizing(pod.status):
+        totals = _most_of_stages(pod, rules, missing)
+    else:
+        totals = _container_requests(pod, missing, _effective_requests)
     if rules.pod_level and _has_pod_level_requests(pod.spec.resources):
-        totals |= _pod_level_requests(pod, pod.spec.resources, resizing=rules.pod_level_resizing)
+        totals |= _pod_level_requests(pod, pod.spec.resources, rules)
     if pod.spec.overhead:
         _add(totals, parse_amounts(pod.spec.overhead, "spec.overhead"))
     return totals
@@ -226,23 +251,39 @@ def _summing(missing: Amounts) -> ByIdentity[PodSpec, Amounts]:
 _plain_amounts, _plain_amounts_with_defaults = _summing({}), _summing(DEFAULT_AMOUNTS)
 
 
-def _container_requests(pod: Pod, missing: Amounts) -> Amounts:
+def _most_of_stages(pod: Pod, rules: ResourceRules, missing: Amounts) -> Amounts:
+    """Return the maximum of the sums of what containers ask for, of what they were allocated and have."""
+    totals: Amounts = {}
+    if not _is_infeasible(pod.status):
+        totals = _container_requests(pod, missing, _asked)
+    given = pod.status.resources
+    if rules.pod_level_resizing and pod.status.allocated_resources and given is not None and given.requests:
+        _raise_to(totals, parse_amounts(pod.status.allocated_resources, "status.allocatedResources"))
+        _raise_to(totals, parse_amounts(given.requests, "status.resources.requests"))
+    else:
+        _raise_to(totals, _container_requests(pod, missing, _allocated))
+        _raise_to(totals, _container_requests(pod, missing, _given))
+    return totals
+
+
+def _container_requests(
+    pod: Pod, missing: Amounts, requests_of: Callable[[Pod, Container, str], Amounts]
+) -> Amounts:
+    """Return the sum over the containers; those that end before the others start count by their peak."""
     totals: Amounts = {}
     for index, container in enumerate(timely(pod.spec.containers)):
-        _add(totals, missing | _effective_requests(pod, container, f"spec.containers[{index}]"))
+        _add(totals, missing | requests_of(pod, container, f"spec.containers[{index}]"))
     if not pod.spec.init_containers:
         return totals
     sidecars: Amounts = {}
     peak: Amounts = {}
     for index, container in enumerate(timely(pod.spec.init_containers)):
-        path = f"spec.initContainers[{index}].resources.requests"
+        requests = missing | requests_of(pod, container, f"spec.initContainers[{index}]")
         if container.restart_policy == "Always":
-            requests = missing | _effective_requests(pod, container, f"spec.initContainers[{index}]")
             _add(totals, requests)
             _add(sidecars, requests)
             _raise_to(peak, sidecars)
         else:
-            requests = missing | parse_amounts(container.resources.requests, path)
             _add(requests, sidecars)
             _raise_to(peak, requests)
     _raise_to(totals, peak)
@@ -250,8 +291,13 @@ def _container_requests(pod: Pod, missing: Amounts) -> Amounts:
 
 
 def _effective_requests(pod: Pod, container: Container, path: str) -> Amounts:
-    """Return a container's requests; during a resize, the maximum of desired, actual and allocated ones."""
-    spec = parse_amounts(container.resources.requests, f"{path}.resources.requests")
+    """Return a container's requests; during a resize, the maximum of desired, actual and allocated ones.
+
+    One that ends before the others start is not resized.
+    """
+    spec = _asked(pod, container, path)
+    if path.startswith("spec.initContainers") and container.restart_policy != "Always":
+        return spec
     for statuses in (pod.status.init_container_statuses, pod.status.container_statuses):
         for status in timely(statuses):
             if status.name == container.name and status.resources is not None:
@@ -260,17 +306,48 @@ def _effective_requests(pod: Pod, container: Container, path: str) -> Amounts:
     return spec
 
 
+def _asked(_pod: Pod, container: Container, path: str) -> Amounts:
+    return parse_amounts(container.resources.requests, f"{path}.resources.requests")
+
+
+def _allocated(pod: Pod, container: Container, path: str) -> Amounts:
+    """Return what the kubelet has promised the container; where it says nothing, what it asks for."""
+    status = _status_of(pod, container)
+    if status is not None and status.allocated_resources:
+        where = f"status of container {container.name!r}.allocatedResources"
+        return parse_amounts(status.allocated_resources, where)
+    return {} if _is_infeasible(pod.status) else _asked(pod, container, path)
+
+
+def _given(pod: Pod, container: Container, path: str) -> Amounts:
+    """Return what the container has; where nothing is said, what it was promised."""
+    status = _status_of(pod, container)
+    if status is not None and status.resources is not None and status.resources.requests:
+        where = f"status of container {container.name!r}.resources.requests"
+        return parse_amounts(status.resources.requests, where)
+    return _allocated(pod, container, path)
+
+
+def _status_of(pod: Pod, container: Container) -> ContainerStatus | None:
+    for statuses in (pod.status.container_statuses, pod.status.init_container_statuses):
+        for status in timely(statuses):
+            if status.name == container.name:
+                return status
+    return None
+
+
 def _resizing(
     pod: Pod, spec: Amounts, actuated: ResourceRequirements, allocated: Mapping[str, Quantity], path: str
 ) -> Amounts:
-    amounts = {} if _resize_infeasible(pod) else dict(spec)
+    amounts = {} if _is_infeasible(pod.status) else dict(spec)
     _raise_to(amounts, parse_amounts(actuated.requests, f"{path}.resources.requests"))
     _raise_to(amounts, parse_amounts(allocated, f"{path}.allocatedResources"))
     return amounts
 
 
-def _resize_infeasible(pod: Pod) -> bool:
-    pending = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
+def _is_infeasible(status: PodStatus) -> bool:
+    """Whether the node will never have room for what the pod asks for since it was resized."""
+    pending = next((c for c in status.conditions if c.type == "PodResizePending"), None)
     return pending is not None and pending.reason == "Infeasible"
 
 
@@ -282,14 +359,15 @@ def _has_pod_level_requests(resources: ResourceRequirements | None) -> bool:
     return resources is not None and any(map(_is_pod_level_resource, resources.requests))
 
 
-def _pod_level_requests(pod: Pod, resources: ResourceRequirements | None, *, resizing: bool) -> Amounts:
+def _pod_level_requests(pod: Pod, resources: ResourceRequirements | None, rules: ResourceRules) -> Amounts:
     if resources is None:
         return {}
     spec = parse_amounts(resources.requests, "spec.resources.requests")
     amounts = spec
-    if resizing and pod.status.resources is not None:
+    if rules.pod_level_resizing and pod.status.resources is not None:
         amounts = _resizing(pod, spec, pod.status.resources, pod.status.allocated_resources, "status")
-    return {name: amounts.get(name, 0) for name in spec if _is_pod_level_resource(name)}
+    names = amounts if rules.stages_apart else spec
+    return {name: amounts.get(name, 0) for name in names if _is_pod_level_resource(name)}
 
 
 def _add(totals: Amounts, amounts: Mapping[str, int]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import ClassVar
+from collections.abc import Hashable
 
-from mooring.framework import FilterPlugin, HintedEvent, Part, Pod, PreFilterPlugin
+from mooring.framework import FilterPlugin, Part, Pod, PreFilterPlugin
 from mooring.framework.interface import ArgsT
 from mooring.framework.internal import SignedByShape
 
@@ -19,18 +18,10 @@ class StoragePlugin(PreFilterPlugin[ArgsT], FilterPlugin[ArgsT], SignedByShape):
     """Base of VolumeRestrictions, NodeVolumeLimits, VolumeBinding and VolumeZone.
 
     Pods without storage are all alike to them, whatever the cluster; answers for others are never reused.
-
-    Attributes:
-        events: Those after which a pod that the plugin rejected may be tried again.
     """
-
-    events: ClassVar[Sequence[HintedEvent]]
 
     def signature(self, pod: Pod) -> Hashable | None:
         return None if has_storage(pod) else ()
 
     def depends_on(self, pod: Pod) -> Part:
         return Part.ALL if has_storage(pod) else Part.NONE
-
-    def events_to_register(self) -> Sequence[HintedEvent]:
-        return self.events

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from mooring.framework import ObjectTable, Pod
+from mooring.framework import KubeVersion, ObjectTable, Pod
 from mooring.framework.upstream import Upstream
 
 
@@ -28,5 +28,22 @@ class Unsupported:
     uses: Callable[[Pod, ObjectTable], bool]
 
 
-UNSUPPORTED: Mapping[str, Unsupported] = {}
-"""By name, in the order in which kube-scheduler lists them by default; every plugin of it is built."""
+def _waits_for_resize(pod: Pod, _objects: ObjectTable) -> bool:
+    """Return whether the node has no room yet for what the pod asks for since it was resized."""
+    return any(
+        condition.type == "PodResizePending" and condition.reason == "Deferred"
+        for condition in pod.status.conditions
+    )
+
+
+_RESIZE_GATE = "InPlacePodVerticalScalingSchedulerPreemption"
+_RESIZE_SINCE = KubeVersion(1, 37)
+
+UNSUPPORTED: Mapping[str, Unsupported] = {
+    "DeferredPodScheduling": Unsupported(
+        frozenset({"preFilter", "filter", "permit"}),
+        Upstream(gate=_RESIZE_GATE, since=_RESIZE_SINCE, before=("NodeResourcesFit", _RESIZE_SINCE)),
+        _waits_for_resize,
+    ),
+}
+"""By name, in the order in which kube-scheduler lists them by default."""

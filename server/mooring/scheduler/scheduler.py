@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mooring.framework import Clock, ClusterApi, Code, Pod, PodsToActivate, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
@@ -21,7 +22,7 @@ from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.post_filter import preempt
 from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.engine import Engine
-from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.scheduler.budget import AttemptBudget
 from mooring.scheduler.changes import POD_LEFT, ChangeFeed
 from mooring.scheduler.failure import (
@@ -305,9 +306,9 @@ class Scheduler:
         """Return why no node takes the pod, and make room where that helps."""
         evaluation, pod = choice.evaluation, attempt.pod
         carry_out(evaluation, self._parts.cluster)
-        plugin = _preempting(attempt.profile)
-        could = plugin and len(evaluation.rows)
-        if not could or not (evaluation.post_filter.ok or pod.status.nominated_node_name):
+        preempting = _preempting(attempt.profile)
+        helps = evaluation.post_filter.ok or pod.status.nominated_node_name
+        if preempting is None or not len(evaluation.rows) or not helps:
             return rejected_by_nodes(evaluation)
         engine = self._parts.engine
         calls = engine.calls(attempt.profile, attempt.budget)
@@ -319,8 +320,9 @@ class Scheduler:
             return rejected_by_nodes(evaluation, "" if found.eligible else None)
         node_name = found.best[choose(0, pod.metadata.uid, len(found.best))]
         candidate = next(entry for entry in found.candidates if entry.node_name == node_name)
+        evaluation.room_is_made = preempting.plugin.announce(candidate)
         self._parts.preemptions.start_preemption(
-            pod, candidate, plugin, lambda: self.queue.activate_pods([pod])
+            pod, candidate, preempting.name, lambda: self.queue.activate_pods([pod])
         )
         return rejected_by_nodes(evaluation, node_name)
 
@@ -345,7 +347,9 @@ def _in_the_end(verdict: Status, preemption: Status) -> Status:
     return replace(preemption, reasons=(*before, *preemption.reasons))
 
 
-def _preempting(profile: Profile) -> str:
-    """Return the name of the profile's plugin that preempts; "" without one."""
-    found = (entry.name for entry in profile.post_filter if isinstance(entry.plugin, PreemptingPlugin))
-    return next(found, "")
+def _preempting(profile: Profile) -> Enabled[PreemptingPlugin[Any]] | None:
+    """Return the profile's plugin that preempts, if it has one."""
+    for entry in profile.post_filter:
+        if isinstance(entry.plugin, PreemptingPlugin):
+            return Enabled(entry.name, entry.plugin)
+    return None

@@ -44,6 +44,7 @@ OBJECT_KINDS = (
     "CSINode",
     "CSIStorageCapacity",
     "DeviceClass",
+    "DeviceTaintRule",
     "Namespace",
     "Node",
     "PersistentVolume",

@@ -18,7 +18,19 @@ from tests.conformance.families.device_pools import (
 from tests.conformance.families.device_selectors import condition
 from tests.conformance.families.draft import Draft, Manifest
 
-AMOUNTS = ["512Mi", "1Gi", "1500Mi", "2Gi", "3Gi", "4Gi", "5Gi", "8Gi"]
+AMOUNTS = [
+    "512Mi",
+    "1Gi",
+    "1500Mi",
+    "2Gi",
+    "3Gi",
+    "4Gi",
+    "5Gi",
+    "8Gi",
+    "1750m",
+    "100000001m",
+    "9223372036854775807",
+]
 NAMES = ["model", "index", "healthy", "firmware", "missing"]
 FULL_NAMES = [
     *(f"{driver}/{name}" for driver in DRIVERS for name in NAMES),

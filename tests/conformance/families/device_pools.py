@@ -27,6 +27,8 @@ def cluster(draft: Draft, **odds: float) -> None:
             [{"nodeSelector": rack}, {"allNodes": True}, {"perDeviceNodeSelection": True}]
         )
         _pool(draft, draft.rng.choice(DRIVERS), draft.rng.choice(["fabric", "node-00"]), reach, odds)
+    if draft.version >= "1.37" and odds.get("tainted") and draft.chance(0.6):
+        draft.objects += [_taint_rule(draft, f"rule-{i}") for i in range(draft.rng.choice([1, 1, 2]))]
     for name in CLASSES:
         if not draft.chance(0.2 if odds.get("faulty") else 0.0):
             draft.objects.append(_class(draft, name))
@@ -147,12 +149,34 @@ def _device(draft: Draft, name: str, odds: dict[str, float], counted: bool) -> M
     return device
 
 
+def _taint_rule(draft: Draft, name: str) -> Manifest:
+    """A taint on all devices of a driver, of a pool or of one name, or on none."""
+    pools = sorted({found[1] for each in draft.objects if (found := slice_pool(each)) is not None})
+    about: Manifest = {}
+    if draft.chance(0.6):
+        about["driver"] = draft.rng.choice(DRIVERS)
+    if draft.chance(0.4):
+        about["pool"] = draft.rng.choice(pools or ["none"])
+    if draft.chance(0.4):
+        about["device"] = f"d{draft.rng.randint(0, 3)}"
+    spec: Manifest = {"taint": _taint(draft)}
+    if draft.chance(0.9):
+        spec["deviceSelector"] = about
+    return device_object("DeviceTaintRule", name, spec)
+
+
 def _policy(draft: Draft) -> Manifest:
     style = draft.rng.choice(["default", "values", "range", "steps"])
     if style == "default":
         return {"default": "2Gi"}
     if style == "values":
         return {"default": "1Gi", "validValues": ["1Gi", "2Gi", "4Gi"]}
+    if draft.chance(0.15):
+        fine = {
+            "min": draft.rng.choice(["500m", "1", "1Gi"]),
+            "step": draft.rng.choice(["250m", "1500m", "3"]),
+        }
+        return {"default": fine["min"], "validRange": fine}
     bounds = {"min": "1Gi", "max": "4Gi"} if draft.chance(0.5) else {"min": "1Gi"}
     return {"default": "2Gi", "validRange": bounds | ({"step": "1Gi"} if style == "steps" else {})}
 

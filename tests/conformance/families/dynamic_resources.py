@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.conformance.families import gates
 from tests.conformance.families.device_claims import claims, many_claims
 from tests.conformance.families.device_pools import cluster
 from tests.conformance.families.draft import Draft, Manifest
@@ -14,14 +15,18 @@ RESOURCES = [
     "deviceclass.resource.kubernetes.io/any",
 ]
 
-GATES = ["DRAPrioritizedList", "DRAResourceClaimDeviceStatus", "DRASchedulerFilterTimeout"]
-NEED_STATUS = ["DRADeviceBindingConditions", "DRAResourceClaimGranularStatusAuthorization"]
-SINCE_1_36 = [
+GATES = [
+    "DRAAdminAccess",
     "DRAConsumableCapacity",
     "DRADeviceBindingConditions",
+    "DRADeviceTaintRules",
     "DRADeviceTaints",
     "DRAExtendedResource",
+    "DRAFractionalCapacityRange",
     "DRAPartitionableDevices",
+    "DRAPrioritizedList",
+    "DRAResourceClaimDeviceStatus",
+    "DRASchedulerFilterTimeout",
 ]
 
 
@@ -153,8 +158,6 @@ def everything(draft: Draft) -> None:
 
 def switched(draft: Draft) -> None:
     """Feature gates that are switched off, and objects from the time before."""
-    switches = [*GATES, *SINCE_1_36] if draft.version >= "1.36" else [*GATES, "DRAAdminAccess"]
-    draft.gates = draft.gates | dict.fromkeys(draft.some(switches, 1, 3), False)
-    if draft.gates.get("DRAResourceClaimDeviceStatus") is False and draft.version >= "1.36":
-        draft.gates |= dict.fromkeys(NEED_STATUS, False)
+    usual = gates.usual_gates(draft.version)
+    gates.set_otherwise(draft, draft.some([name for name in GATES if usual.get(name)], 1, 3))
     extended(draft) if draft.chance(0.2) and draft.version >= "1.36" else everything(draft)

@@ -1,46 +1,111 @@
-"""Feature gates set otherwise than a release has them."""
+"""Feature gates set otherwise than a release has them: any that matter, those off by default included."""
 
 from __future__ import annotations
 
+from mooring.framework.releases import FEATURE_GATES, KubeVersion
 from tests.conformance.families.draft import Draft
 
-Gates = dict[str, bool]
-SWITCHES: list[tuple[str, str, Gates]] = [
-    ("1.33", "1.33", {"PodLevelResources": True}),
-    ("1.33", "1.33", {"VolumeAttributesClass": True}),
-    ("1.33", "1.34", {"InPlacePodVerticalScaling": False}),
-    ("1.33", "1.33", {"MatchLabelKeysInPodTopologySpread": False}),
-    (
-        "1.34",
-        "1.36",
-        {
-            "MatchLabelKeysInPodTopologySpread": False,
-            "MatchLabelKeysInPodTopologySpreadSelectorMerge": False,
-        },
+NEEDS: dict[str, tuple[str, ...]] = {
+    "DRAConsumableCapacity": ("DynamicResourceAllocation",),
+    "DRADeviceBindingConditions": ("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
+    "DRADeviceTaintRules": ("DRADeviceTaints",),
+    "DRADeviceTaints": ("DynamicResourceAllocation",),
+    "DRAExtendedResource": ("DynamicResourceAllocation",),
+    "DRAFractionalCapacityRange": ("DRAConsumableCapacity",),
+    "DRAPartitionableDevices": ("DynamicResourceAllocation",),
+    "DRAPrioritizedList": ("DynamicResourceAllocation",),
+    "DRASchedulerFilterTimeout": ("DynamicResourceAllocation",),
+    "DRAAdminAccess": ("DynamicResourceAllocation",),
+    "DRAResourceClaimGranularStatusAuthorization": ("DRAResourceClaimDeviceStatus",),
+    "ExtendWebSocketsToKubelet": ("NodeDeclaredFeatures",),
+    "InPlacePodLevelResourcesVerticalScaling": (
+        "InPlacePodVerticalScaling",
+        "PodLevelResources",
+        "NodeDeclaredFeatures",
     ),
-    ("1.33", "1.36", {"SchedulerAsyncPreemption": False}),
-    ("1.34", "1.35", {"PodLevelResources": False}),
-    ("1.34", "1.35", {"VolumeAttributesClass": False}),
-    ("1.35", "1.35", {"InPlacePodLevelResourcesVerticalScaling": True, "NodeDeclaredFeatures": True}),
-    ("1.35", "1.35", {"NodeDeclaredFeatures": True}),
-    ("1.35", "1.36", {"TaintTolerationComparisonOperators": True}),
-    ("1.36", "1.36", {"InPlacePodLevelResourcesVerticalScaling": False}),
-    ("1.36", "1.36", {"InPlacePodLevelResourcesVerticalScaling": False, "PodLevelResources": False}),
-    (
-        "1.36",
-        "1.36",
-        {
-            "ExtendWebSocketsToKubelet": False,
-            "InPlacePodLevelResourcesVerticalScaling": False,
-            "InPlacePodVerticalScalingInitContainers": False,
-            "NodeDeclaredFeatures": False,
-            "RestartAllContainersOnContainerExits": False,
-        },
-    ),
-]
-"""The first and the last release that can be run so, with what depends on a gate switched as well."""
+    "InPlacePodVerticalScalingInitContainers": ("InPlacePodVerticalScaling", "NodeDeclaredFeatures"),
+    "InPlacePodVerticalScalingSchedulerPreemption": ("InPlacePodVerticalScaling",),
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("MatchLabelKeysInPodTopologySpread",),
+    "PodLevelResourcesFixKubeletQOSClass": ("PodLevelResources",),
+    "RestartAllContainersOnContainerExits": ("NodeDeclaredFeatures",),
+}
+"""What kube-scheduler wants to be on with a gate."""
+
+BESIDE: dict[str, tuple[str, str, bool]] = {
+    "DRAResourceClaimGranularStatusAuthorization": ("1.36", "1.36", True),
+    "ExtendWebSocketsToKubelet": ("1.36", "", True),
+    "InPlacePodVerticalScalingInitContainers": ("1.36", "1.36", True),
+    "InterPodAffinityHostnameFastPath": ("1.37", "", False),
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("1.34", "", True),
+    "PodLevelResourcesFixKubeletQOSClass": ("1.37", "", True),
+    "RestartAllContainersOnContainerExits": ("1.36", "", True),
+    "SchedulerPreQueueingHints": ("1.37", "", False),
+}
+"""Gates that mooring doesn't act on, as they change nothing: first release, last one ("" = none), default."""
+
+LEFT_ALONE = {
+    # Families of their own set them, or the oracle can't be asked about them.
+    "DRASchedulerFilterTimeout",
+    "DynamicResourceAllocation",
+    "GangScheduling",
+    "GenericWorkload",
+    "NominatedNodeNameForExpectation",
+    "SchedulerPopFromBackoffQ",
+    "TopologyAwareWorkloadScheduling",
+    # The harness' API server fills in and checks pods by it.
+    "VolumeAttributesClass",
+}
 
 
 def switch(draft: Draft) -> None:
-    choices = [gates for first, last, gates in SWITCHES if first <= draft.version <= last]
-    draft.gates = draft.gates | draft.rng.choice(choices)
+    """Set one to four gates otherwise, and with them what needs them."""
+    known = switchable(draft.version)
+    set_otherwise(draft, draft.some(known, 1, min(4, len(known))))
+
+
+def set_otherwise(draft: Draft, chosen: list[str]) -> None:
+    """Set gates of a draft otherwise than they are by default, and with them what needs them."""
+    draft.gates = otherwise(draft.version, chosen, draft.gates)
+
+
+def switchable(release: str) -> list[str]:
+    """The gates that any family may set otherwise."""
+    return [name for name in usual_gates(release) if name not in LEFT_ALONE]
+
+
+def otherwise(release: str, chosen: list[str], before: dict[str, bool] | None = None) -> dict[str, bool]:
+    """Gates as set before, with the chosen ones otherwise than by default, and what these need."""
+    before = before or {}
+    usual = usual_gates(release)
+    found = usual | before | {name: not usual[name] for name in chosen}
+    for _ in NEEDS:
+        for name, needed in NEEDS.items():
+            if found.get(name) and any(found.get(other) is False for other in needed):
+                if name in chosen and not usual[name]:
+                    found |= dict.fromkeys(needed, True)
+                else:
+                    found[name] = False
+    return {name: value for name, value in found.items() if value != usual.get(name) or name in before}
+
+
+def usual_gates(release: str) -> dict[str, bool]:
+    """The gates that can be set in a release and followed there, and what they are unless set."""
+    version = KubeVersion.parse(release)
+    usual = {
+        name: gate.on_since is not None and version >= gate.on_since
+        for name, gate in FEATURE_GATES.items()
+        if gate.known_since <= version
+        and not _reached(gate.locked_since, version)
+        and not _reached(gate.removed_since, version)
+        and (gate.followed_since is None or version >= gate.followed_since)
+        and not _reached(gate.followed_before, version)
+    }
+    return usual | {
+        name: default
+        for name, (first, last, default) in BESIDE.items()
+        if first <= release and (not last or release <= last)
+    }
+
+
+def _reached(since: KubeVersion | None, version: KubeVersion) -> bool:
+    return since is not None and version >= since

@@ -131,13 +131,14 @@ def _hints(
     registered: Registered, events: tuple[ClusterEvent, ...], pod: Pod, change: ObjectChange
 ) -> dict[str, str]:
     new = change.new
-    asked = new if isinstance(new, Pod) and new.metadata.uid == pod.metadata.uid else pod
+    own = isinstance(new, Pod) and new.metadata.uid == pod.metadata.uid
+    asked = new if own else pod
     return {
         f"{plugin} {_name(event)}": HINTS[_hint(entry, asked, change)]
         for event in events
         for plugin, entries in registered.items()
         for entry in entries
-        if concerns(entry.event, event)
+        if concerns(entry.event, event) and (own or event.resource is not EventResource.TARGET_POD)
     }
 
 

@@ -124,9 +124,10 @@ func hintsFor(
 	if err != nil {
 		return &hinted{Error: fmt.Sprintf("new: %v", err)}
 	}
+	own := false
 	if updated, ok := newObj.(*v1.Pod); ok && updated.UID == pod.UID {
 		// The queue has the new pod by the time it asks.
-		pod = updated
+		pod, own = updated, true
 	}
 	result := &hinted{Events: []string{}, Hints: map[string]string{}}
 	for _, event := range eventsOf(oldObj, newObj) {
@@ -135,6 +136,9 @@ func hintsFor(
 			continue
 		}
 		result.Events = append(result.Events, name)
+		if !own && fwk.ConcernsOneAlone(event) {
+			continue
+		}
 		for plugin, entries := range registered {
 			for _, entry := range entries {
 				if fwk.Matches(entry.Event, event) {
@@ -205,7 +209,7 @@ func podEvents(pod *v1.Pod, oldObj, newObj any, action fwk.ActionType) []fwk.Clu
 	assigned := pod.Spec.NodeName != ""
 	switch {
 	case action == fwk.Update:
-		return framework.PodSchedulingPropertiesChange(newObj.(*v1.Pod), oldObj.(*v1.Pod))
+		return fwk.PodChanges(newObj.(*v1.Pod), oldObj.(*v1.Pod))
 	case action == fwk.Add && assigned:
 		return []fwk.ClusterEvent{framework.EventAssignedPodAdd}
 	case action == fwk.Add && fwk.GangScheduling():

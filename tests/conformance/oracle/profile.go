@@ -12,7 +12,6 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/component-base/featuregate"
-	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -114,7 +113,7 @@ func newPluginHost(ctx context.Context, c *cluster, profile *config.KubeSchedule
 	if err != nil {
 		return nil, err
 	}
-	options := append(fwk.Options(ctx, c.cache, c.factory),
+	options := append(fwk.Options(ctx, c.cache, c.snapshot, c.factory),
 		frameworkruntime.WithClientSet(c.client),
 		frameworkruntime.WithInformerFactory(fwk.Informers(c.factory)),
 		frameworkruntime.WithSnapshotSharedLister(c.snapshot),
@@ -142,7 +141,7 @@ func newDRAManager(ctx context.Context, c *cluster) (fwk.SharedDRAManager, error
 	for _, claim := range informer.GetIndexer().List() {
 		assumecache.AddTestObject(claims, claim)
 	}
-	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: fwk.Devices(c.factory).ResourceSlices(), KubeClient: c.client})
+	slices, err := fwk.TrackSlices(ctx, c.client, c.factory)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (s *scenario) parse() error {
 
 // clusterScoped are the kinds that have no namespace.
 var clusterScoped = sets.New(
-	"CSIDriver", "CSINode", "DeviceClass", "Namespace", "Node", "PersistentVolume", "PriorityClass", "ResourceSlice", "StorageClass",
+	"CSIDriver", "CSINode", "DeviceClass", "DeviceTaintRule", "Namespace", "Node", "PersistentVolume", "PriorityClass", "ResourceSlice", "StorageClass",
 	"VolumeAttachment", "VolumeAttributesClass",
 )
 

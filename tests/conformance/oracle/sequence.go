@@ -200,9 +200,7 @@ func (q *sequencer) schedule(pod *v1.Pod) (*decided, error) {
 		return nil, err
 	}
 	q.now = &decided{Nodes: []string{}}
-	q.sched.NextPod = func(klog.Logger) (*framework.QueuedPodInfo, error) {
-		return &framework.QueuedPodInfo{PodInfo: info}, nil
-	}
+	fwk.SetNext(q.sched, info)
 	bound, failures := q.bound.Load(), q.failures.Load()
 	q.sched.ScheduleOne(q.ctx)
 	// The pod is bound in a goroutine of its own.

@@ -10,7 +10,9 @@ from mooring.framework import (
     ActionType,
     ClusterEvent,
     EventResource,
+    Gates,
     HintedEvent,
+    KubeVersion,
     Node,
     Pod,
     QueueingHint,
@@ -53,9 +55,9 @@ REGISTERED = [
 """As ``hints`` in the oracle's player.go: plugin, its number, and what it hears of."""
 
 
-def differences(history: dict[str, Any], seen: list[dict[str, Any]]) -> list[str]:
+def differences(history: dict[str, Any], seen: list[dict[str, Any]], version: str) -> list[str]:
     """Where mooring's queue is in another state after a step, the first step only."""
-    player = Player()
+    player = Player(Gates(KubeVersion.parse(version)))
     for number, (step, expected) in enumerate(zip(history["steps"], seen, strict=True)):
         found = player.play(step)
         if found != expected:
@@ -75,7 +77,7 @@ def _unequal(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
 class Player:
     """mooring's queue with the plugins of the oracle's."""
 
-    def __init__(self) -> None:
+    def __init__(self, gates: Gates) -> None:
         self.ticks = 0
         self._pods: dict[str, Pod] = {}
         self._numbers: dict[str, int] = {}
@@ -86,7 +88,7 @@ class Player:
             entry = HintedEvent(ClusterEvent(resource, action), self._hint(number))
             events.setdefault(plugin, []).append(entry)
         rules = QueueingRules([Gate("Gates", _gates), Gate("Lock", self._lock)], events)
-        self._queue = SchedulingQueue({PROFILE: rules}, _less, self)
+        self._queue = SchedulingQueue({PROFILE: rules}, _less, self, gates=gates)
 
     def now(self) -> float:
         return 1_700_000_000 + self.ticks / TICKS

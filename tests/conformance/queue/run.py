@@ -1,4 +1,4 @@
-"""Histories of kube-scheduler's own queue, of the newest release; see ``tests.conformance.comparison``."""
+"""Histories of kube-scheduler's own queue; see ``tests.conformance.comparison``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.conformance.comparison import Comparison
 from tests.conformance.families.draft import Manifest
-from tests.conformance.program import NEWEST, PROGRAMS, SOURCE
+from tests.conformance.program import NEWEST, PROGRAMS, SOURCE, of_release
 from tests.conformance.queue.generator import histories
 from tests.conformance.queue.replay import differences
 
@@ -24,7 +24,9 @@ def build(version: str) -> Path:
     """Compile the program around the release's queue."""
     program = (PROGRAMS / f"queue-{version}").absolute()
     program.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["go", "build", "-trimpath", "-o", program, "./queue"], cwd=SOURCE, check=True)
+    subprocess.run(
+        ["go", "build", "-trimpath", *of_release(version), "-o", program, "./queue"], cwd=SOURCE, check=True
+    )
     return program
 
 
@@ -34,10 +36,10 @@ QUEUE = Comparison(
     "seen",
     "seen",
     ask,
-    lambda history, seen, _version: differences(history, seen),
+    differences,
     lambda seen: Counter(steps=len(seen)),
     build,
-    versions=(NEWEST,),
+    versions=("1.36", NEWEST),
 )
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.framework import Gates, KubeVersion, Pod
 from mooring.framework.errors import PluginFailureError
+from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -20,6 +21,8 @@ from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.evaluation import NOT_EVALUATED, Evaluation
 from mooring.runtime.cycle.full_cycle import select
+from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.runtime.cycle.post_filter import preempt
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
 from mooring.scheduler.recorder import event_note
@@ -48,6 +51,8 @@ def differences(sequence: Manifest, decisions: list[Manifest | None], version: s
         if _at_random(choice.evaluation) or "from cycleState: not found" in decided["message"]:
             # A Filter plugin without its PreFilter fails each side in its own words.
             return []
+        if decided["nominated"] and choice.evaluation.post_filter.ok:
+            _announce(engine, pod, choice, decided)
         if found := [f"steps[{at}].{line}" for line in _compared(choice, decided)]:
             return found
         _follow(state, pod, choice, decided)
@@ -86,6 +91,16 @@ def _at_random(evaluation: Evaluation) -> bool:
     """Whether kube-scheduler looks at some of the nodes that PreFilter names, which is in no order there."""
     named = any(outcome.nodes is not None for outcome in evaluation.prefilter.values())
     return named and evaluation.advance > 0 and NOT_EVALUATED in evaluation.statuses
+
+
+def _announce(engine: Engine, pod: Pod, choice: Choice, decided: Manifest) -> None:
+    """Let the message say that there is room where kube-scheduler made it: which of equals is random."""
+    profile = engine.profile(pod=pod)
+    [plugin] = [each.plugin for each in profile.post_filter if isinstance(each.plugin, PreemptingPlugin)]
+    found = preempt(choice.evaluation, engine.calls(profile, Unhurried()), None, engine.start)
+    for candidate in found.candidates:
+        if candidate.node_name == decided["nominated"]:
+            choice.evaluation.room_is_made = plugin.announce(candidate)
 
 
 def _compared(choice: Choice, decided: Manifest) -> Iterator[str]:

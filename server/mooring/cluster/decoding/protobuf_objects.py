@@ -32,6 +32,7 @@ MESSAGES: dict[str, type[Message]] = {
     "CSINode": storage_pb2.CSINode,
     "CSIStorageCapacity": storage_pb2.CSIStorageCapacity,
     "DeviceClass": device_pb2.DeviceClass,
+    "DeviceTaintRule": device_pb2.DeviceTaintRule,
     "Namespace": meta_pb2.Namespace,
     "Node": node_pb2.Node,
     "PersistentVolume": storage_pb2.PersistentVolume,

@@ -145,6 +145,28 @@ class ResourceSlice(Object, frozen=True):
     spec: ResourceSliceSpec = ResourceSliceSpec()
 
 
+class DeviceTaintSelector(Object, frozen=True):
+    """Which devices a rule is about; None = any."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(Object, frozen=True):
+    """A taint, and the devices that have it; without a selector, none."""
+
+    device_selector: DeviceTaintSelector | None = None
+    taint: DeviceTaint = DeviceTaint()
+
+
+class DeviceTaintRule(Object, frozen=True):
+    """A taint that an administrator puts on devices, beside those that their drivers announce."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()
+
+
 class DeviceClassSpec(Object, frozen=True):
     """The conditions that the class's devices meet, and the extended resource that stands for them."""
 

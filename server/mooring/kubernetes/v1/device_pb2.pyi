@@ -739,3 +739,93 @@ class DeviceClass(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DeviceClass: _TypeAlias = DeviceClass  # noqa: Y015
+
+@_typing.final
+class DeviceTaintSelector(_message.Message):
+    """Which devices a rule is about; what is not set may be anything."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DRIVER_FIELD_NUMBER: _builtins.int
+    POOL_FIELD_NUMBER: _builtins.int
+    DEVICE_FIELD_NUMBER: _builtins.int
+    driver: _builtins.str
+    """The driver."""
+    pool: _builtins.str
+    """The pool."""
+    device: _builtins.str
+    """The device."""
+    def __init__(
+        self,
+        *,
+        driver: _builtins.str | None = ...,
+        pool: _builtins.str | None = ...,
+        device: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["device", b"device", "driver", b"driver", "pool", b"pool"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["device", b"device", "driver", b"driver", "pool", b"pool"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeviceTaintSelector: _TypeAlias = DeviceTaintSelector  # noqa: Y015
+
+@_typing.final
+class DeviceTaintRuleSpec(_message.Message):
+    """A taint and the devices that have it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DEVICE_SELECTOR_FIELD_NUMBER: _builtins.int
+    TAINT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def device_selector(self) -> Global___DeviceTaintSelector:
+        """The devices; none without it."""
+
+    @_builtins.property
+    def taint(self) -> Global___DeviceTaint:
+        """The taint."""
+
+    def __init__(
+        self,
+        *,
+        device_selector: Global___DeviceTaintSelector | None = ...,
+        taint: Global___DeviceTaint | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["device_selector", b"device_selector", "taint", b"taint"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["device_selector", b"device_selector", "taint", b"taint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeviceTaintRuleSpec: _TypeAlias = DeviceTaintRuleSpec  # noqa: Y015
+
+@_typing.final
+class DeviceTaintRule(_message.Message):
+    """A taint that an administrator puts on devices."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    METADATA_FIELD_NUMBER: _builtins.int
+    SPEC_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def metadata(self) -> _meta_pb2.ObjectMeta:
+        """Name, namespace, labels, annotations."""
+
+    @_builtins.property
+    def spec(self) -> Global___DeviceTaintRuleSpec:
+        """The taint and its devices."""
+
+    def __init__(
+        self,
+        *,
+        metadata: _meta_pb2.ObjectMeta | None = ...,
+        spec: Global___DeviceTaintRuleSpec | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "spec", b"spec"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata", "spec", b"spec"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeviceTaintRule: _TypeAlias = DeviceTaintRule  # noqa: Y015

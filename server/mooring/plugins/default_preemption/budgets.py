@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from mooring.framework import Pod
+from mooring.framework import KubeVersion, Pod
 from mooring.framework.label_selector import NOTHING, LabelMatcher, SelectorError, compiled
 from mooring.framework.objects import PodDisruptionBudget
+from mooring.framework.releases import NEWEST
+
+_FIRST_DECIDES_SINCE = KubeVersion(1, 37)
 
 
 class Budgets:
     """The disruption budgets of a cluster. Immutable."""
 
-    def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
+    def __init__(self, budgets: Iterable[PodDisruptionBudget], version: KubeVersion = NEWEST) -> None:
+        self._first_decides = version >= _FIRST_DECIDES_SINCE
         self._guarding: dict[str, list[tuple[PodDisruptionBudget, LabelMatcher]]] = {}
         for budget in budgets:
             matcher = _matcher(budget)
@@ -26,7 +30,8 @@ class Budgets:
     def split(self, pods: Sequence[Pod]) -> tuple[list[Pod], list[Pod]]:
         """Those of ``pods`` whose going violates a budget, and the others.
 
-        Each pod in turn uses up what the budgets allow, so the order counts; it is kept.
+        Each pod in turn uses up what the budgets allow, so the order counts; it is kept. Since Kubernetes
+        1.37 a pod uses up nothing of the budgets after the first that it violates.
         """
         used: Counter[tuple[str, str]] = Counter()
         violating: list[Pod] = []
@@ -45,6 +50,8 @@ class Budgets:
                 key = (budget.metadata.namespace, budget.metadata.name)
                 used[key] += 1
                 violated |= used[key] > budget.status.disruptions_allowed
+                if violated and self._first_decides:
+                    return True
         return violated
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mooring.framework import (
     ActionType,
-    EventResource,
     Gates,
     HintedEvent,
     KubeVersion,
     Pod,
     QueueingHint,
 )
+from mooring.framework.cluster_events import assigned_pod
 
 _WAITS_IN_QUEUE_SINCE = KubeVersion(1, 34)
 """Before, no pod waits for its victims at PreEnqueue."""
@@ -25,4 +25,4 @@ def events(gates: Gates) -> tuple[HintedEvent, ...]:
     """None where pods never wait for their victims."""
     if gates.version < _WAITS_IN_QUEUE_SINCE or not gates.enabled("SchedulerAsyncPreemption"):
         return ()
-    return (HintedEvent.of(EventResource.POD, ActionType.DELETE, _after_deletion),)
+    return (HintedEvent.of(assigned_pod(gates.version), ActionType.DELETE, _after_deletion),)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
-from mooring.framework import SUCCESS, Code, CycleState, HintedEvent, Part, Pod, Status
+from mooring.framework import SUCCESS, Code, CycleState, HintedEvent, KubeVersion, Part, Pod, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.internal import SignedByShape
@@ -40,6 +40,9 @@ MAX_AT_ONCE = 256
 
 MANY = 2**31
 """More candidates than there are nodes."""
+
+
+_ANNOUNCED_SINCE = KubeVersion(1, 37)
 
 
 class DefaultPreemption(
@@ -78,6 +81,12 @@ class DefaultPreemption(
         """Return the status alone: one candidate is enough for it, and extenders are not called yet."""
         return self._answer(pod, nodes, None, enough=1).status
 
+    def announce(self, candidate: Candidate) -> str:
+        if self.handle.kube_version < _ANNOUNCED_SINCE:
+            return ""
+        node, count = candidate.node_name, len(candidate.victims)
+        return f"preemption: found a potential placement for pod on node {node}, preempting {count} victims"
+
     def _extended(self, nodes: RejectedNodes, found: Preemption) -> Preemption:
         """Return what the extenders leave of the candidates."""
         try:
@@ -97,7 +106,9 @@ class DefaultPreemption(
         if obstacle:
             return replace(_none(obstacle), eligible=False)
         now = self.handle.clock.now()
-        search = VictimSearch(pod, nodes, Budgets(nodes.snapshot.objects.all(PodDisruptionBudget)), now)
+        version = self.handle.kube_version
+        budgets = Budgets(nodes.snapshot.objects.all(PodDisruptionBudget), version)
+        search = VictimSearch(pod, nodes, budgets, now, version)
         rejections: dict[str, Status] = {}
         found = list(search.checked(given) if given is not None else self._sought(search, rejections, enough))
         if found:

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mooring.framework import Code, Pod, Status
+from mooring.framework import Code, KubeVersion, Pod, Status
 from mooring.framework.deadline import timely
 from mooring.framework.preemption import Candidate, RejectedNodes, WhatIf
+from mooring.framework.releases import NEWEST
 from mooring.plugins.default_preemption.budgets import Budgets
 from mooring.plugins.default_preemption.importance import by_importance, priority_of
+
+_AGES_ONCE_SINCE = KubeVersion(1, 37)
+"""Since this release each pod is asked once when it started; before, in each comparison."""
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 """What is said of a node on which every pod is as important as the one that needs room."""
@@ -27,12 +31,14 @@ class VictimSearch:
         nodes: The nodes.
         budgets: The disruption budgets.
         now: Seconds since the epoch.
+        version: The release.
     """
 
     pod: Pod
     nodes: RejectedNodes
     budgets: Budgets
     now: float
+    version: KubeVersion = NEWEST
 
     def on_nodes(self, node_names: Sequence[str]) -> list[Candidate | Status]:
         """For each node the victims that make it feasible, as few and unimportant as possible, or why not.
@@ -81,7 +87,9 @@ class VictimSearch:
             for name, status in zip(tried, trial.statuses(tried), strict=True):
                 answers[name] = status
                 if status.ok:
-                    cases.append(Case(name, *self.budgets.split(by_importance(lower[name], self.now))))
+                    came = lower[name] if self.version >= _AGES_ONCE_SINCE else None
+                    split = self.budgets.split(by_importance(lower[name], self.now, came))
+                    cases.append(Case(name, *split, came))
             _reprieve(trial, cases, {pod.metadata.uid for pod in given})
         for case in cases:
             answers[case.node_name] = case.answer(self.now)
@@ -96,6 +104,7 @@ class Case:
         node_name: The node.
         violating: Those whose eviction violates a budget, the most important first.
         others: The others, the most important first.
+        came: All of them in the order in which they came to the node; None where that doesn't count.
         gone: Those that have to be evicted.
         violations: How many of them are violating.
     """
@@ -103,6 +112,7 @@ class Case:
     node_name: str
     violating: Sequence[Pod]
     others: Sequence[Pod]
+    came: Sequence[Pod] | None = None
     gone: list[Pod] = field(default_factory=list)
     violations: int = 0
 
@@ -123,7 +133,7 @@ class Case:
         if not self.gone:
             return Status.error(f'expected at least one victim pod on node "{self.node_name}"')
         mixed = self.violating and self.others
-        victims = by_importance(self.gone, now) if mixed else self.gone
+        victims = by_importance(self.gone, now, self.came) if mixed else self.gone
         return Candidate(self.node_name, tuple(victims), self.violations)
 
 

@@ -11,11 +11,16 @@ from mooring.framework import (
     Pod,
     QueueingHint,
 )
+from mooring.framework.cluster_events import target_pod
 from mooring.framework.objects import ResourceClaim
 from mooring.plugins.dynamic_resources.claims.pod_claims import ClaimError, claims_of
 from mooring.plugins.dynamic_resources.rules import Rules
 
 _ALLOCATABLE_SINCE = KubeVersion(1, 34)
+
+_DELETED_CLAIMS_SINCE = KubeVersion(1, 37)
+"""Since this release the devices of a claim that is deleted count as free."""
+
 _PUT = ActionType.ADD | ActionType.UPDATE
 
 
@@ -25,7 +30,9 @@ def events(handle: Handle) -> tuple[HintedEvent, ...]:
         return ()
     rules = Rules.of(handle.gates)
 
-    def after_claim(pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> QueueingHint:
+    def after_claim(pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None) -> QueueingHint:
+        if new is None:
+            return QueueingHint.when(old is not None and old.status.allocation is not None)
         try:
             claims = claims_of(pod, handle.snapshot().objects, rules)
         except ClaimError:
@@ -45,15 +52,23 @@ def events(handle: Handle) -> tuple[HintedEvent, ...]:
             return QueueingHint.SKIP
         return QueueingHint.QUEUE
 
-    node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
-    if handle.kube_version >= _ALLOCATABLE_SINCE:
-        node |= ActionType.UPDATE_NODE_ALLOCATABLE
+    node, claim = _actions(handle.kube_version)
     return (
         HintedEvent.of(EventResource.NODE, node),
-        HintedEvent.of(EventResource.RESOURCE_CLAIM, _PUT, after_claim),
+        HintedEvent.of(EventResource.RESOURCE_CLAIM, claim, after_claim),
         HintedEvent.of(
-            EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, after_claim_was_made
+            target_pod(handle.kube_version),
+            ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM,
+            after_claim_was_made,
         ),
         HintedEvent.of(EventResource.DEVICE_CLASS, _PUT),
         HintedEvent.of(EventResource.RESOURCE_SLICE, _PUT),
     )
+
+
+def _actions(version: KubeVersion) -> tuple[ActionType, ActionType]:
+    """Return what may help of nodes and of claims."""
+    node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+    if version >= _ALLOCATABLE_SINCE:
+        node |= ActionType.UPDATE_NODE_ALLOCATABLE
+    return node, _PUT | ActionType.DELETE if version >= _DELETED_CLAIMS_SINCE else _PUT

@@ -39,7 +39,7 @@ from mooring.framework.deadline import timely
 from mooring.framework.internal import SelectiveReserve
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects.claims import ResourceClaim
-from mooring.framework.objects.devices import DeviceClass, ResourceSlice
+from mooring.framework.objects.devices import DeviceClass, DeviceTaintRule, ResourceSlice
 from mooring.framework.preemption import RejectedNodes
 from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
@@ -68,7 +68,8 @@ from mooring.plugins.dynamic_resources.extended_resources.claim import (
 from mooring.plugins.dynamic_resources.extended_resources.classes import GATE as EXTENDED_GATE
 from mooring.plugins.dynamic_resources.hints import events
 from mooring.plugins.dynamic_resources.note import ClaimsNote
-from mooring.plugins.dynamic_resources.pools.inventory import Inventory, take_stock
+from mooring.plugins.dynamic_resources.pools.capacity import CapacityError
+from mooring.plugins.dynamic_resources.pools.inventory import Inventory, take_stock, with_taints
 from mooring.plugins.dynamic_resources.pools.ledger import Allocated, CounterBoard, allocated_by
 from mooring.plugins.dynamic_resources.pools.reach import NodeSelectorError, Reach, parsed
 from mooring.plugins.dynamic_resources.requests import ClaimToAllocate
@@ -89,10 +90,13 @@ _TIMEOUT_FAILS_SINCE = KubeVersion(1, 36)
 _ALTERNATIVES_SCORED_SINCE = KubeVersion(1, 36)
 """Without alternatives there is nothing to score; before, devices score whether these are on or off."""
 
+_SILENT_SINCE = KubeVersion(1, 37)
+"""Since this release PostFilter says nothing where it has nothing to do."""
+
 _PARTLY_ALLOCATED_SCORED_SINCE = KubeVersion(1, 36)
 """Before, Score fails for a pod of which some claims are allocated and others are not."""
 
-_FAILURES = (AllocationError, EvaluationError, NodeSelectorError)
+_FAILURES = (AllocationError, CapacityError, EvaluationError, NodeSelectorError)
 
 
 class DynamicResources(
@@ -111,7 +115,7 @@ class DynamicResources(
     name = "DynamicResources"
     upstream = Upstream(weight=2, gate="DynamicResourceAllocation", points_since={"score": _SCORE_SINCE})
     Args = DynamicResourcesArgs
-    reads = (DeviceClass, ResourceClaim, ResourceSlice)
+    reads = (DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice)
     normalizer = Normalizer.BY_MAX
     allow_parallel = True
 
@@ -120,7 +124,7 @@ class DynamicResources(
         self._unsupported = unsupported_setting(handle)
         self._rules = Rules.of(handle.gates)
         # Made anew when the kind's version moves; each is replaced in one step, so threads may share them.
-        self._inventory: tuple[int, Inventory] = (-1, Inventory())
+        self._inventory: tuple[tuple[int, int], Inventory] = ((-1, -1), Inventory())
         self._allocated: tuple[int, Allocated] = (-1, Allocated())
 
     def signature(self, pod: Pod) -> Hashable | None:
@@ -185,7 +189,7 @@ class DynamicResources(
         note.to_allocate = tuple(to_allocate)
         if to_allocate or note.extended is not None:
             note.inventory = self._stock(objects)
-            note.board = CounterBoard(self._taken(objects))
+            note.board = CounterBoard(self._taken(objects), self._rules)
         return PreFilterResult()
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
@@ -228,12 +232,15 @@ class DynamicResources(
         if note is None:
             return Status.error("not found")
         if not note.claims and note.extended is None:
-            return Status.unschedulable("no new claims to deallocate")
+            return self._nothing_to_do("no new claims to deallocate")
         remedy = deallocation_for([note.claims[index] for index in sorted(note.unavailable)], pod)
         if remedy is None:
-            return Status.unschedulable("still not schedulable")
+            return self._nothing_to_do("still not schedulable")
         state.write(Remedy, remedy)
         return Status.unschedulable(remedy.proposal)
+
+    def _nothing_to_do(self, reason: str) -> Status:
+        return Status.unschedulable(reason) if self._rules.version < _SILENT_SINCE else Status.unschedulable()
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         # There is none where scores alone were asked for and another plugin's PreFilter rejected the pod.
@@ -277,7 +284,7 @@ class DynamicResources(
             note = notes.read(self.name, ClaimsNote)
             waiting = [claim for claim in note.claims if claim.status.allocation is None]
             allocations = {
-                claim.metadata.uid: allocation_of(found, node_name)
+                claim.metadata.uid: allocation_of(found, node_name, self._rules)
                 for claim, found in zip(waiting, note.found, strict=True)
             }
             reserved = ReservedClaims(note.claims, allocations)
@@ -301,10 +308,11 @@ class DynamicResources(
         return bind(reserved, pod, self.handle, self.args.binding_timeout, Caller.of(state))
 
     def _stock(self, objects: ObjectTable) -> Inventory:
-        version = objects.version(ResourceSlice)
+        version = objects.version(ResourceSlice), objects.version(DeviceTaintRule)
         known, inventory = self._inventory
         if known != version:
-            inventory = take_stock(objects.all(ResourceSlice), self._rules)
+            rules = objects.all(DeviceTaintRule) if self._rules.taint_rules else ()
+            inventory = take_stock(with_taints(objects.all(ResourceSlice), rules), self._rules)
             self._inventory = version, inventory
         return inventory
 

@@ -16,6 +16,18 @@ COUNTERS_APART_SINCE = KubeVersion(1, 36)
 CHOICES_APART_SINCE = KubeVersion(1, 36)
 """Before, what is found out about one alternative of a request may be taken for what holds of another."""
 
+POOLS_APART_SINCE = KubeVersion(1, 37)
+"""Before, pools of one name share what is left of their counters, whatever their drivers."""
+
+COUNTERS_REACHED_SINCE = KubeVersion(1, 37)
+"""Before, a slice of counters makes a pool on each node, whether the node reaches it or not."""
+
+ALL_MEANS_ALL_SINCE = KubeVersion(1, 37)
+"""Before, "all devices" are those that have the capacity left; since, those that would have it if free."""
+
+AMOUNTS_CHECKED_SINCE = KubeVersion(1, 37)
+"""Since this release a request for an amount that can't be reckoned with fails."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -27,8 +39,10 @@ class Rules:
         administration: Requests may ask for devices in use, to look after them.
         partitions: Devices may take from counters, and slices may say per device which nodes reach it.
         taints: Device taints keep requests away.
+        taint_rules: Rules may taint devices, beside their drivers.
         readiness: Devices may have to be made ready after they were selected.
         shares: Several claims may have a share of one device.
+        fractions: Steps of a capacity may be fractions of a unit.
         newest_search: The search is the newest of the release's: it has distinct attributes, and fails when
             a share is asked for while there are none.
         judges_parts: An incomplete pool can be invalid too, and slices of counters are parts like others: so
@@ -40,10 +54,17 @@ class Rules:
     administration: bool = True
     partitions: bool = True
     taints: bool = True
+    taint_rules: bool = True
     readiness: bool = True
     shares: bool = True
+    fractions: bool = True
     newest_search: bool = True
     judges_parts: bool = False
+
+    @property
+    def counters_reached(self) -> bool:
+        """Whether a slice of counters makes a pool only on nodes that reach it, as one of devices does."""
+        return self.newest_search and self.version >= COUNTERS_REACHED_SINCE
 
     @classmethod
     def of(cls, gates: Gates) -> Rules:
@@ -63,8 +84,10 @@ class Rules:
             administration=administration,
             partitions=partitions,
             taints=taints,
+            taint_rules=taints and gates.enabled("DRADeviceTaintRules"),
             readiness=readiness,
             shares=shares,
+            fractions=gates.enabled("DRAFractionalCapacityRange"),
             newest_search=shares or readiness or (earliest and reports),
             judges_parts=WHOLE_POOLS_SINCE <= gates.version < COUNTERS_APART_SINCE and not newer,
         )

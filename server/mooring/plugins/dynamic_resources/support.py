@@ -21,7 +21,6 @@ _BETA_GATES_SINCE = KubeVersion(1, 36)
 """The release in which the gates of ``_PROVEN_AS_BETA`` became beta."""
 
 _UNPROVEN = (
-    "DRADeviceTaintRules",
     "DRAListTypeAttributes",
     "DRANodeAllocatableResources",
     "DRAWorkloadResourceClaims",

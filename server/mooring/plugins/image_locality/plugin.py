@@ -30,6 +30,9 @@ MAX_BYTES_PER_CONTAINER = 1000 * 1024 * 1024
 
 _IMAGE_VOLUMES_SINCE = KubeVersion(1, 36)
 
+_VOLUMES_DIVIDE_SINCE = KubeVersion(1, 37)
+"""Since this release image volumes count among what the bytes are divided by, too."""
+
 
 class ImageLocality(ScorePlugin[None], SignedByShape):
     """Scores the bytes of the pod's images that a node has, each image by how widely it is spread.
@@ -41,7 +44,7 @@ class ImageLocality(ScorePlugin[None], SignedByShape):
     upstream = Upstream(weight=1)
 
     def signature(self, pod: Pod) -> Hashable:
-        return _container_count(pod), tuple(sorted(self._images(pod)))
+        return self._image_count(pod), tuple(sorted(self._images(pod)))
 
     def depends_on(self, pod: Pod) -> Part:
         return Part.NODES | Part.OTHER_NODES
@@ -58,7 +61,14 @@ class ImageLocality(ScorePlugin[None], SignedByShape):
         sets = nodes.take(table.image_set)
         # A set that came after the counts were read belongs to nodes that are looked at again.
         there = present[np.where(sets < len(present), sets, NO_IMAGES)]
-        return _scores(there, MAX_BYTES_PER_CONTAINER * _container_count(pod))
+        return _scores(there, MAX_BYTES_PER_CONTAINER * self._image_count(pod))
+
+    def _image_count(self, pod: Pod) -> int:
+        """How many images share the score."""
+        count = len(pod.spec.init_containers) + len(pod.spec.containers)
+        if self.handle.kube_version >= _VOLUMES_DIVIDE_SINCE:
+            count += sum(volume.image is not None for volume in pod.spec.volumes)
+        return count
 
     def _images(self, pod: Pod) -> Iterator[str]:
         """Yield the normalised names of the images, repeated as often as the pod uses them."""
@@ -73,10 +83,6 @@ class ImageLocality(ScorePlugin[None], SignedByShape):
 def normalized_image_name(name: str) -> str:
     """``name`` with the tag ``latest`` when it has neither tag nor digest."""
     return f"{name}:latest" if name.rfind(":") <= name.rfind("/") else name
-
-
-def _container_count(pod: Pod) -> int:
-    return len(pod.spec.init_containers) + len(pod.spec.containers)
 
 
 def _add_bytes(use: ImageUse, nodes_with: Int32s, nodes: int, present: Int64s) -> None:

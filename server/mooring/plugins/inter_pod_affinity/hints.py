@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from mooring.framework import (
     ActionType,
@@ -13,11 +13,16 @@ from mooring.framework import (
     Pod,
     QueueingHint,
 )
+from mooring.framework.cluster_events import POD_EVENTS_APART_SINCE, HintFunction, assigned_pod
 from mooring.framework.pod_affinity import AffinityTerm, AffinityTerms, affinity_terms
 from mooring.framework.remembering import ByIdentity
 
 _BOTH_SIDES_SINCE = KubeVersion(1, 36)
 """Since this release the terms of a deleted pod, the pod's own labels and nominated pods are looked at."""
+
+
+_ANY_TERM_SINCE = KubeVersion(1, 37)
+"""Since this release one of several anti-affinity terms is enough for a pod to be in the way; before, all."""
 
 
 _terms = ByIdentity(affinity_terms, most=20_000)
@@ -38,15 +43,19 @@ def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
         if terms.errors:
             return QueueingHint.QUEUE
         if new is not None:
-            return QueueingHint.when(_comes_near(terms, old, new) or _steps_aside(terms, old, new))
-        freed = old is not None and _about(terms.required_anti, old)
-        vice_versa = both_sides and old is not None and _about(_terms(old).required_anti, pod)
+            return QueueingHint.when(_comes_near(terms, old, new) or steps_aside(terms, old, new))
+        freed = old is not None and against(terms, old)
+        vice_versa = both_sides and old is not None and against(_terms(old), pod)
         return QueueingHint.when(freed or vice_versa)
 
+    def steps_aside(terms: AffinityTerms, old: Pod | None, new: Pod) -> bool:
+        return old is not None and against(terms, old) and not against(terms, new)
+
+    def against(terms: AffinityTerms, pod: Pod) -> bool:
+        return _about(terms.required_anti, pod, any if version >= _ANY_TERM_SINCE else all)
+
     return (
-        HintedEvent.of(
-            EventResource.POD, ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL, after_pod
-        ),
+        *_pod_events(version, after_pod),
         HintedEvent.of(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, _after_node),
     )
 
@@ -59,17 +68,21 @@ def _comes_near(terms: AffinityTerms, old: Pod | None, new: Pod) -> bool:
     return (old is None or not _about(terms.required, old)) and _about(terms.required, new)
 
 
-def _steps_aside(terms: AffinityTerms, old: Pod | None, new: Pod) -> bool:
-    return old is not None and _about(terms.required_anti, old) and not _about(terms.required_anti, new)
+def _pod_events(version: KubeVersion, after_pod: HintFunction) -> tuple[HintedEvent, ...]:
+    changes = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL
+    others = HintedEvent.of(assigned_pod(version), changes, after_pod)
+    if version < POD_EVENTS_APART_SINCE:
+        return (others,)
+    return (others, HintedEvent.of(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL, after_pod))
 
 
-def _about(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
-    """Return whether all of the terms, of which there are some, are about ``pod``.
+def _about(terms: Sequence[AffinityTerm], pod: Pod, which: Callable[[Iterable[bool]], bool] = all) -> bool:
+    """Return whether all (or any) of the terms, of which there are some, are about ``pod``.
 
     As upstream, a namespace selector is asked about no labels here.
     """
     meta = pod.metadata
-    return bool(terms) and all(term.matches(meta.namespace, meta.labels, {}) for term in terms)
+    return bool(terms) and which(term.matches(meta.namespace, meta.labels, {}) for term in terms)
 
 
 def _after_node(pod: Pod, old: Node | None, new: Node) -> QueueingHint:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mooring.framework import ActionType, EventResource, HintedEvent, Node, Pod, QueueingHint
+from mooring.framework import ActionType, EventResource, HintedEvent, KubeVersion, Node, Pod, QueueingHint
+from mooring.framework.cluster_events import target_pod
 from mooring.plugins.node_declared_features.needs import needed_features
 
 
@@ -16,8 +17,11 @@ def _after_own_update(pod: Pod, old: Pod, new: Pod) -> QueueingHint:
     )
 
 
-EVENTS = (
-    HintedEvent.of(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE, _after_node),
-    HintedEvent.of(EventResource.POD, ActionType.UPDATE, _after_own_update),
-)
-"""The same in all releases that have the plugin."""
+def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
+    """Return the events of a release."""
+    return (
+        HintedEvent.of(
+            EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE, _after_node
+        ),
+        HintedEvent.of(target_pod(version), ActionType.UPDATE, _after_own_update),
+    )

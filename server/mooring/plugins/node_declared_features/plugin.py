@@ -28,7 +28,7 @@ from mooring.framework import (
 from mooring.framework.internal import SignedByShape
 from mooring.framework.upstream import Upstream
 from mooring.framework.view import NodesChangedError
-from mooring.plugins.node_declared_features.hints import EVENTS
+from mooring.plugins.node_declared_features.hints import events
 from mooring.plugins.node_declared_features.needs import (
     KNOWN,
     KNOWN_1_35,
@@ -70,7 +70,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None], SignedBySh
         return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        return EVENTS if self._enabled else ()
+        return events(self.handle.kube_version) if self._enabled else ()
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         needed = needed_features(pod) & self._known

@@ -7,14 +7,18 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from mooring.framework import (
+    SUCCESS,
     ActionType,
     CycleState,
     EventResource,
     FilterPlugin,
     HintedEvent,
+    KubeVersion,
     NodeView,
     Part,
     Pod,
+    PreFilterPlugin,
+    PreFilterResult,
     Status,
     Verdicts,
 )
@@ -24,11 +28,17 @@ from mooring.framework.upstream import Upstream
 REASON = "node(s) didn't match the requested node name"
 
 
-class NodeName(FilterPlugin[None], SignedByShape):
+_NARROWS_SINCE = KubeVersion(1, 37)
+"""Since this release PreFilter leaves the other nodes out; before, Filter rejects each of them."""
+
+
+class NodeName(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
     """Rejects every node but the one that ``spec.nodeName`` names, when it names one."""
 
     name = "NodeName"
-    upstream = Upstream()
+    upstream = Upstream(
+        points_since={"preFilter": _NARROWS_SINCE}, before=("NodeUnschedulable", _NARROWS_SINCE)
+    )
 
     def signature(self, pod: Pod) -> Hashable:
         return pod.spec.node_name
@@ -38,6 +48,9 @@ class NodeName(FilterPlugin[None], SignedByShape):
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return (HintedEvent.of(EventResource.NODE, ActionType.ADD),)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> PreFilterResult | Status:
+        return PreFilterResult(frozenset({pod.spec.node_name})) if pod.spec.node_name else SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         wanted = pod.spec.node_name

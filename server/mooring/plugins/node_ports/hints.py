@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mooring.framework import ActionType, EventResource, HintedEvent, Pod, QueueingHint
+from mooring.framework import ActionType, EventResource, HintedEvent, KubeVersion, Pod, QueueingHint
+from mooring.framework.cluster_events import assigned_pod
 from mooring.framework.host_ports import ANY_ADDRESS, HostPort, host_ports
 
 
@@ -18,8 +19,9 @@ def _collide(one: HostPort, two: HostPort) -> bool:
     return same_address and (one.protocol, one.port) == (two.protocol, two.port)
 
 
-EVENTS = (
-    HintedEvent.of(EventResource.POD, ActionType.DELETE, _after_deletion),
-    HintedEvent.of(EventResource.NODE, ActionType.ADD),
-)
-"""The same in all releases."""
+def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
+    """Return the events of a release."""
+    return (
+        HintedEvent.of(assigned_pod(version), ActionType.DELETE, _after_deletion),
+        HintedEvent.of(EventResource.NODE, ActionType.ADD),
+    )

@@ -26,7 +26,7 @@ from mooring.framework.deadline import timely
 from mooring.framework.host_ports import ANY_ADDRESS, HostPort, host_ports
 from mooring.framework.internal import SignedByShape
 from mooring.framework.upstream import Upstream
-from mooring.plugins.node_ports.hints import EVENTS
+from mooring.plugins.node_ports.hints import events
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
@@ -58,7 +58,7 @@ class NodePorts(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
         return True
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        return EVENTS
+        return events(self.handle.kube_version)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         wanted = host_ports(pod)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from mooring.framework import (
@@ -15,6 +15,7 @@ from mooring.framework import (
     Pod,
     QueueingHint,
 )
+from mooring.framework.cluster_events import POD_EVENTS_APART_SINCE
 from mooring.framework.objects import DeviceClass
 from mooring.framework.resources import (
     PODS,
@@ -48,9 +49,8 @@ class _Hints:
         self._waiting = replace(ResourceRules.of(gates), resizing=False)
 
     def events(self) -> tuple[HintedEvent, ...]:
-        shrinking = ActionType.UPDATE_POD_SCALE_DOWN if self._resizing else ActionType(0)
         found = [
-            HintedEvent.of(EventResource.POD, ActionType.DELETE | shrinking, self._after_pod),
+            *self._pod_events(),
             HintedEvent.of(
                 EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, self._after_node
             ),
@@ -58,6 +58,20 @@ class _Hints:
         if self._devices:
             found.append(HintedEvent.of(EventResource.DEVICE_CLASS, _PUT, _after_device_class))
         return tuple(found)
+
+    def _pod_events(self) -> Iterator[HintedEvent]:
+        shrinking = ActionType.UPDATE_POD_SCALE_DOWN if self._resizing else ActionType(0)
+        if self._handle.kube_version < POD_EVENTS_APART_SINCE:
+            yield HintedEvent.of(EventResource.POD, ActionType.DELETE | shrinking, self._after_pod)
+            return
+        yield HintedEvent.of(EventResource.ASSIGNED_POD, ActionType.DELETE, self._after_pod)
+        if self._resizing:
+            yield HintedEvent.of(EventResource.ASSIGNED_POD, shrinking, self._after_pod)
+            yield HintedEvent.of(EventResource.TARGET_POD, shrinking, self._after_pod)
+        if self._handle.gates.enabled("InPlacePodVerticalScalingSchedulerPreemption"):
+            # They help pods that wait on their node for a larger size, which are not queued here.
+            for resource in (EventResource.ASSIGNED_POD, EventResource.TARGET_POD):
+                yield HintedEvent.of(resource, ActionType.UPDATE_POD_SCALE_UP, _never)
 
     def _after_pod(self, pod: Pod, old: Pod, new: Pod | None) -> QueueingHint:
         if new is None:
@@ -95,6 +109,10 @@ class _Hints:
             return False
         classes = self._handle.snapshot().objects.all(DeviceClass)
         return any(name in resource_names(device_class) for device_class in classes)
+
+
+def _never(pod: Pod, old: Pod, new: Pod) -> QueueingHint:
+    return QueueingHint.SKIP
 
 
 def _after_device_class(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> QueueingHint:

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from mooring.framework import CycleState, FilterPlugin, HintedEvent, NodeView, Part, Pod, Status, Verdicts
+from mooring.framework import (
+    SUCCESS,
+    CycleState,
+    FilterPlugin,
+    HintedEvent,
+    KubeVersion,
+    NodeView,
+    Part,
+    Pod,
+    PreFilterPlugin,
+    Status,
+    Verdicts,
+)
 from mooring.framework.internal import SignedByShape
 from mooring.framework.taints import tolerated
 from mooring.framework.upstream import Upstream
-from mooring.plugins.node_unschedulable.hints import CORDON, EVENTS
+from mooring.plugins.node_unschedulable.hints import CORDON, events
 
 REASON = "node(s) were unschedulable"
 
 
-class NodeUnschedulable(FilterPlugin[None], SignedByShape):
+_PRE_FILTER_SINCE = KubeVersion(1, 37)
+
+
+class NodeUnschedulable(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
     """Rejects nodes with ``spec.unschedulable``, unless the pod tolerates the taint of that name."""
 
     name = "NodeUnschedulable"
-    upstream = Upstream()
+    upstream = Upstream(points_since={"preFilter": _PRE_FILTER_SINCE})
 
     def signature(self, pod: Pod) -> Hashable:
         return tolerated(CORDON, pod.spec.tolerations)
@@ -26,7 +41,10 @@ class NodeUnschedulable(FilterPlugin[None], SignedByShape):
         return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        return EVENTS
+        return events(self.handle.kube_version)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        return SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         if tolerated(CORDON, pod.spec.tolerations):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mooring.framework import ActionType, EventResource, HintedEvent, Pod, QueueingHint
+from mooring.framework import ActionType, EventResource, HintedEvent, KubeVersion, Pod, QueueingHint
+from mooring.framework.cluster_events import assigned_pod
 from mooring.framework.objects import CSINode, PersistentVolumeClaim, Volume, VolumeAttachment
 from mooring.plugins.claims import claim_name
 from mooring.plugins.csi_migration import TranslationError, inline_handle, kind_of
@@ -54,11 +55,12 @@ def _limits(csi_node: CSINode) -> dict[str, int]:
     }
 
 
-EVENTS = (
-    HintedEvent.of(EventResource.CSI_NODE, ActionType.ADD),
-    HintedEvent.of(EventResource.CSI_NODE, ActionType.UPDATE, _after_limits),
-    HintedEvent.of(EventResource.POD, ActionType.DELETE, _after_deletion),
-    HintedEvent.of(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim),
-    HintedEvent.of(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, _after_detachment),
-)
-"""The same in all releases."""
+def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
+    """Return the events of a release."""
+    return (
+        HintedEvent.of(EventResource.CSI_NODE, ActionType.ADD),
+        HintedEvent.of(EventResource.CSI_NODE, ActionType.UPDATE, _after_limits),
+        HintedEvent.of(assigned_pod(version), ActionType.DELETE, _after_deletion),
+        HintedEvent.of(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim),
+        HintedEvent.of(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, _after_detachment),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from mooring.framework import (
     Bools,
     CycleState,
     Handle,
+    HintedEvent,
     KubeVersion,
     NodeView,
     Pod,
@@ -34,7 +36,7 @@ from mooring.plugins.node_volume_limits.attachable import (
     Volumes,
 )
 from mooring.plugins.node_volume_limits.attached import AttachedVolumes
-from mooring.plugins.node_volume_limits.hints import EVENTS
+from mooring.plugins.node_volume_limits.hints import events
 from mooring.plugins.storage import StoragePlugin
 
 REASON = "node(s) exceed max volume count"
@@ -55,7 +57,6 @@ class NodeVolumeLimits(StoragePlugin[None]):
     name = "NodeVolumeLimits"
     upstream = Upstream()
     reads = (CSIDriver, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment)
-    events = EVENTS
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -63,6 +64,9 @@ class NodeVolumeLimits(StoragePlugin[None]):
         self._all_demand = handle.kube_version < _DEMANDED_SINCE
         self._lock = threading.Lock()
         self._attached = AttachedVolumes(handle.kube_version)
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return events(self.handle.kube_version)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         counted = any(

@@ -13,6 +13,7 @@ from mooring.framework import (
     Pod,
     QueueingHint,
 )
+from mooring.framework.cluster_events import POD_EVENTS_APART_SINCE, HintFunction
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 
 _NOMINATED_COUNT_SINCE = KubeVersion(1, 36)
@@ -34,19 +35,23 @@ def events(constraints_of: ConstraintsOf, version: KubeVersion) -> tuple[HintedE
         return QueueingHint.when(_redraws(constraints_of(pod), old, new))
 
     return (
-        HintedEvent.of(
-            EventResource.POD,
-            ActionType.ADD
-            | ActionType.DELETE
-            | ActionType.UPDATE_POD_LABEL
-            | ActionType.UPDATE_POD_TOLERATION,
-            after_pod,
-        ),
+        *_pod_events(version, after_pod),
         HintedEvent.of(
             EventResource.NODE,
             ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT,
             after_node,
         ),
+    )
+
+
+def _pod_events(version: KubeVersion, after_pod: HintFunction) -> tuple[HintedEvent, ...]:
+    others = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL
+    own = ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION
+    if version < POD_EVENTS_APART_SINCE:
+        return (HintedEvent.of(EventResource.POD, others | own, after_pod),)
+    return (
+        HintedEvent.of(EventResource.ASSIGNED_POD, others, after_pod),
+        HintedEvent.of(EventResource.TARGET_POD, own, after_pod),
     )
 
 

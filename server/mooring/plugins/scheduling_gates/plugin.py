@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from mooring.framework import SUCCESS, HintedEvent, Part, Pod, PreEnqueuePlugin, Status
 from mooring.framework.internal import SignedByShape
 from mooring.framework.upstream import Upstream
-from mooring.plugins.scheduling_gates.hints import EVENTS
+from mooring.plugins.scheduling_gates.hints import events
 
 
 class SchedulingGates(PreEnqueuePlugin[None], SignedByShape):
@@ -17,7 +17,7 @@ class SchedulingGates(PreEnqueuePlugin[None], SignedByShape):
     upstream = Upstream()
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        return EVENTS
+        return events(self.handle.kube_version)
 
     def signature(self, pod: Pod) -> Hashable:
         return bool(pod.spec.scheduling_gates)

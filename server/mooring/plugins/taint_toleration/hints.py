@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from mooring.framework import ActionType, EventResource, HintedEvent, Node, Pod, QueueingHint
+from mooring.framework import ActionType, EventResource, HintedEvent, KubeVersion, Node, Pod, QueueingHint
+from mooring.framework.cluster_events import target_pod
 from mooring.framework.taints import untolerated
 
 
-def events(*, comparing: bool) -> tuple[HintedEvent, ...]:
-    """Return the events, the same in all releases; with ``comparing``, Gt and Lt compare numbers."""
+def events(version: KubeVersion, *, comparing: bool) -> tuple[HintedEvent, ...]:
+    """Return the events of a release; with ``comparing``, Gt and Lt compare numbers."""
 
     def keeps_off(node: Node, pod: Pod) -> bool:
         return untolerated(node.spec.taints, pod.spec.tolerations, comparing=comparing) is not None
@@ -18,7 +19,7 @@ def events(*, comparing: bool) -> tuple[HintedEvent, ...]:
 
     return (
         HintedEvent.of(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, after_node),
-        HintedEvent.of(EventResource.POD, ActionType.UPDATE_POD_TOLERATION, _after_toleration),
+        HintedEvent.of(target_pod(version), ActionType.UPDATE_POD_TOLERATION, _after_toleration),
     )
 
 

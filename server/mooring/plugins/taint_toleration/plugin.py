@@ -19,6 +19,7 @@ from mooring.framework import (
     Normalizer,
     Part,
     Pod,
+    PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
     Status,
@@ -37,6 +38,8 @@ REASON = "node(s) had untolerated taint(s)"
 _ONE_REASON_SINCE = KubeVersion(1, 34)
 """Up to the release before, the reason named the taint."""
 
+_PRE_FILTER_SINCE = KubeVersion(1, 37)
+
 COMPARISON_GATE = "TaintTolerationComparisonOperators"
 """The feature gate, off by default, with which Gt and Lt of tolerations compare numbers."""
 
@@ -44,7 +47,9 @@ _PREFER_NO_SCHEDULE = "PreferNoSchedule"
 _PRE_SCORE = "PreScoreTaintToleration"
 
 
-class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None], SignedByShape):
+class TaintToleration(
+    PreFilterPlugin[None], FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None], SignedByShape
+):
     """Rejects nodes with a taint that the pod doesn't tolerate, and prefers those with few soft ones.
 
     Nodes with equal taints share one number in the table, so tolerations are matched once per distinct
@@ -52,7 +57,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
     """
 
     name = "TaintToleration"
-    upstream = Upstream(weight=3)
+    upstream = Upstream(weight=3, points_since={"preFilter": _PRE_FILTER_SINCE})
     normalizer = Normalizer.BY_MAX_REVERSED
 
     def __init__(self, args: None, handle: Handle) -> None:
@@ -66,7 +71,10 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None], ScorePlugin[None
         return Part.NODES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        return events(comparing=self._comparing)
+        return events(self.handle.kube_version, comparing=self._comparing)
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
+        return SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         statuses = {SUCCESS: 0}

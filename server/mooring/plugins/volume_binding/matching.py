@@ -45,12 +45,14 @@ class Matching:
 
     Attributes:
         given: By claim, the volume that it got; of several nodes, on one of them.
+        takings: Each claim with a volume that it got, and where: bool[K].
     """
 
     def __init__(self, nodes: NodeView, with_attributes_classes: bool) -> None:
         self._nodes = nodes
         self._with_attributes_classes = with_attributes_classes
         self.given: dict[str, PersistentVolume] = {}
+        self.takings: list[tuple[PersistentVolumeClaim, PersistentVolume, Bools]] = []
         self._taken: dict[str, Bools] = {}
         self._reached: dict[NodeSelector | None, Bools] = {}
 
@@ -96,6 +98,7 @@ class Matching:
         self._taken[volume.metadata.name] = self._taken_of(volume) | taken
         if taken.any():
             self.given[claim.metadata.name] = volume
+            self.takings.append((claim, volume, taken))
         return taken
 
     def _taken_of(self, volume: PersistentVolume) -> Bools:

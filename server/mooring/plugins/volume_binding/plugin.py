@@ -5,12 +5,16 @@ Mirrors ``plugins/volumebinding/volume_binding.go`` and ``FindPodVolumes`` of it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mooring.framework import (
     SUCCESS,
     Caller,
     CycleState,
+    Handle,
+    HintedEvent,
     Int64s,
     NodeView,
     Pod,
@@ -33,6 +37,7 @@ from mooring.framework.objects import (
 )
 from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
+from mooring.plugins.node_resources_fit.scoring import score_curve
 from mooring.plugins.storage import StoragePlugin, has_storage
 from mooring.plugins.volume_binding import binding
 from mooring.plugins.volume_binding.args import VolumeBindingArgs
@@ -40,6 +45,7 @@ from mooring.plugins.volume_binding.bound import check_bound
 from mooring.plugins.volume_binding.hints import EVENTS
 from mooring.plugins.volume_binding.matching import ATTRIBUTES_CLASS_GATE
 from mooring.plugins.volume_binding.pod_claims import PodClaims, claims_of, sort_claims
+from mooring.plugins.volume_binding.scoring import storage_scores
 from mooring.plugins.volume_binding.unbound import check_waiting
 
 REASON_UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
@@ -49,9 +55,10 @@ REASON_SPACE = "node(s) did not have enough free storage"
 REASON_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 SCORING_GATE = "StorageCapacityScoring"
-"""The feature gate, off by default, with which nodes are scored by the room that they have for volumes."""
+"""The feature gate, on since 1.37, with which nodes are scored by the room that they have for volumes."""
 
 _PRE_FILTER = "PreFilterVolumeBinding"
+_FILTERED = "FilterVolumeBinding"
 _RESERVED = "ReserveVolumeBinding"
 _REASONS = (REASON_NODE, REASON_BIND, REASON_SPACE, REASON_GONE)
 
@@ -79,8 +86,15 @@ class VolumeBinding(
     upstream = Upstream()
     Args = VolumeBindingArgs
     reads = (CSIDriver, CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass)
-    events = EVENTS
     allow_parallel = True
+
+    def __init__(self, args: VolumeBindingArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        scoring = handle.gates.enabled(SCORING_GATE) and args.shape is not None
+        self._curve = score_curve(args.shape) if scoring and args.shape is not None else None
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         objects = nodes.snapshot.objects
@@ -99,6 +113,7 @@ class VolumeBinding(
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         claims = state.read(_PRE_FILTER, PodClaims)
+        state.write(_FILTERED, True)
         conflict, gone = check_bound(claims.bound, nodes)
         with_classes = self.handle.gates.enabled(ATTRIBUTES_CLASS_GATE)
         unmatched, without_room = check_waiting(claims.waiting, nodes, with_classes)
@@ -110,13 +125,16 @@ class VolumeBinding(
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         if not self.handle.gates.enabled(SCORING_GATE):
             return Status.skip()
-        claims = state.get(_PRE_FILTER, PodClaims)
-        if claims is not None and claims.waiting:
-            return Status.error(f"scores of claims that wait, by the gate {SCORING_GATE}, are not supported")
         return SUCCESS
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
-        return np.zeros(len(nodes), np.int64)
+        claims = state.get(_PRE_FILTER, PodClaims)
+        # What Filter didn't look at, because the profile hasn't it there, counts for nothing.
+        looked_at = self._curve is not None and state.get(_FILTERED, bool)
+        if self._curve is None or not looked_at or claims is None or not claims.waiting:
+            return np.zeros(len(nodes), np.int64)
+        with_classes = self.handle.gates.enabled(ATTRIBUTES_CLASS_GATE)
+        return storage_scores(claims.waiting, nodes, with_classes, self._curve)
 
     def reserves_for(self, pod: Pod) -> bool:
         return has_storage(pod)

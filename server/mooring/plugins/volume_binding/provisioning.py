@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from mooring.framework import Bools, NodeView
@@ -41,12 +43,31 @@ def _has_room(
     driver = objects.get(CSIDriver, kind.provisioner)
     if asked is None or driver is None or not driver.spec.storage_capacity:
         return np.ones(len(nodes), np.bool_)
-    size = units(parse_quantity(asked))
     room = np.zeros(len(nodes), np.bool_)
-    for report in objects.all(CSIStorageCapacity):
-        if report.storage_class_name == kind.metadata.name and _largest_volume(report) >= size:
-            room |= selects(report.node_topology, nodes)
+    for _, reached in reports_of(claim, kind, objects, nodes):
+        room |= reached
     return room
+
+
+def reports_of(
+    claim: PersistentVolumeClaim, kind: StorageClass, objects: ObjectTable, nodes: NodeView
+) -> Iterator[tuple[CSIStorageCapacity, Bools]]:
+    """Yield the reports of room for the claim by name, each with its nodes: bool[K].
+
+    None where the driver doesn't report, or nothing is asked for.
+    """
+    asked = claim.spec.resources.requests.get(STORAGE)
+    driver = objects.get(CSIDriver, kind.provisioner)
+    if asked is None or driver is None or not driver.spec.storage_capacity:
+        return
+    size = units(parse_quantity(asked))
+    for report in sorted(objects.all(CSIStorageCapacity), key=_name):
+        if report.storage_class_name == kind.metadata.name and _largest_volume(report) >= size:
+            yield report, selects(report.node_topology, nodes)
+
+
+def _name(report: CSIStorageCapacity) -> tuple[str, str]:
+    return report.metadata.namespace, report.metadata.name
 
 
 def _largest_volume(report: CSIStorageCapacity) -> int:

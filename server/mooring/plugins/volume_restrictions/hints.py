@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mooring.framework import ActionType, EventResource, HintedEvent, Pod, QueueingHint
+from mooring.framework import ActionType, EventResource, HintedEvent, KubeVersion, Pod, QueueingHint
+from mooring.framework.cluster_events import assigned_pod
 from mooring.framework.objects import PersistentVolumeClaim
 from mooring.plugins.volume_restrictions.disks import collide
 
@@ -19,9 +20,10 @@ def _after_claim(pod: Pod, old: None, new: PersistentVolumeClaim) -> QueueingHin
     return QueueingHint.when(same_namespace and new.metadata.name in pod.claim_names)
 
 
-EVENTS = (
-    HintedEvent.of(EventResource.POD, ActionType.DELETE, _after_deletion),
-    HintedEvent.of(EventResource.NODE, ActionType.ADD),
-    HintedEvent.of(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim),
-)
-"""The same in all releases."""
+def events(version: KubeVersion) -> tuple[HintedEvent, ...]:
+    """Return the events of a release."""
+    return (
+        HintedEvent.of(assigned_pod(version), ActionType.DELETE, _after_deletion),
+        HintedEvent.of(EventResource.NODE, ActionType.ADD),
+        HintedEvent.of(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim),
+    )

@@ -5,6 +5,7 @@ Mirrors ``plugins/volumerestrictions/volume_restrictions.go``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from mooring.framework import (
     Bools,
     CycleState,
     Handle,
+    HintedEvent,
     Int32s,
     KubeVersion,
     NodeInfo,
@@ -28,7 +30,7 @@ from mooring.framework.upstream import Upstream
 from mooring.plugins.claims import READ_WRITE_ONCE_POD, not_found
 from mooring.plugins.storage import StoragePlugin
 from mooring.plugins.volume_restrictions.disks import collide, is_disk
-from mooring.plugins.volume_restrictions.hints import EVENTS
+from mooring.plugins.volume_restrictions.hints import events
 
 REASON_DISK = "node(s) had no available disk"
 REASON_CLAIM = (
@@ -67,7 +69,6 @@ class VolumeRestrictions(StoragePlugin[None]):
     name = "VolumeRestrictions"
     upstream = Upstream()
     reads = (PersistentVolumeClaim,)
-    events = EVENTS
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -78,6 +79,9 @@ class VolumeRestrictions(StoragePlugin[None]):
             Status.unschedulable(REASON_CLAIM if reworded else REASON_CLAIM_1_33),
             Status.error("nothing is known of the pod's claims, because PreFilter did not run"),
         )
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return events(self.handle.kube_version)
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         names = set()

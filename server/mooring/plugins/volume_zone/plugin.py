@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mooring.framework import (
     SUCCESS,
     Bools,
     CycleState,
+    HintedEvent,
     NodeView,
     Pod,
     Status,
@@ -42,7 +45,9 @@ class VolumeZone(StoragePlugin[None]):
     name = "VolumeZone"
     upstream = Upstream()
     reads = (PersistentVolume, PersistentVolumeClaim, StorageClass)
-    events = EVENTS
+
+    def events_to_register(self) -> Sequence[HintedEvent]:
+        return EVENTS
 
     def pre_filter(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         domains = _domains(pod, nodes.snapshot.objects)

@@ -74,6 +74,7 @@ class Evaluation:
         extenders_reject: An extender rejected nodes that every Filter plugin passed.
         rejection: Why the pod as a whole was rejected before Filter, else Success.
         post_filter: The status of PostFilter for a pod that no node takes; Success when it wasn't called.
+        room_is_made: What the message says of pods that go for this one; "" = nothing.
         scores: None when scoring was not needed or not possible.
         preemption: What preemption found for the pod; None unless it was run.
     """
@@ -96,6 +97,7 @@ class Evaluation:
     extenders_reject: bool = False
     rejection: Status = SUCCESS
     post_filter: Status = SUCCESS
+    room_is_made: str = ""
     scores: Scores | None = None
     preemption: Preemption | None = None
     _candidates: NodeView | None = None
@@ -152,7 +154,8 @@ class Evaluation:
         if self.rejection.ok:
             said = ", ".join(sorted(f"{count} {reason}" for reason, count in self._reason_counts().items()))
         sentence = f"0/{len(self.rows)} nodes are available:{f' {said}.' if said else ''}"
-        return sentence if self.post_filter.ok else f"{sentence} {self.post_filter.message}"
+        after = self.room_is_made if self.post_filter.ok else self.post_filter.message
+        return f"{sentence} {after}" if after else sentence
 
     def number_of(self, status: Status) -> int:
         """Return the index of ``status`` in ``statuses``, where it is added if need be."""

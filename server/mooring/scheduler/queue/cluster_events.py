@@ -7,10 +7,17 @@ the queue is told) and ``MatchClusterEvents`` of ``framework/types.go``. All fun
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 
-from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource, ObjectChange
-from mooring.framework.objects import Node, Pod
+from mooring.framework.cluster_events import (
+    POD_EVENTS_APART_SINCE,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    ObjectChange,
+)
+from mooring.framework.objects import DeviceTaintRule, Node, Pod
 from mooring.framework.quantity import Quantity, millis, parse_quantity
 from mooring.framework.releases import NEWEST, Gates, KubeVersion
 from mooring.framework.resources import ResourceRules, pod_amounts
@@ -30,8 +37,15 @@ _RESOURCES = {
 }
 """The kinds, beside pods and nodes, that events are about."""
 
+_PODS = (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, EventResource.TARGET_POD)
 _NEWEST_GATES = Gates(NEWEST)
 _EXTENDED_CLAIMS_SINCE = KubeVersion(1, 34)
+
+_GANGS_IN_WORKLOADS_SINCE = KubeVersion(1, 37)
+"""Since this release GenericWorkload is the gate of gangs too."""
+
+_SCALE_UP_SINCE = KubeVersion(1, 37)
+"""Since this release a pod that asks for more than before has an event of its own."""
 
 
 def as_scheduler_sees(change: ObjectChange) -> ObjectChange | None:
@@ -53,8 +67,8 @@ def as_scheduler_sees(change: ObjectChange) -> ObjectChange | None:
 def events_of(change: ObjectChange, gates: Gates = _NEWEST_GATES) -> tuple[ClusterEvent, ...]:
     """Return the events for the queue, each with one action.
 
-    An UPDATE_OTHER of a pod means that nothing changed that has a name of its own. Updates of an
-    UNSCHEDULED_POD concern that pod alone; all other events concern every pod that waits.
+    An UPDATE_OTHER of a pod means that nothing changed that has a name of its own. Updates of a pod without
+    a node concern that pod alone; all other events concern every pod that waits.
 
     Args:
         change: What happened, as ``as_scheduler_sees`` gives it.
@@ -65,6 +79,8 @@ def events_of(change: ObjectChange, gates: Gates = _NEWEST_GATES) -> tuple[Clust
     if change.kind == "Node":
         actions = _node_actions(change.old, change.new, gates)
         return tuple(ClusterEvent(EventResource.NODE, action) for action in dict.fromkeys(actions))
+    if change.kind == "DeviceTaintRule":
+        return _taint_events(change.old, change.new, gates)
     resource = _RESOURCES.get(change.kind)
     if resource is None:
         return ()
@@ -91,17 +107,32 @@ def concerns(registered: ClusterEvent, event: ClusterEvent) -> bool:
     """Return whether who registered for ``registered`` wants to hear of ``event``, one of ``events_of``."""
     return bool(registered.action & event.action) and (
         registered.resource in (EventResource.ANY, event.resource)
-        or (
-            registered.resource is EventResource.POD
-            and event.resource in (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD)
-        )
+        or (registered.resource is EventResource.POD and event.resource in _PODS)
     )
+
+
+def _taint_events(
+    old: DeviceTaintRule | None, new: DeviceTaintRule | None, gates: Gates
+) -> tuple[ClusterEvent, ...]:
+    """Return what a rule's change is: one of slices, whose devices it is about.
+
+    kube-scheduler is told of the slices that a rule is about; here it may be about none.
+    """
+    same = old is not None and new is not None and old.spec == new.spec
+    if same or not gates.enabled("DRADeviceTaintRules"):
+        return ()
+    return (ClusterEvent(EventResource.RESOURCE_SLICE, ActionType.UPDATE_OTHER),)
 
 
 def _basic_action(change: ObjectChange) -> ActionType | None:
     if change.old is None:
         return ActionType.ADD
     return ActionType.DELETE if change.new is None else None
+
+
+def gang_gate(version: KubeVersion) -> str:
+    """Return the feature gate of gangs in a release."""
+    return "GenericWorkload" if version >= _GANGS_IN_WORKLOADS_SINCE else "GangScheduling"
 
 
 def _pod_events(old: Pod | None, new: Pod | None, gates: Gates) -> Iterator[ClusterEvent]:
@@ -111,10 +142,12 @@ def _pod_events(old: Pod | None, new: Pod | None, gates: Gates) -> Iterator[Clus
     assigned = bool(pod.spec.node_name)
     resource = EventResource.ASSIGNED_POD if assigned else EventResource.UNSCHEDULED_POD
     if old is not None and new is not None:
+        if not assigned and gates.version >= POD_EVENTS_APART_SINCE:
+            resource = EventResource.TARGET_POD
         actions = tuple(_pod_actions(old, new, gates)) or (ActionType.UPDATE_OTHER,)
         yield from (ClusterEvent(resource, action) for action in actions)
     elif old is None:
-        if assigned or gates.enabled("GangScheduling"):
+        if assigned or gates.enabled(gang_gate(gates.version)):
             yield ClusterEvent(resource, ActionType.ADD)
     elif assigned:
         yield ClusterEvent(resource, ActionType.DELETE)
@@ -123,8 +156,7 @@ def _pod_events(old: Pod | None, new: Pod | None, gates: Gates) -> Iterator[Clus
 def _pod_actions(old: Pod, new: Pod, gates: Gates) -> Iterator[ActionType]:
     if old.metadata.labels != new.metadata.labels:
         yield ActionType.UPDATE_POD_LABEL
-    if _scaled_down(old, new, gates):
-        yield ActionType.UPDATE_POD_SCALE_DOWN
+    yield from _scaling(old, new, gates)
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
         yield ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
     # The API server lets tolerations be added, never changed: their number tells.
@@ -134,13 +166,18 @@ def _pod_actions(old: Pod, new: Pod, gates: Gates) -> Iterator[ActionType]:
         yield ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM
 
 
-def _scaled_down(old: Pod, new: Pod, gates: Gates) -> bool:
-    rules = ResourceRules(
-        resizing=gates.enabled("InPlacePodVerticalScaling"),
-        pod_level_resizing=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
-    )
+def _scaling(old: Pod, new: Pod, gates: Gates) -> Iterator[ActionType]:
+    rules = replace(ResourceRules.of(gates), pod_level=True)
     before, after = pod_amounts(old, rules), pod_amounts(new, rules)
-    return any(name not in after or millis(nanos) > millis(after[name]) for name, nanos in before.items())
+    if _has_less(after, before):
+        yield ActionType.UPDATE_POD_SCALE_DOWN
+    if gates.version >= _SCALE_UP_SINCE and _has_less(before, after):
+        yield ActionType.UPDATE_POD_SCALE_UP
+
+
+def _has_less(amounts: Mapping[str, int], others: Mapping[str, int]) -> bool:
+    """Return whether an amount is missing or less than the other."""
+    return any(name not in amounts or millis(nanos) > millis(amounts[name]) for name, nanos in others.items())
 
 
 def _claims_changed(old: Pod, new: Pod, gates: Gates) -> bool:
@@ -184,8 +221,10 @@ def _conditions(node: Node) -> dict[str, str]:
 
 
 @cache
-def label_of(event: ClusterEvent) -> str:
+def label_of(event: ClusterEvent, version: KubeVersion = NEWEST) -> str:
     """Return the event as one word for metrics and logs, such as ``NodeUpdateNodeTaint``."""
-    resource = "UnschedulablePod" if event.resource is EventResource.UNSCHEDULED_POD else event.resource.value
+    resource = event.resource.value
+    if event.resource is EventResource.UNSCHEDULED_POD and version < POD_EVENTS_APART_SINCE:
+        resource = "UnschedulablePod"
     action = "Update" if event.action is ActionType.UPDATE_OTHER else (event.action.name or "").title()
     return f"{resource}{action.replace('_', '')}"

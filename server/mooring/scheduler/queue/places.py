@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from mooring.framework import Clock, Pod
+from mooring.framework import Clock, KubeVersion, Pod
 from mooring.scheduler.queue.backoff import BackoffQueue, BackoffTimes
 from mooring.scheduler.queue.heap import Less, PodHeap
 from mooring.scheduler.queue.hints import QueueingRules, Strategy
 from mooring.scheduler.queue.pre_enqueue import ask_gates
 from mooring.scheduler.queue.queued_pod import QueuedPod
 from mooring.scheduler.queue.unschedulable import UnschedulablePods
+
+FLUSHED_ONCE_SINCE = KubeVersion(1, 37)
+"""Since this release gated pods that have waited for too long are asked, and wait as long again."""
 
 Incoming = Callable[[str, str], None]
 """``(queue, event)``: a pod came to that place of the queue."""
@@ -36,6 +39,7 @@ class Places:
         times: BackoffTimes,
         wake: Callable[[], None],
         incoming: Incoming,
+        version: KubeVersion,
     ) -> None:
         self.active = PodHeap(less)
         self.backoff = BackoffQueue(clock, times, less)
@@ -44,6 +48,7 @@ class Places:
         self._clock = clock
         self._wake = wake
         self._incoming = incoming
+        self._gates_end_flushes = version >= FLUSHED_ONCE_SINCE
 
     def __contains__(self, uid: str) -> bool:
         return uid in self.unschedulable or uid in self.active or uid in self.backoff
@@ -113,6 +118,8 @@ class Places:
 
     def _gated(self, item: QueuedPod) -> bool:
         ask_gates(item, self._rules[item.pod.spec.scheduler_name].gates)
+        if item.gated_by and self._gates_end_flushes:
+            item.flushed = False
         return bool(item.gated_by)
 
     def _arrived(self, queue: str, label: str) -> bool:

@@ -41,6 +41,7 @@ class QueuedPod:
         gated_by: The PreEnqueue plugin that holds it back, "" when none does.
         backoff_ends: When its backoff is over; None until it is asked for.
         flushed: It was last tried because it had waited long enough, not because of an event.
+        flushed_at: When it had last waited long enough, since it was rejected; 0 = not yet.
     """
 
     pod: Pod
@@ -53,6 +54,7 @@ class QueuedPod:
     gated_by: str = ""
     backoff_ends: float | None = None
     flushed: bool = False
+    flushed_at: float = 0.0
 
     @property
     def uid(self) -> str:

@@ -18,7 +18,7 @@ from mooring.scheduler.queue.cluster_events import events_of, label_of
 from mooring.scheduler.queue.heap import Less
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
-from mooring.scheduler.queue.places import Incoming, Places
+from mooring.scheduler.queue.places import FLUSHED_ONCE_SINCE, Incoming, Places
 from mooring.scheduler.queue.queued_pod import QueuedPod, Rejection
 
 LONGEST_WAIT_SECONDS = 300.0
@@ -78,7 +78,9 @@ class SchedulingQueue:
         self._incoming = incoming
         self._longest_wait = longest_wait
         self._lock = threading.RLock()
-        self._places = Places(rules, less, clock, times or BackoffTimes(), wake, incoming)
+        version = self._gates.version
+        self._flushed_once = version >= FLUSHED_ONCE_SINCE
+        self._places = Places(rules, less, clock, times or BackoffTimes(), wake, incoming, version)
         self._in_flight = InFlight()
         now = clock.now()
         self._next_backoff_flush = math.floor(now) + BACKOFF_FLUSH_SECONDS
@@ -142,7 +144,7 @@ class SchedulingQueue:
                     item.error_count += 1
                 item.queued_at = self._clock.now()
                 item.backoff_ends = None
-                item.flushed = False
+                item.flushed, item.flushed_at = False, 0.0
                 self._places.place_pod(item, self._strategy_since(item), ATTEMPT_FAILED)
             self._in_flight.end_attempt(uid)
 
@@ -207,9 +209,10 @@ class SchedulingQueue:
         with self._lock:
             now = self._clock.now()
             waiting = self._places.unschedulable
-            late = [item for item in waiting if now - item.queued_at > self._longest_wait]
+            last = _last_tried if self._flushed_once else _last_queued
+            late = [item for item in waiting if now - last(item) > self._longest_wait]
             for item in late:
-                item.flushed = True
+                item.flushed, item.flushed_at = True, now
             if late:
                 self._move(late, WILDCARD, None, None)
 
@@ -249,16 +252,25 @@ class SchedulingQueue:
     def _reconsider(self, item: QueuedPod, change: ObjectChange) -> None:
         for event in events_of(change, self._gates):
             strategy = self._rules_of(item).strategy(item, event, change.old, change.new)
-            if self._places.place_pod(item, strategy, label_of(event)):
+            if self._places.place_pod(item, strategy, label_of(event, self._gates.version)):
                 return
 
     def _move(self, items: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> None:
-        label = TIMED_OUT if event == WILDCARD else label_of(event)
+        label = TIMED_OUT if event == WILDCARD else label_of(event, self._gates.version)
         for item in items:
             rules = self._rules_of(item)
-            if item.gated_by and not rules.gate_listens(item.gated_by, event):
+            asked_anyway = event == WILDCARD and self._flushed_once
+            if item.gated_by and not asked_anyway and not rules.gate_listens(item.gated_by, event):
                 continue
             strategy = rules.strategy(item, event, old, new)
             if strategy is not Strategy.SKIP:
                 self._places.place_pod(item, strategy, label)
         self._in_flight.note_event(event, old, new)
+
+
+def _last_queued(item: QueuedPod) -> float:
+    return item.queued_at
+
+
+def _last_tried(item: QueuedPod) -> float:
+    return max(item.queued_at, item.flushed_at)

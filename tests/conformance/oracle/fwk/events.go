@@ -1,4 +1,4 @@
-//go:build !v1_33 && !v1_34 && !v1_35
+//go:build !v1_33 && !v1_34 && !v1_35 && !v1_36
 
 package fwk
 
@@ -47,7 +47,7 @@ var Matches = framework.MatchClusterEvents
 
 // GangScheduling tells whether the queue is told of waiting pods.
 func GangScheduling() bool {
-	return utilfeature.DefaultFeatureGate.Enabled(features.GangScheduling)
+	return utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload)
 }
 
 // LearnDeviceClasses tells the manager which resources devices stand for, as the event handlers do.

@@ -29,6 +29,6 @@ func Enqueue(ctx context.Context, queue internalqueue.SchedulingQueue, pod *v1.P
 	queue.Add(klog.FromContext(ctx), pod)
 }
 
-func Options(_ context.Context, _ internalcache.Cache, _ informers.SharedInformerFactory) []frameworkruntime.Option {
+func Options(_ context.Context, _ internalcache.Cache, _ *internalcache.Snapshot, _ informers.SharedInformerFactory) []frameworkruntime.Option {
 	return nil
 }

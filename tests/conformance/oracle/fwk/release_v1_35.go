@@ -32,7 +32,7 @@ func Enqueue(ctx context.Context, queue internalqueue.SchedulingQueue, pod *v1.P
 }
 
 func Options(
-	_ context.Context, _ internalcache.Cache, factory informers.SharedInformerFactory,
+	_ context.Context, _ internalcache.Cache, _ *internalcache.Snapshot, factory informers.SharedInformerFactory,
 ) []frameworkruntime.Option {
 	return []frameworkruntime.Option{
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),

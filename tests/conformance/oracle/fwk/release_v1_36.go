@@ -1,4 +1,4 @@
-//go:build !v1_33 && !v1_34 && !v1_35
+//go:build v1_36
 
 package fwk
 
@@ -40,7 +40,7 @@ func Enqueue(ctx context.Context, queue internalqueue.SchedulingQueue, pod *v1.P
 
 // Options are those that the framework has in this release only.
 func Options(
-	_ context.Context, cache internalcache.Cache, factory informers.SharedInformerFactory,
+	_ context.Context, cache internalcache.Cache, _ *internalcache.Snapshot, factory informers.SharedInformerFactory,
 ) []frameworkruntime.Option {
 	return []frameworkruntime.Option{
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),

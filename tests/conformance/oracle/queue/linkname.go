@@ -13,9 +13,6 @@ import (
 //go:linkname flushBackoff k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
 func flushBackoff(q *queue.PriorityQueue, logger klog.Logger)
 
-//go:linkname flushUnschedulable k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushUnschedulablePodsLeftover
-func flushUnschedulable(q *queue.PriorityQueue, logger klog.Logger)
-
 //go:linkname lenBackoff k8s.io/kubernetes/pkg/scheduler/backend/queue.(*backoffQueue).lenBackoff
 func lenBackoff(backoffQueue unsafe.Pointer) int
 

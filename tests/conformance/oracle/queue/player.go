@@ -17,6 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
 	testingclock "k8s.io/utils/clock/testing"
+	oracle "mooring.dev/conformance/fwk"
 )
 
 const profile = "default-scheduler"
@@ -190,12 +191,12 @@ func (p *player) play(next step) seen {
 		}
 	case "delete":
 		if pod, ok := p.pods[next.Name]; ok {
-			p.queue.Delete(pod)
+			oracle.Remove(logger, p.queue, pod)
 			delete(p.pods, next.Name)
 		}
 	case "pop":
 		if canPop(p.queue) {
-			info, err := p.queue.Pop(logger)
+			info, err := oracle.Pop(logger, p.queue)
 			if err != nil {
 				panic(err)
 			}
@@ -251,7 +252,7 @@ func (p *player) giveBack(logger klog.Logger, next step) {
 	info.UnschedulablePlugins = sets.New(next.Plugins...)
 	info.PendingPlugins = sets.New(next.Pending...)
 	info.PodInfo, _ = framework.NewPodInfo(pod.DeepCopy())
-	if err := p.queue.AddUnschedulableIfNotPresent(logger, info, p.queue.SchedulingCycle()); err != nil {
+	if err := oracle.GiveBack(logger, p.queue, info); err != nil {
 		panic(err)
 	}
 }
@@ -296,7 +297,7 @@ func (p *player) places() map[string]place {
 		"unschedulable": p.queue.UnschedulablePods(),
 	} {
 		for _, pod := range pods {
-			info, _ := p.queue.GetPod(pod.Name, pod.Namespace)
+			info, _ := oracle.InQueue(p.queue, pod)
 			rejectors := sets.List(info.UnschedulablePlugins.Union(info.PendingPlugins))
 			sort.Strings(rejectors)
 			if _, twice := found[pod.Name]; twice {

@@ -22,6 +22,7 @@ from mooring.framework.quantity import NANO
 from mooring.plugins.dynamic_resources.pools import capacity
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
 from mooring.plugins.dynamic_resources.requests import DeviceChoice
+from mooring.plugins.dynamic_resources.rules import Rules
 
 Found = Sequence[tuple[DeviceChoice, CandidateDevice]]
 """The devices of one claim, each with the choice that it was found for."""
@@ -30,16 +31,16 @@ Document = Mapping[str, Any]
 """An object as JSON values."""
 
 
-def allocation_of(found: Found, node_name: str) -> AllocationResult:
+def allocation_of(found: Found, node_name: str, rules: Rules) -> AllocationResult:
     """Return the allocation of one claim on the node."""
-    results = tuple(_result(choice, candidate) for choice, candidate in found)
+    results = tuple(_result(choice, candidate, rules) for choice, candidate in found)
     selector = _node_selector([candidate for _, candidate in found], node_name)
     return AllocationResult(DeviceAllocationResult(results), selector)
 
 
-def _result(choice: DeviceChoice, candidate: CandidateDevice) -> DeviceRequestAllocationResult:
+def _result(choice: DeviceChoice, candidate: CandidateDevice, rules: Rules) -> DeviceRequestAllocationResult:
     device, name = candidate.device, candidate.id
-    consumed = capacity.consumed(device, choice.amounts) if candidate.shared else {}
+    consumed = capacity.consumed(device, choice.amounts, rules) if candidate.shared else {}
     return DeviceRequestAllocationResult(
         request=choice.name,
         driver=name.driver,

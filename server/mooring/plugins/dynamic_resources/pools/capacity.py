@@ -14,34 +14,51 @@ from mooring.framework.objects.devices import (
     Device,
     DeviceCapacity,
 )
-from mooring.framework.quantity import NANO, parse_quantity, units
+from mooring.framework.quantity import MAX_INT64, NANO, parse_quantity, units
+from mooring.plugins.dynamic_resources.rules import AMOUNTS_CHECKED_SINCE, Rules
 
 Amounts = Mapping[str, int]
 """Amounts by the capacity's name."""
 
 _NOTHING: Amounts = {}
+_MILLI = NANO // 1000
 
 
-def consumed(device: Device, asked: Amounts | None) -> dict[str, int]:
-    """Return what a request for ``asked`` takes of each capacity of ``device``."""
+class CapacityError(Exception):
+    """A request asks for an amount that can't be reckoned with; the decision fails."""
+
+
+def consumed(device: Device, asked: Amounts | None, rules: Rules) -> dict[str, int]:
+    """Return what a request for ``asked`` takes of each capacity of ``device``.
+
+    Raises:
+        CapacityError: An amount is too large for a device's steps, or finer than they can be, or negative.
+    """
     wanted = asked or _NOTHING
-    return {name: _taken(wanted.get(name), held) for name, held in device.capacity.items()}
+    return {name: _taken(wanted.get(name), held, rules) for name, held in device.capacity.items()}
 
 
-def fits(device: Device, asked: Amounts | None, used: Amounts) -> bool:
-    """Return whether ``device``, of which ``used`` is taken, has room for a request for ``asked``."""
+def fits(device: Device, asked: Amounts | None, used: Amounts, rules: Rules) -> bool:
+    """Return whether ``device``, of which ``used`` is taken, has room for a request for ``asked``.
+
+    Raises:
+        CapacityError: As ``consumed``.
+    """
     if any(name not in device.capacity for name in asked or ()):
         return False
-    for name, amount in consumed(device, asked).items():
+    amounts = consumed(device, asked, rules)
+    if rules.version >= AMOUNTS_CHECKED_SINCE and any(amount < 0 for amount in amounts.values()):
+        raise CapacityError("a device has a negative capacity")
+    for name, amount in amounts.items():
         held = device.capacity[name]
-        if held.request_policy is not None and _violates(amount, held.request_policy):
+        if held.request_policy is not None and _violates(amount, held.request_policy, rules):
             return False
         if used.get(name, 0) + amount > parse_quantity(held.value):
             return False
     return True
 
 
-def _taken(asked: int | None, held: DeviceCapacity) -> int:
+def _taken(asked: int | None, held: DeviceCapacity, rules: Rules) -> int:
     policy = held.request_policy
     if asked is None:
         default = policy.default if policy is not None else None
@@ -49,21 +66,40 @@ def _taken(asked: int | None, held: DeviceCapacity) -> int:
     if policy is None:
         return asked
     if policy.valid_range is not None and policy.valid_range.min is not None:
-        return _up_to_step(asked, policy.valid_range, parse_quantity(policy.valid_range.min))
+        return _up_to_step(asked, policy.valid_range, parse_quantity(policy.valid_range.min), rules)
     return next((value for value in map(parse_quantity, policy.valid_values) if asked <= value), asked)
 
 
-def _up_to_step(asked: int, valid: CapacityRequestPolicyRange, least: int) -> int:
+def _up_to_step(asked: int, valid: CapacityRequestPolicyRange, least: int, rules: Rules) -> int:
     """``asked``, at least ``least`` and a whole number of steps above it."""
     if asked < least:
         return least
     if valid.step is None:
         return asked
-    start, step = units(least), units(parse_quantity(valid.step))
-    return (start - (start - units(asked)) // step * step) * NANO
+    nanos = _finest(valid, rules)
+    start, step = _whole(least, nanos), _whole(parse_quantity(valid.step), nanos)
+    if rules.version < AMOUNTS_CHECKED_SINCE:
+        return (start - (start - units(asked)) // step * step) * NANO
+    if (nanos == _MILLI and asked % _MILLI) or asked > MAX_INT64 * nanos:
+        raise CapacityError(f"an amount of {asked} billionths can't be reckoned with in steps")
+    found = start - (start - _whole(asked, nanos)) // step * step
+    if found > MAX_INT64:
+        raise CapacityError(f"an amount of {asked} billionths is too large in whole steps")
+    return found * nanos
 
 
-def _violates(amount: int, policy: CapacityRequestPolicy) -> bool:
+def _finest(valid: CapacityRequestPolicyRange, rules: Rules) -> int:
+    """In what the amounts of a range are whole numbers, in billionths: thousandths of a unit, or units."""
+    given = [parse_quantity(each) for each in (valid.min, valid.max, valid.step) if each is not None]
+    in_millis = all(each % _MILLI == 0 and abs(each) <= MAX_INT64 * _MILLI for each in given)
+    return _MILLI if rules.fractions and in_millis and parse_quantity(valid.step or 0) >= _MILLI else NANO
+
+
+def _whole(amount: int, nanos: int) -> int:
+    return units(amount) if nanos == NANO else amount // nanos
+
+
+def _violates(amount: int, policy: CapacityRequestPolicy, rules: Rules) -> bool:
     if policy.default is not None and amount == parse_quantity(policy.default):
         return False
     valid = policy.valid_range
@@ -73,5 +109,8 @@ def _violates(amount: int, policy: CapacityRequestPolicy) -> bool:
         return True
     if valid.step is None:
         return False
-    start = units(parse_quantity(valid.min or 0))
-    return (units(amount) - start) % units(parse_quantity(valid.step)) != 0
+    nanos = _finest(valid, rules)
+    if nanos == _MILLI and amount % _MILLI:
+        return True
+    start = _whole(parse_quantity(valid.min or 0), nanos)
+    return (_whole(amount, nanos) - start) % _whole(parse_quantity(valid.step), nanos) != 0

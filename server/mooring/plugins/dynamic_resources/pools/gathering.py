@@ -76,7 +76,7 @@ def gather_pools(
 
 def _reaches(one: Slice, reach: Reach, position: int, rules: Rules) -> bool:
     spec = one.object.spec
-    if spec.shared_counters and rules.partitions:
+    if spec.shared_counters and rules.partitions and not rules.counters_reached:
         return True
     if spec.node_name or spec.all_nodes or spec.node_selector is not None:
         return reach.matches(position, spec.node_name, spec.all_nodes, spec.node_selector)
@@ -117,7 +117,8 @@ def _complete_pool(pool_id: PoolID, reached: list[Slice], others: list[Slice], r
         return DevicePool(pool_id, invalid=_has_duplicates(candidates), candidates=candidates)
     counters: dict[CounterID, int] = {}
     seen: set[str] = set()
-    for counter_set in (found for one in reached for found in one.object.spec.shared_counters):
+    counting = (*reached, *others) if rules.counters_reached else reached
+    for counter_set in (found for one in counting for found in one.object.spec.shared_counters):
         if counter_set.name in seen:
             return DevicePool(pool_id, invalid=True)
         seen.add(counter_set.name)

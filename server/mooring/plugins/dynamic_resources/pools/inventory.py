@@ -5,12 +5,20 @@ Mirrors ``NewAllocator`` of ``k8s.io/dynamic-resource-allocation/structured``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from mooring.framework.objects.devices import Device, ResourceSlice, ResourceSliceSpec
+from msgspec.structs import replace
+
+from mooring.framework.objects.devices import (
+    Device,
+    DeviceTaint,
+    DeviceTaintRule,
+    ResourceSlice,
+    ResourceSliceSpec,
+)
 from mooring.framework.quantity import parse_quantity
 from mooring.plugins.dynamic_resources.cel.device import DeviceScope, device_scope
 from mooring.plugins.dynamic_resources.rules import WHOLE_POOLS_SINCE, Rules
@@ -99,7 +107,7 @@ class Inventory:
 
     Attributes:
         of_node: Those that only one node reaches, by its name.
-        others: Those that several nodes may reach, and those that hold counters.
+        others: Those that several nodes may reach, and those that hold counters for all nodes.
         of_pool: All, by pool.
     """
 
@@ -127,11 +135,36 @@ def take_stock(slices: Iterable[ResourceSlice], rules: Rules) -> Inventory:
         inventory.of_pool.setdefault(pool, []).append(ready)
         if not _is_known(spec, rules):
             continue
-        if spec.node_name and not spec.shared_counters:
+        if spec.node_name and (rules.counters_reached or not spec.shared_counters):
             inventory.of_node.setdefault(spec.node_name, []).append(ready)
         else:
             inventory.others.append(ready)
     return inventory
+
+
+def with_taints(slices: Iterable[ResourceSlice], rules: Iterable[DeviceTaintRule]) -> Iterator[ResourceSlice]:
+    """Yield the slices with the taints that ``rules`` put on their devices, as a tracker does."""
+    given = tuple(rules)
+    for announced in slices:
+        spec = announced.spec
+        about = [
+            (selector.device, rule.spec.taint)
+            for rule in given
+            if (selector := rule.spec.device_selector) is not None
+            and selector.driver in (None, spec.driver)
+            and selector.pool in (None, spec.pool.name)
+        ]
+        if not about:
+            yield announced
+            continue
+        devices = tuple(
+            replace(device, taints=(*device.taints, *_taints_on(device, about))) for device in spec.devices
+        )
+        yield replace(announced, spec=replace(spec, devices=devices))
+
+
+def _taints_on(device: Device, about: Iterable[tuple[str | None, DeviceTaint]]) -> Iterator[DeviceTaint]:
+    return (taint for name, taint in about if name in (None, device.name))
 
 
 def _is_known(spec: ResourceSliceSpec, rules: Rules) -> bool:

@@ -10,15 +10,19 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from mooring.framework import KubeVersion
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.quantity import parse_quantity
 from mooring.plugins.dynamic_resources.pools import capacity
 from mooring.plugins.dynamic_resources.pools.gathering import DevicePool
-from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, CounterID, DeviceID
+from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, CounterID, DeviceID, PoolID
 from mooring.plugins.dynamic_resources.requests import DeviceChoice
-from mooring.plugins.dynamic_resources.rules import Rules
+from mooring.plugins.dynamic_resources.rules import POOLS_APART_SINCE, Rules
 
 _NOTHING: Counter[str] = Counter()
+_EVERY_SHARE_COUNTS_SINCE = KubeVersion(1, 37)
+
+PoolKey = PoolID | str
 
 
 @dataclass(frozen=True)
@@ -60,22 +64,28 @@ def allocated_by(claims: Iterable[ResourceClaim], rules: Rules) -> Allocated:
 class CounterBoard:
     """What is left of the counters of pools, worked out when a pool is first needed.
 
-    As in kube-scheduler, pools of the same name share an entry, whatever their drivers.
+    As in kube-scheduler before 1.37, pools of the same name share an entry, whatever their drivers.
     """
 
     allocated: Allocated
-    _left: dict[str, dict[CounterID, int]] = field(default_factory=dict)
+    rules: Rules
+    _left: dict[PoolKey, dict[CounterID, int]] = field(default_factory=dict)
 
     def left(self, pool: DevicePool) -> dict[CounterID, int]:
         """By counter, what allocated devices leave."""
-        if pool.id.pool not in self._left:
+        key = self.key(pool)
+        if key not in self._left:
             left = dict(pool.counters)
             for candidate in (*pool.candidates, *pool.out_of_reach):
                 if candidate.id in self.allocated.dedicated or candidate.id in self.allocated.shared:
                     for counter, amount in candidate.counters.items():
                         left[counter] -= amount
-            self._left[pool.id.pool] = left
-        return self._left[pool.id.pool]
+            self._left[key] = left
+        return self._left[key]
+
+    def key(self, pool: DevicePool) -> PoolKey:
+        """Under what the counters of a pool are known."""
+        return pool.id if self.rules.version >= POOLS_APART_SINCE else pool.id.pool
 
 
 @dataclass
@@ -88,7 +98,7 @@ class Ledger:
     _holders: dict[DeviceID, Counter[int]] = field(default_factory=dict)
     _shares: Counter[DeviceID] = field(default_factory=Counter)
     _used: dict[DeviceID, Counter[str]] = field(default_factory=dict)
-    _counted: dict[str, Counter[CounterID]] = field(default_factory=dict)
+    _counted: dict[PoolKey, Counter[CounterID]] = field(default_factory=dict)
 
     def in_use(self, device: DeviceID) -> bool:
         """Return whether some claim has the device for itself."""
@@ -99,8 +109,10 @@ class Ledger:
         return claim in self._holders.get(device, ())
 
     def has_shares(self, device: DeviceID) -> bool:
-        """Return whether some claim has a share of the device that takes capacity."""
-        return device in self.allocated.used or self._shares[device] > 0
+        """Return whether some claim has a share of the device: before 1.37, one that takes capacity."""
+        if device in self.allocated.used or self._shares[device] > 0:
+            return True
+        return self.rules.version >= _EVERY_SHARE_COUNTS_SINCE and device in self.allocated.shared
 
     def has_room(self, candidate: CandidateDevice, choice: DeviceChoice) -> bool:
         """Return whether the device has the capacity that ``choice`` asks for."""
@@ -112,7 +124,17 @@ class Ledger:
         used = self.allocated.used.get(device, _NOTHING)
         if taken := self._used.get(device):
             used = used + taken
-        return capacity.fits(candidate.device, choice.amounts, used)
+        return capacity.fits(candidate.device, choice.amounts, used, self.rules)
+
+    def would_have_room(self, candidate: CandidateDevice, choice: DeviceChoice) -> bool:
+        """Whether the device would have the capacity if nobody had a share of it.
+
+        Raises:
+            CapacityError: The amount can't be reckoned with.
+        """
+        if not self.rules.shares:
+            return True
+        return capacity.fits(candidate.device, choice.amounts, _NOTHING, self.rules)
 
     def take(self, candidate: CandidateDevice, choice: DeviceChoice, claim: int) -> None:
         """Give the device, or a share of it, to the claim."""
@@ -121,7 +143,9 @@ class Ledger:
             self._holders.setdefault(device, Counter())[claim] += 1
             return
         self._shares[device] += 1
-        self._used.setdefault(device, Counter()).update(capacity.consumed(candidate.device, choice.amounts))
+        self._used.setdefault(device, Counter()).update(
+            capacity.consumed(candidate.device, choice.amounts, self.rules)
+        )
 
     def give_back(self, candidate: CandidateDevice, choice: DeviceChoice, claim: int) -> None:
         """Undo ``take``."""
@@ -130,12 +154,12 @@ class Ledger:
             del self._holders[device][claim]
             return
         self._shares[device] -= 1
-        self._used[device].subtract(capacity.consumed(candidate.device, choice.amounts))
+        self._used[device].subtract(capacity.consumed(candidate.device, choice.amounts, self.rules))
 
     def count(self, candidate: CandidateDevice, pool: DevicePool) -> bool:
         """Take the device's counters; False, with nothing taken, when a counter of the pool falls short."""
         left = self.board.left(pool)
-        counted = self._counted.setdefault(pool.id.pool, Counter())
+        counted = self._counted.setdefault(self.board.key(pool), Counter())
         counted.update(candidate.counters)
         if all(amount >= counted[counter] for counter, amount in left.items()):
             return True
@@ -144,4 +168,4 @@ class Ledger:
 
     def uncount(self, candidate: CandidateDevice, pool: DevicePool) -> None:
         """Undo ``count``."""
-        self._counted[pool.id.pool].subtract(candidate.counters)
+        self._counted[self.board.key(pool)].subtract(candidate.counters)

@@ -22,7 +22,12 @@ from mooring.plugins.dynamic_resources.requests import (
     DeviceChoices,
     asked_though_off,
 )
-from mooring.plugins.dynamic_resources.rules import CHOICES_APART_SINCE, WHOLE_POOLS_SINCE, Rules
+from mooring.plugins.dynamic_resources.rules import (
+    ALL_MEANS_ALL_SINCE,
+    CHOICES_APART_SINCE,
+    WHOLE_POOLS_SINCE,
+    Rules,
+)
 from mooring.plugins.dynamic_resources.search.constraints import ConstraintCheck, constraint_of
 from mooring.plugins.dynamic_resources.search.outlook import Demand, demands_of, is_hopeless
 
@@ -156,7 +161,10 @@ class DeviceSearch:
                     f"request {choice.name} asks for all devices, but pool {'/'.join(pool.id)} is {state}"
                 )
         found = [each for each in self._usable if self._fulfils(choice, each[0], noted)]
-        self._all_devices[id(choice)] = [each for each in found if self.ledger.has_room(each[0], choice)]
+        room = self.ledger.has_room
+        if self.rules.version >= ALL_MEANS_ALL_SINCE:
+            room = self.ledger.would_have_room
+        self._all_devices[id(choice)] = [each for each in found if room(each[0], choice)]
         return len(self._all_devices[id(choice)])
 
     def _claim(self, claim: int) -> bool:

@@ -17,6 +17,7 @@ from mooring.plugins.dynamic_resources.requests import DeviceChoice
 from mooring.plugins.dynamic_resources.rules import Rules
 
 _COMPARED_SINCE = KubeVersion(1, 35)
+_ALL_COMPARED_SINCE = KubeVersion(1, 37)
 
 
 class ConstraintCheck(Protocol):
@@ -59,7 +60,7 @@ class Alike:
 class Different:
     """Devices have different values of an attribute.
 
-    As in kube-scheduler, of several devices of one request only the last one is remembered.
+    As in kube-scheduler before 1.37, of several devices of one request only the last one is remembered.
 
     Attributes:
         by_value: Values are compared; before 1.35 a device's value is taken for different from any other's.
@@ -87,11 +88,35 @@ class Different:
             self._count -= 1
 
 
+@dataclass(slots=True)
+class AllDifferent:
+    """Devices have different values of an attribute, those of one request too: so it is since 1.37."""
+
+    attribute: str
+    requests: frozenset[str]
+    _values: list[DeviceAttribute] = field(default_factory=list)
+
+    def add(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
+        if not _concerns(self.requests, choice):
+            return True
+        value = _attribute(self.attribute, candidate)
+        if value is None or value in self._values:
+            return False
+        self._values.append(value)
+        return True
+
+    def remove(self, choice: DeviceChoice, candidate: CandidateDevice) -> None:
+        if _concerns(self.requests, choice):
+            self._values.pop()
+
+
 def constraint_of(declared: DeviceConstraint, rules: Rules) -> ConstraintCheck:
     """Return the check that ``declared`` asks for; it sets one of the two attributes."""
     requests = frozenset(declared.requests)
     if declared.match_attribute is not None:
         return Alike(declared.match_attribute, requests)
+    if rules.version >= _ALL_COMPARED_SINCE:
+        return AllDifferent(declared.distinct_attribute or "", requests)
     return Different(declared.distinct_attribute or "", requests, rules.version >= _COMPARED_SINCE)
 
 
