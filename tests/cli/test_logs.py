@@ -162,6 +162,6 @@ def test_what_a_server_says_at_its_start_is_a_record_each(tmp_path: Path) -> Non
     messages = [json.loads(line)["msg"] for line in started.log.read_text().splitlines()]
     assert f'FLAG: --config="{config}"' in messages
     assert 'FLAG: --drain-delay="0s"' in messages
-    assert any(re.fullmatch(r"Starting mooring \S+ \(Kubernetes 1\.36, .*\)", one) for one in messages)
+    assert any(re.fullmatch(r"Starting mooring \S+ \(Kubernetes 1\.37, .*\)", one) for one in messages)
     (shown,) = [one for one in messages if one.startswith("Using component config: ")]
     assert json.loads(shown.removeprefix("Using component config: "))["kind"] == "KubeSchedulerConfiguration"

@@ -129,7 +129,8 @@ def test_a_gang_is_placed_as_a_whole_or_not_at_all_and_at_once(
     nodes = [one_slot(f"n{number}") for number in range(slots)]
     file = write_manifests(tmp_path / "m.yaml", *nodes, *objects)
     gates = "GenericWorkload=true,GangScheduling=true"
-    rows = call(capsys, "schedule", "--manifests", file, "--feature-gates", gates, "-o", "json").document
+    release = ("--kube-version", "1.36", "--feature-gates", gates)
+    rows = call(capsys, "schedule", "--manifests", file, *release, "-o", "json").document
     assert [row["pod"] for row in rows if row["node"]] == [f"default/{name}" for name in placed]
     assert {row["message"].partition(" no new claims")[0] for row in rows if not row["node"]} == messages
 

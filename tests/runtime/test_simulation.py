@@ -61,7 +61,7 @@ def outcome(simulation: Simulation, name: str) -> str:
     if isinstance(result, MooringError):
         return result.message
     said = result.choice.message or result.status.message
-    return "placed" if result.status.ok else said.partition(" no new claims")[0]
+    return "placed" if result.status.ok else said.partition(" preemption:")[0]
 
 
 TOO_LATE = "rejected due to timeout after waiting 15m0s at plugin Couples"

@@ -48,7 +48,7 @@ def bound(world: World) -> set[str]:
 
 
 def test_nobody_is_tried_before_the_group_and_enough_pods_are_there() -> None:
-    world = World(nodes=[make_node("a")], gates=GATES)
+    world = World(nodes=[make_node("a")], gates=GATES, version="1.36")
     world.add(member("one"), make_pod("alone"))
     world.add(gang(2))
     assert bound(world) == {"alone"}
@@ -59,7 +59,7 @@ def test_nobody_is_tried_before_the_group_and_enough_pods_are_there() -> None:
 
 def test_nobody_is_bound_before_enough_pods_have_a_node() -> None:
     small = {"cpu": "1"}
-    world = World(nodes=[make_node("a", allocatable=small)], gates=GATES)
+    world = World(nodes=[make_node("a", allocatable=small)], gates=GATES, version="1.36")
     world.add(gang(2), member("one"), member("two"))
     assert world.cluster.bindings == []
     world.add(make_node("b", allocatable=small))
@@ -67,7 +67,7 @@ def test_nobody_is_bound_before_enough_pods_have_a_node() -> None:
 
 
 def test_after_five_minutes_a_pod_gives_its_node_back() -> None:
-    world = World(nodes=[make_node("a", allocatable={"cpu": "1"})], gates=GATES)
+    world = World(nodes=[make_node("a", allocatable={"cpu": "1"})], gates=GATES, version="1.36")
     world.add(gang(2), member("one"), member("two"))
     world.clock.advance(301)
     assert bound(world) == set()
@@ -76,7 +76,7 @@ def test_after_five_minutes_a_pod_gives_its_node_back() -> None:
 
 
 def test_a_pod_that_waits_has_the_others_tried_again() -> None:
-    world = World(nodes=[make_node("a")], gates=GATES)
+    world = World(nodes=[make_node("a")], gates=GATES, version="1.36")
     near = member("first", spec={"affinity": NEAR_A, "priority": 10})
     world.add(gang(2), near, member("second", labels={"app": "a"}))
     assert bound(world) == {"first", "second"}

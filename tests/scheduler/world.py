@@ -15,7 +15,7 @@ from mooring.framework import BindOutcome, Node, ObjectReference, Plugin, Pod
 from mooring.framework.errors import NotFoundError
 from mooring.framework.handle import Leadership, Unchallenged
 from mooring.framework.objects import Condition, PodGroup
-from mooring.framework.releases import NEWEST, Gates
+from mooring.framework.releases import DEFAULT_KUBE_VERSION, Gates, KubeVersion
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
@@ -167,6 +167,7 @@ class World:
         schedulers: The names of the profiles.
         leadership: Whether anything may be committed.
         gates: Feature gates that differ from the release's.
+        version: The release.
         extenders: They take part in the decisions.
         observer: Takes measurements.
         attempt_seconds: What one attempt may take.
@@ -182,6 +183,7 @@ class World:
         extenders: Sequence[Extender] = (),
         observer: SchedulerObserver | None = None,
         attempt_seconds: float = 0.0,
+        version: str = DEFAULT_KUBE_VERSION,
     ) -> None:
         self.clock = FakeClock()
         self.state = State()
@@ -189,13 +191,15 @@ class World:
         registry = new_in_tree_registry()
         for plugin in plugins:
             registry.register(plugin.name, plugin)
-        config = from_document(configuration(plugins, schedulers), registry.catalog(), feature_gates=gates)
+        document = configuration(plugins, schedulers)
+        config = from_document(document, registry.catalog(), kube_version=version, feature_gates=gates)
         engine = build_engine(
             config,
             registry,
             self.state,
             self.cluster,
             cluster=self.cluster,
+            kube_version=version,
             feature_gates=gates,
             extenders=extenders,
             exclusive=True,
@@ -208,7 +212,7 @@ class World:
             cluster=self.cluster,
             events=self.cluster,
             leadership=leads,
-            gates=Gates(NEWEST, gates),
+            gates=Gates(KubeVersion.parse(version), gates),
             observer=observer or Unobserved(),
             clock=self.clock,
         )
