@@ -31,6 +31,9 @@ class GuardedControlPlane(ControlPlane):
     )
     """Those that look after nodes are left out: nothing sends a heartbeat here."""
 
+    controller_flags: tuple[str, ...] = ()
+    """What a control plane of another kind adds to kube-controller-manager's command line."""
+
     static_pods_token = "token-of-static-pods"
     """The token of the user system:kube-scheduler."""
 
@@ -75,6 +78,7 @@ class GuardedControlPlane(ControlPlane):
                 "--bind-address=127.0.0.1",
                 f"--secure-port={free_port()}",
                 "--authentication-skip-lookup=true",
+                *self.controller_flags,
             ],
             self.directory / "kube-controller-manager.log",
         )

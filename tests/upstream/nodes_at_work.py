@@ -27,6 +27,7 @@ class NodesAtWork(GuardedControlPlane):
         "--runtime-config=scheduling.k8s.io/v1alpha2=true",
     )
     controllers = ("*",)
+    controller_flags = ("--feature-gates=GenericWorkload=true",)
 
     def __enter__(self) -> Self:
         super().__enter__()
