@@ -15,7 +15,8 @@ from mooring.framework.objects import Namespace
 from mooring.framework.pod_affinity import AffinityTerm
 from mooring.framework.pod_classes import PodClasses
 
-_SELECTOR_KEPT_SINCE, _SELECTOR_GONE_SINCE = KubeVersion(1, 34), KubeVersion(1, 37)
+_SELECTOR_KEPT_SINCE = KubeVersion(1, 34)
+_SELECTOR_GONE_SINCE = KubeVersion(1, 37)
 """Between these releases the namespace selector is not put away once the namespaces' names are found. It is
 matched again, with no labels, so that one without positive conditions lets in every namespace."""
 
