@@ -141,6 +141,11 @@ def verdicts(engine: Engine, state: ClusterState, pod: Pod, profile: Profile, ro
 def from_scratch(state: State, everything: Sequence[Any], fresh: State) -> State:
     """``fresh`` with all objects that a source delivered, and what ``state`` has decided since."""
     fresh.replace("test", everything)
+    objects = state._writer.objects
+    for kind, key in objects._delivered:
+        assumed = objects.find_object(kind, key)
+        assert assumed is not None
+        fresh.assume_object(assumed)
     for uid in state._delivered:
         record = state.snapshot.pods.records[uid]
         gone = record.node_name not in fresh.snapshot.nodes.index
