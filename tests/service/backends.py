@@ -95,9 +95,10 @@ def world(
     max_abandoned: int = 32,
     sources: Callable[[], Sequence[SourceState]] = lambda: [SYNCED],
     gates: dict[str, bool] | None = None,
+    version: str = DEFAULT_KUBE_VERSION,
 ) -> Iterator[World]:
     """A backend over ``objects``: the default profile, or ``plugins`` alone, or a configuration."""
-    registry, loaded = _configured(plugins, document, gates)
+    registry, loaded = _configured(plugins, document, gates, version)
     state = State(first_epoch=1_000)
     state.replace("test", objects)
     metrics = Metrics()
@@ -108,6 +109,7 @@ def world(
         binder or LocalBinder(state),
         observer=MetricsObserver(metrics),
         cluster=api,
+        kube_version=version,
         feature_gates=gates,
     )
     source = PushSource(state)
@@ -121,7 +123,7 @@ def world(
         commit_slots=commit_slots,
         decoder=Decoder(),
         configuration_hash=loaded.hash,
-        kube_version=DEFAULT_KUBE_VERSION,
+        kube_version=version,
         server_version="0.0.0",
         start_time=datetime(2026, 1, 1, tzinfo=UTC),
         sources=given,
@@ -142,7 +144,7 @@ def world(
 
 
 def _configured(
-    plugins: Sequence[Kind], document: dict[str, Any] | None, gates: dict[str, bool] | None
+    plugins: Sequence[Kind], document: dict[str, Any] | None, gates: dict[str, bool] | None, version: str
 ) -> tuple[Registry, config.Configuration]:
     registry = new_in_tree_registry()
     for kind in plugins:
@@ -151,8 +153,8 @@ def _configured(
         document = configuration(profile(*(kind.name for kind in plugins)))
     catalog = registry.catalog()
     if document is None:
-        return registry, config.default(catalog, feature_gates=gates)
-    return registry, config.from_document(document, catalog, feature_gates=gates)
+        return registry, config.default(catalog, kube_version=version, feature_gates=gates)
+    return registry, config.from_document(document, catalog, kube_version=version, feature_gates=gates)
 
 
 class Direct:

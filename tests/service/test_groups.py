@@ -25,6 +25,9 @@ from tests.service.backends import (
 )
 from tests.service.fakes import Kind
 
+RELEASE = "1.36"
+"""The newest release of which mooring takes the gate GenericWorkload."""
+
 RESERVE, BIND = pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND
 MEMBERS = tuple(member(f"m{i}") for i in range(3))
 ROOM = (node("a", 2), node("b", 1))
@@ -37,7 +40,7 @@ def ask(*pods: Any, mode: Any = 0, **fields: Any) -> pb.ScheduleGroupsRequest:
 
 def schedule(*objects: Any, request: pb.ScheduleGroupsRequest | None = None, **how: Any) -> pb.ScheduledGroup:
     """The answer about the one group."""
-    with world(*objects, gates=GATES, **how) as w, direct(w.backend) as stubs:
+    with world(*objects, gates=GATES, version=RELEASE, **how) as w, direct(w.backend) as stubs:
         answer: pb.ScheduledGroup
         (answer,) = stubs.scheduling.ScheduleGroups(request or ask()).groups
         return answer
@@ -51,7 +54,10 @@ def placed(state: Any) -> dict[str, str]:
 @pytest.mark.parametrize("way", WAYS)
 def test_a_dry_run_says_everything_and_changes_nothing(way: Callable[..., Any]) -> None:
     nodes = (node("a1", 2, "a"), node("b1", 1, "b"), node("b2", 2, "b"))
-    with world(group(2, "zone"), *MEMBERS, *nodes, gates=GATES) as w, way(w.backend) as stubs:
+    with (
+        world(group(2, "zone"), *MEMBERS, *nodes, gates=GATES, version=RELEASE) as w,
+        way(w.backend) as stubs,
+    ):
         (answer,) = stubs.scheduling.ScheduleGroups(ask()).groups
         assert placed(w.state) == {}
     assert statuses_code(answer.status) == "SUCCESS"
@@ -87,7 +93,10 @@ def test_groups_of_one_call_see_each_other() -> None:
     second = replace(first_of, metadata=replace(first_of.metadata, name="h", uid="h"))
     request = ask()
     request.groups.add(namespace="default", name="h")
-    with world(group(3), second, *MEMBERS, other, *ROOM, gates=GATES) as w, direct(w.backend) as stubs:
+    with (
+        world(group(3), second, *MEMBERS, other, *ROOM, gates=GATES, version=RELEASE) as w,
+        direct(w.backend) as stubs,
+    ):
         first, late = stubs.scheduling.ScheduleGroups(request).groups
     assert statuses_code(first.status) == "SUCCESS"
     assert statuses_code(late.status) == "UNSCHEDULABLE"
@@ -101,7 +110,7 @@ def test_groups_of_one_call_see_each_other() -> None:
     ],
 )
 def test_a_group_that_fits_is_committed_as_a_whole(mode: Any, outcome: Any) -> None:
-    with world(group(3), *MEMBERS, *ROOM, gates=GATES) as w, direct(w.backend) as stubs:
+    with world(group(3), *MEMBERS, *ROOM, gates=GATES, version=RELEASE) as w, direct(w.backend) as stubs:
         (answer,) = stubs.scheduling.ScheduleGroups(ask(mode=mode)).groups
         assert sorted(placed(w.state).values()) == ["a", "a", "b"]
         again = stubs.scheduling.ScheduleGroups(ask(mode=mode)).groups[0]
@@ -129,7 +138,12 @@ def test_if_one_pod_cannot_be_kept_none_is() -> None:
             "plugins": {"reserve": {"enabled": [{"name": "Keeps"}]}},
         }
     )
-    how: dict[str, Any] = {"plugins": [keeping("m1")], "document": document, "gates": GATES}
+    how: dict[str, Any] = {
+        "plugins": [keeping("m1")],
+        "document": document,
+        "gates": GATES,
+        "version": RELEASE,
+    }
     with world(group(3), *MEMBERS, *ROOM, **how) as w, direct(w.backend) as stubs:
         (answer,) = stubs.scheduling.ScheduleGroups(ask(mode=BIND)).groups
         assert placed(w.state) == {}
@@ -165,7 +179,7 @@ def test_a_pod_that_goes_in_the_middle_of_a_commit(
     min_count: int, gone: str, bound: list[str], succeeds: bool
 ) -> None:
     binder = Failing(gone)
-    how: dict[str, Any] = {"binder": binder, "gates": GATES}
+    how: dict[str, Any] = {"binder": binder, "gates": GATES, "version": RELEASE}
     with world(group(min_count), *MEMBERS, *ROOM, **how) as w, direct(w.backend) as stubs:
         (answer,) = stubs.scheduling.ScheduleGroups(ask(mode=BIND)).groups
         assert binder.bound == bound
@@ -232,7 +246,10 @@ ELSEWHERE = make_pod("far", namespace="team", spec=IN_GROUP)
     ],
 )
 def test_wrong_requests(request_: pb.ScheduleGroupsRequest, code: str, said: str) -> None:
-    with world(group(1), make_pod("alone"), *ROOM, gates=GATES) as w, direct(w.backend) as stubs:
+    with (
+        world(group(1), make_pod("alone"), *ROOM, gates=GATES, version=RELEASE) as w,
+        direct(w.backend) as stubs,
+    ):
         failure = rejected(lambda: stubs.scheduling.ScheduleGroups(request_))
     assert failure.code.name == code
     assert said in str(failure)
