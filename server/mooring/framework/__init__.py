@@ -21,12 +21,15 @@ from mooring.framework.cycle_state import CycleState
 from mooring.framework.deadline import check_deadline, timely
 from mooring.framework.groups import (
     GroupPlacement,
+    GroupPreemption,
+    GroupWhatIf,
     PlacementFeasiblePlugin,
     PlacementGeneratePlugin,
     PlacementProgress,
     PlacementScorePlugin,
     PodGroupAssignments,
     PodGroupInfo,
+    PodGroupPostFilterPlugin,
 )
 from mooring.framework.handle import Binder, BindOutcome, Clock, Handle
 from mooring.framework.interface import (
@@ -87,6 +90,8 @@ __all__ = [
     "FilterPlugin",
     "Gates",
     "GroupPlacement",
+    "GroupPreemption",
+    "GroupWhatIf",
     "Handle",
     "HintedEvent",
     "Int32s",
@@ -114,6 +119,7 @@ __all__ = [
     "PodChange",
     "PodGroupAssignments",
     "PodGroupInfo",
+    "PodGroupPostFilterPlugin",
     "PodTable",
     "PodsToActivate",
     "PostBindPlugin",

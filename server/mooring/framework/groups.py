@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.cycle_state import CycleState
@@ -92,6 +93,60 @@ class PodGroupAssignments:
     nodes: NodeView
     pods: tuple[Pod, ...]
     node_names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPreemption:
+    """What could be done for a group that fits nowhere.
+
+    Attributes:
+        status: Success when the group will fit soon; else why not.
+        victims: The pods that have to go first, the most important first.
+        violations: How many of them a disruption budget protects.
+        nominations: The pods of the group that get a node then, and the nodes.
+    """
+
+    status: Status
+    victims: tuple[Pod, ...] = ()
+    violations: int = 0
+    nominations: tuple[tuple[Pod, str], ...] = ()
+
+
+class GroupWhatIf(Protocol):
+    """The cluster as it would be with other pods on its nodes. For one thread; nothing real changes.
+
+    Attributes:
+        snapshot: The tables as they are now.
+        assignments: The pods of the group that got a node when they were tried last, and the nodes.
+    """
+
+    snapshot: Snapshot
+    assignments: Sequence[tuple[Pod, str]]
+
+    def remove(self, pods: Sequence[Pod]) -> None:
+        """Take pods off their nodes."""
+        ...
+
+    def schedule(self) -> Status:
+        """Try the group once more, as things are now."""
+        ...
+
+    def put_back(self, pods: Sequence[Pod]) -> bool:
+        """Put pods on their nodes again, unless the assignments don't fit beside them; return which."""
+        ...
+
+
+class PodGroupPostFilterPlugin(Plugin[ArgsT]):
+    """Tries to make room for a group that fits nowhere.
+
+    Called for the profile's plugins until one does not say Unschedulable.
+    """
+
+    @abstractmethod
+    def post_filter_group(
+        self, state: CycleState, group: PodGroupInfo, what_if: GroupWhatIf
+    ) -> GroupPreemption:
+        """Return what could be done; nothing is."""
 
 
 class PlacementGeneratePlugin(Plugin[ArgsT]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from mooring.framework import Pod, PodGroupInfo, Status
+from mooring.framework import GroupPreemption, Pod, PodGroupInfo, Status
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     FailedPreconditionError,
@@ -224,7 +224,17 @@ def _answer(asked: _AskedGroup, placed: PlacedGroup) -> pb.ScheduledGroup:
     )
     if decision.status.ok and decision.taken >= 0:
         answer.placement = decision.taken
+    if decision.preemption is not None:
+        _add_preemption(answer, decision.preemption)
     return answer
+
+
+def _add_preemption(answer: pb.ScheduledGroup, found: GroupPreemption) -> None:
+    answer.victims.extend(map(_reference, found.victims))
+    answer.pdb_violation_count = found.violations
+    nominated = {pod.metadata.uid: node for pod, node in found.nominations}
+    for pod in answer.pods:
+        pod.nominated_node = nominated.get(pod.pod.uid, "")
 
 
 def _pod(member: GroupMember, placed: PlacedGroup | None = None) -> pb.GroupPod:

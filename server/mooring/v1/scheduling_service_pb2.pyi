@@ -731,10 +731,13 @@ class GroupPod(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     STATUS_FIELD_NUMBER: _builtins.int
     BIND_OUTCOME_FIELD_NUMBER: _builtins.int
+    NOMINATED_NODE_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """Its node; empty where it gets none."""
     bind_outcome: Global___BindOutcome.ValueType
     """How its bind ended."""
+    nominated_node: _builtins.str
+    """The node that it would get once the group's victims are gone; empty unless there are some."""
     @_builtins.property
     def pod(self) -> _objects_pb2.PodReference:
         """The pod, with its UID."""
@@ -750,10 +753,11 @@ class GroupPod(_message.Message):
         node: _builtins.str = ...,
         status: _statuses_pb2.Status | None = ...,
         bind_outcome: Global___BindOutcome.ValueType = ...,
+        nominated_node: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "status", b"status"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bind_outcome", b"bind_outcome", "node", b"node", "pod", b"pod", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bind_outcome", b"bind_outcome", "node", b"node", "nominated_node", b"nominated_node", "pod", b"pod", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -853,12 +857,16 @@ class ScheduledGroup(_message.Message):
     PLACEMENT_FIELD_NUMBER: _builtins.int
     PODS_FIELD_NUMBER: _builtins.int
     PLACEMENTS_FIELD_NUMBER: _builtins.int
+    VICTIMS_FIELD_NUMBER: _builtins.int
+    PDB_VIOLATION_COUNT_FIELD_NUMBER: _builtins.int
     namespace: _builtins.str
     """The namespace."""
     name: _builtins.str
     """The name."""
     placement: _builtins.int
     """Which of the placements was taken, by index. Absent when none was."""
+    pdb_violation_count: _builtins.int
+    """How many of them a disruption budget protects."""
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
         """CODE_SUCCESS, or why its pods get no nodes. The message is the one for the group's condition."""
@@ -871,6 +879,10 @@ class ScheduledGroup(_message.Message):
     def placements(self) -> _containers.RepeatedCompositeFieldContainer[Global___TriedPlacement]:
         """All placements, in the order in which they were tried."""
 
+    @_builtins.property
+    def victims(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodReference]:
+        """The pods that would have to go so that a group that fits nowhere fits, the most important first; nobody deletes them."""
+
     def __init__(
         self,
         *,
@@ -880,10 +892,12 @@ class ScheduledGroup(_message.Message):
         placement: _builtins.int | None = ...,
         pods: _abc.Iterable[Global___GroupPod] | None = ...,
         placements: _abc.Iterable[Global___TriedPlacement] | None = ...,
+        victims: _abc.Iterable[_objects_pb2.PodReference] | None = ...,
+        pdb_violation_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_placement", b"_placement", "placement", b"placement", "status", b"status"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_placement", b"_placement", "name", b"name", "namespace", b"namespace", "placement", b"placement", "placements", b"placements", "pods", b"pods", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_placement", b"_placement", "name", b"name", "namespace", b"namespace", "pdb_violation_count", b"pdb_violation_count", "placement", b"placement", "placements", b"placements", "pods", b"pods", "status", b"status", "victims", b"victims"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__placement: _TypeAlias = _typing.Literal["placement"]  # noqa: Y015
     _WhichOneofArgType__placement: _TypeAlias = _typing.Literal["_placement", b"_placement"]  # noqa: Y015

@@ -37,10 +37,11 @@ class Budgets:
         violating: list[Pod] = []
         others: list[Pod] = []
         for pod in pods:
-            (violating if self._violates(pod, used) else others).append(pod)
+            (violating if self.violates(pod, used) else others).append(pod)
         return violating, others
 
-    def _violates(self, pod: Pod, used: Counter[tuple[str, str]]) -> bool:
+    def violates(self, pod: Pod, used: Counter[tuple[str, str]]) -> bool:
+        """Return whether the pod's going violates a budget, of which ``used`` says how much is gone."""
         labels = pod.metadata.labels
         violated = False
         if not labels:

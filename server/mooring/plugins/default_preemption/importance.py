@@ -36,7 +36,7 @@ def by_importance(pods: Sequence[Pod], now: float, came: Sequence[Pod] | None = 
         place = position
         if pod.status.start_time is None:
             place = -position if order is None else order[pod.metadata.uid]
-        return -priority_of(pod), _started(pod, now), place
+        return -priority_of(pod), started_at(pod, now), place
 
     return [pods[position] for position in sorted(range(len(pods)), key=rank)]
 
@@ -55,7 +55,7 @@ def cheapest(candidates: Sequence[Candidate], now: float) -> tuple[str, ...]:
 def _cost(candidate: Candidate, now: float) -> tuple[int, int, int, int, float]:
     priorities = [priority_of(pod) for pod in candidate.victims]
     top = max(priorities, default=-_OFFSET)
-    tops = (_started(pod, now) for pod in candidate.victims if priority_of(pod) == top)
+    tops = (started_at(pod, now) for pod in candidate.victims if priority_of(pod) == top)
     earliest = min(tops, default=now)
     return (
         candidate.violations,
@@ -66,8 +66,8 @@ def _cost(candidate: Candidate, now: float) -> tuple[int, int, int, int, float]:
     )
 
 
-def _started(pod: Pod, now: float) -> float:
-    """When the pod started, in seconds since the epoch."""
+def started_at(pod: Pod, now: float) -> float:
+    """Return when the pod started, in seconds since the epoch; ``now`` if it hasn't."""
     text = pod.status.start_time
     if text is None:
         return now

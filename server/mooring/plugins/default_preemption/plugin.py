@@ -10,7 +10,20 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
-from mooring.framework import SUCCESS, Code, CycleState, HintedEvent, KubeVersion, Part, Pod, Status
+from mooring.framework import (
+    SUCCESS,
+    Code,
+    CycleState,
+    GroupPreemption,
+    GroupWhatIf,
+    HintedEvent,
+    KubeVersion,
+    Part,
+    Pod,
+    PodGroupInfo,
+    PodGroupPostFilterPlugin,
+    Status,
+)
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.internal import SignedByShape
@@ -19,6 +32,7 @@ from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
 from mooring.framework.upstream import Upstream
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
+from mooring.plugins.default_preemption.groups import preempt_for_group
 from mooring.plugins.default_preemption.hints import events
 from mooring.plugins.default_preemption.importance import cheapest
 from mooring.plugins.default_preemption.victims import (
@@ -35,6 +49,9 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"
 """What is said when extenders leave none."""
 
+GROUP_POLICY_GATE = "PodGroupPreemptionPolicy"
+"""The feature gate with which a group says itself whether it preempts."""
+
 MAX_AT_ONCE = 256
 """The most nodes that are tried at once; work beyond the last one needed is wasted."""
 
@@ -46,7 +63,10 @@ _ANNOUNCED_SINCE = KubeVersion(1, 37)
 
 
 class DefaultPreemption(
-    PreemptingPlugin[DefaultPreemptionArgs], PreEnqueuePlugin[DefaultPreemptionArgs], SignedByShape
+    PreemptingPlugin[DefaultPreemptionArgs],
+    PreEnqueuePlugin[DefaultPreemptionArgs],
+    PodGroupPostFilterPlugin[DefaultPreemptionArgs],
+    SignedByShape,
 ):
     """Finds the nodes on which the pod would fit without less important pods.
 
@@ -86,6 +106,15 @@ class DefaultPreemption(
             return ""
         node, count = candidate.node_name, len(candidate.victims)
         return f"preemption: found a potential placement for pod on node {node}, preempting {count} victims"
+
+    def post_filter_group(
+        self, state: CycleState, group: PodGroupInfo, what_if: GroupWhatIf
+    ) -> GroupPreemption:
+        policies = {pod.spec.preemption_policy for pod in group.pods}
+        policy = "Never" if "Never" in policies else ""
+        if self.handle.gates.enabled(GROUP_POLICY_GATE):
+            policy = group.group.spec.preemption_policy or ""
+        return preempt_for_group(group, what_if, policy, self.handle.clock.now())
 
     def _extended(self, nodes: RejectedNodes, found: Preemption) -> Preemption:
         """Return what the extenders leave of the candidates."""

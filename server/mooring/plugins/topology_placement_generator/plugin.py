@@ -78,7 +78,8 @@ def _domain_of_scheduled(group: PodGroupInfo, key: str, nodes: NodeView) -> str 
         if not column.ids[row]:
             return _undetermined(f"no topology domain found for pod {pod.key}")
         domain = column.values[int(column.ids[row])]
-        if found not in (None, domain):
+        # As there, an empty value does not stand against another one that comes after it.
+        if found and found != domain:
             return _undetermined(f"more than 1 domain found for pod group: {found}, {domain}")
         found = domain
     return found

@@ -19,6 +19,7 @@ from mooring.framework import (
     CycleState,
     GroupPlacement,
     Int32s,
+    KubeVersion,
     NodeView,
     PlacementProgress,
     Pod,
@@ -36,17 +37,28 @@ from mooring.runtime.cycle.group_result import (
     GroupDecision,
     GroupMember,
     TriedPlacement,
+    after_preemption,
     cause_of,
     member_of,
     rejected_group,
     settled,
 )
+from mooring.runtime.cycle.group_what_if import TriedAgain, make_room
 from mooring.runtime.cycle.placements import feasible_so_far, find_placements, score_placements
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.profiles.profile import Profile
 
 _encode = msgspec.msgpack.Encoder().encode
+
+PREEMPTION_SINCE = KubeVersion(1, 37)
+"""Before, nobody made room for a group unless a gate of its own was on."""
+
+UNSEEN = "ImageLocality"
+"""The plugin that scores nothing while room is looked for.
+
+kube-scheduler copies its snapshot for that, and such a copy doesn't say how many nodes have an image.
+"""
 
 PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
 """The feature gate with which a group has more than one placement."""
@@ -61,6 +73,10 @@ class Picks(Protocol):
 
     def placement(self, names: Sequence[str]) -> int:
         """Return which of some placements, equally good, the group gets."""
+        ...
+
+    def again(self) -> None:
+        """Hear that the group is tried once more now, without those who could make room for it."""
         ...
 
 
@@ -78,6 +94,9 @@ class SeededPicks:
     def placement(self, names: Sequence[str]) -> int:
         """Return one of them, the same for the same group and seed."""
         return choose(self._seed, self._uid, len(names))
+
+    def again(self) -> None:
+        """Go on as before."""
 
 
 Quick = Callable[[Sequence[Pod], Int32s], ChoiceColumns | None]
@@ -166,11 +185,36 @@ class GroupCycle:
         self._judges = profile.placement_feasible
 
     def run(self) -> GroupDecision:
-        """Decide. Nothing in ``world`` is other than before.
+        """Decide, and find out what could be done for a group that fits nowhere.
+
+        ``world`` is as before then, unless somebody would have to make room.
 
         Raises:
             PluginFailureError: A plugin failed.
         """
+        decision = self._run()
+        preempts = self._profile.gates.version >= PREEMPTION_SINCE
+        if decision.status.code is not Code.UNSCHEDULABLE or not preempts:
+            return decision
+        plugins = self._profile.group_post_filter
+        if not plugins:
+            return decision
+        tried_again = TriedAgain(self._world, self._again, self._calls())
+        found = make_room(plugins, self._state, self._group, tried_again, self._calls())
+        return after_preemption(decision, found)
+
+    def _again(self) -> GroupDecision:
+        """Return the decision as things are by now, each pod evaluated in full."""
+        self._quick = None
+        self._picks.again()
+        known, seen = self._profile, (each for each in self._profile.score if each.name != UNSEEN)
+        self._profile = replace(known, score=tuple(seen))
+        try:
+            return self._run()
+        finally:
+            self._profile = known
+
+    def _run(self) -> GroupDecision:
         problem = check_group(self._profile, self._group, self._world.snapshot)
         if problem is not None:
             return self._decision(problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mooring.framework import SUCCESS, Code, GroupPlacement, Int64s, Pod, Status
+from mooring.framework import SUCCESS, Code, GroupPlacement, GroupPreemption, Int64s, Pod, Status
 from mooring.framework.objects import PodGroup
 from mooring.runtime.cycle.choice import Choice
 
@@ -95,6 +95,7 @@ class GroupDecision:
         compared: Which of them were scored; none when at most one takes the group.
         scores: Their scores, by plugin.
         ties: Which of them have the highest total.
+        preemption: What could be done for a group that fits nowhere; None unless that was asked.
         state_version: The version of the state that was evaluated.
     """
 
@@ -106,6 +107,7 @@ class GroupDecision:
     compared: tuple[int, ...] = ()
     scores: tuple[PlacementScores, ...] = ()
     ties: tuple[int, ...] = ()
+    preemption: GroupPreemption | None = None
     state_version: int = 0
 
     @property
@@ -128,6 +130,29 @@ def settled(
     """
     rest = (GroupMember(pod, None, status, status.message) for pod in waiting[len(members) :])
     return (*(_settled(status, member) for member in members), *rest)
+
+
+def after_preemption(decision: GroupDecision, found: GroupPreemption) -> GroupDecision:
+    """Return the decision with what PodGroupPostFilter said; pods that were not tried don't tell of it.
+
+    Mirrors ``applyPodGroupPostFilterResult``.
+    """
+    said = found.status
+    if said.code is Code.ERROR:
+        tried = decision.tried[decision.taken].members if decision.taken >= 0 else ()
+        members = settled(said, tried, [member.pod for member in decision.members])
+        return replace(decision, status=said, members=members, preemption=found)
+    status = replace(decision.status, reasons=(*decision.status.reasons, said.message))
+    given_up = status if said.ok else rejected_group(status.message)
+    taken = decision.tried[decision.taken].members if decision.taken >= 0 else ()
+    fitted = {member.pod.metadata.uid for member in taken if member.status.ok}
+    members = tuple(
+        replace(member, status=given_up, message=given_up.message)
+        if member.pod.metadata.uid in fitted
+        else member
+        for member in decision.members
+    )
+    return replace(decision, status=status, members=members, preemption=found)
 
 
 def _settled(status: Status, member: GroupMember) -> GroupMember:

@@ -59,6 +59,10 @@ class NodesWhatIf:
         said |= zip(others, self._each(others), strict=True)
         return [said[name] for name in node_names]
 
+    def hear(self, method: str, node_name: str, other: Pod) -> None:
+        """Take in that ``other`` came to the node (``add_pod``) or left it (``remove_pod``)."""
+        self._tell(method, node_name, other)
+
     def crowded(self, node_name: str) -> Status:
         """Return what is said of the node once the pods nominated for it have come; Success without any."""
         guests = self._guests(node_name)

@@ -26,6 +26,7 @@ from mooring.framework import (
     Plugin,
     Pod,
     PodGroupInfo,
+    PodGroupPostFilterPlugin,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -140,6 +141,14 @@ class Profile:
         """The plugins that say whether a placement can still take a group; no configuration lists them."""
         plugins = self.plugins.items()
         return {name: plugin for name, plugin in plugins if isinstance(plugin, PlacementFeasiblePlugin)}
+
+    @property
+    def group_post_filter(self) -> Mapping[str, PodGroupPostFilterPlugin[Any]]:
+        """The plugins that make room for groups; those at PostFilter that can."""
+        listed = {each.name: each.plugin for each in self.post_filter}
+        return {
+            name: plugin for name, plugin in listed.items() if isinstance(plugin, PodGroupPostFilterPlugin)
+        }
 
     @property
     def evaluating(self) -> tuple[Plugin[Any], ...]:
