@@ -164,6 +164,16 @@ def test_default_plugins_by_point() -> None:
             id="a gate on",
         ),
         pytest.param(
+            "1.37",
+            {"GenericWorkload": True, "GangScheduling": False},
+            "GangScheduling",
+            "PodGroupPodsCount",
+            id="a gate that is part of another one by now, on",
+        ),
+        pytest.param(
+            "1.37", {"GangScheduling": True}, "NodeName", "GangScheduling", id="the same, set in vain"
+        ),
+        pytest.param(
             "1.36", {"NodeDeclaredFeatures": False}, "NodeName", "NodeDeclaredFeatures", id="a gate off"
         ),
     ],

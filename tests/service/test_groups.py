@@ -26,7 +26,7 @@ from tests.service.backends import (
 from tests.service.fakes import Kind
 
 RELEASE = "1.36"
-"""The newest release of which mooring takes the gate GenericWorkload."""
+"""The first release whose gates for groups mooring takes."""
 
 RESERVE, BIND = pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND
 MEMBERS = tuple(member(f"m{i}") for i in range(3))

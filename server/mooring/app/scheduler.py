@@ -29,6 +29,7 @@ from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 from mooring.config.show import dump, plain
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.handle import Unchallenged
+from mooring.framework.releases import KubeVersion
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.committer import Committer
@@ -53,6 +54,9 @@ log = logging.getLogger("mooring.start")
 
 LEASE = "mooring"
 """The lease unless a flag or the configuration names one."""
+
+_GROUPS_SINCE = KubeVersion(1, 37)
+"""From this release on GenericWorkload has groups scheduled as a whole."""
 
 LOOK_SECONDS = 0.05
 """Between two looks whether something that takes its time has happened."""
@@ -132,6 +136,13 @@ def _configuration(options: SchedulerOptions, registry: Registry) -> config.Conf
             "leaderElection.resourceName",
             f"{KUBE_SCHEDULER_LEASE!r} is kube-scheduler's own lease: one of the two would never schedule; "
             "name another one, or replace kube-scheduler with --replace-default",
+        )
+    gates = options.engine.gates
+    if gates.version >= _GROUPS_SINCE and gates.enabled("GenericWorkload"):
+        raise InvalidArgumentError.at(
+            "--feature-gates",
+            "GenericWorkload=true has pods of a group scheduled as a whole since Kubernetes 1.37, which "
+            "`mooring scheduler` doesn't do; leave it false, or use ScheduleGroups of `mooring serve`",
         )
     if not election.lease_duration > election.renew_deadline > election.retry_period:
         raise InvalidArgumentError.at(

@@ -59,8 +59,7 @@ class FeatureGate:
             nothing; None = it is still there.
         needs: Another gate that has to be on with it; "" = none.
         followed_since: The first release for which mooring supports it; before, it can't be turned on.
-        followed_before: The first release for which mooring doesn't support it any more, as it does more
-            there; None = it supports it.
+        merged_into: The gate that switches, once this one is removed, what this one switched; "" = none.
         required: Mooring can't do without it, so it can't be turned off.
     """
 
@@ -70,7 +69,7 @@ class FeatureGate:
     removed_since: KubeVersion | None = None
     needs: str = ""
     followed_since: KubeVersion | None = None
-    followed_before: KubeVersion | None = None
+    merged_into: str = ""
     required: bool = False
 
 
@@ -92,12 +91,13 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     "SchedulerPopFromBackoffQ": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 33), required=True),
     "NominatedNodeNameForExpectation": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 35)),
     "NodeDeclaredFeatures": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36), KubeVersion(1, 37)),
-    "GenericWorkload": FeatureGate(KubeVersion(1, 35), followed_before=KubeVersion(1, 37)),
+    "GenericWorkload": FeatureGate(KubeVersion(1, 35)),
     "GangScheduling": FeatureGate(
         KubeVersion(1, 35),
         removed_since=KubeVersion(1, 37),
         needs="GenericWorkload",
         followed_since=KubeVersion(1, 36),
+        merged_into="GenericWorkload",
     ),
     "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36), needs="GenericWorkload"),
     "StorageCapacityScoring": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 37)),
@@ -136,6 +136,8 @@ class Gates:
             return self._explicit.get(name, False)
         if self.version < gate.known_since:
             return False
+        if gate.merged_into and self._removed(gate):
+            return self.enabled(gate.merged_into)
         default = gate.on_since is not None and self.version >= gate.on_since
         return default if self._removed(gate) else self._explicit.get(name, default)
 
@@ -183,6 +185,4 @@ class Gates:
         return gate.removed_since is not None and self.version >= gate.removed_since
 
     def _followed(self, gate: FeatureGate) -> bool:
-        if gate.followed_since is not None and self.version < gate.followed_since:
-            return False
-        return gate.followed_before is None or self.version < gate.followed_before
+        return gate.followed_since is None or self.version >= gate.followed_since
