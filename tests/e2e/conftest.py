@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from .applying import written
-from .build import BIN, PROGRAMS, RELEASE
+from .build import PROGRAMS, RELEASE
 from .control_plane import ControlPlane
 from .guarded import GuardedControlPlane
 
@@ -20,7 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def binaries() -> None:
     """The programs must have been built: a missing one fails the run rather than skipping it."""
-    missing = [program.name for program in PROGRAMS if not (BIN / program.name).exists()]
+    missing = [program.label for program in PROGRAMS if not program.path.exists()]
     if missing:
         pytest.fail(f"{', '.join(missing)} not built: run `python tests/e2e/build.py` first", pytrace=False)
 

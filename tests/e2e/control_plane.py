@@ -6,6 +6,7 @@ import shutil
 import ssl
 import subprocess
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +14,7 @@ from typing import Any, Self
 from tests.process import Process, free_port
 
 from .api import Api
-from .build import BIN
+from .build import BIN, RELEASE, SKEWED_RELEASE, kubernetes
 
 USERS = ("admin", "kube-scheduler", "mooring", "crowd")
 CROWD = "crowd"
@@ -41,6 +42,9 @@ class ControlPlane:
     tells who did what; the server may still put off requests of `CROWD`. A context manager; `scheduler`
     starts kube-scheduler beside it.
     """
+
+    release = RELEASE
+    """Whose programs of Kubernetes run."""
 
     disabled_admission = "ServiceAccount,TaintNodesByCondition"
     apiserver_flags: tuple[str, ...] = ()
@@ -126,17 +130,18 @@ class ControlPlane:
         port: int | None = None,
         *,
         verbosity: int = 3,
+        flags: Sequence[str] = (),
     ) -> Process:
         """Starts an unmodified kube-scheduler with `config`, connection and lease added; ready on return.
 
-        Probes and metrics are on `port` of 127.0.0.1, or on a free one.
+        Probes and metrics are on `port` of 127.0.0.1, or on a free one; `flags` come last.
         """
         config_file = self.write_scheduler_config(config, name)
         port = port or free_port()
         process = Process(
             name,
             [
-                str(BIN / "kube-scheduler"),
+                str(kubernetes("kube-scheduler", self.release)),
                 f"--config={config_file}",
                 f"--secure-port={port}",
                 "--bind-address=127.0.0.1",
@@ -144,6 +149,7 @@ class ControlPlane:
                 "--authentication-skip-lookup=true",
                 "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics",
                 f"-v={verbosity}",
+                *flags,
             ],
             self.directory / f"{name}.log",
         )
@@ -221,7 +227,7 @@ class ControlPlane:
         process = Process(
             "kube-apiserver",
             [
-                str(BIN / "kube-apiserver"),
+                str(kubernetes("kube-apiserver", self.release)),
                 f"--etcd-servers={self._etcd_address}",
                 "--bind-address=127.0.0.1",
                 "--advertise-address=127.0.0.1",
@@ -247,6 +253,25 @@ class ControlPlane:
         process.wait_ready(self._has_certificate, "its certificate")
         self.api = Api(self.address, self._ca_file, self._tokens["admin"])
         process.wait_ready(self.api.is_ready, "the namespace default")
+
+
+class OlderControlPlane(ControlPlane):
+    """Of the release before."""
+
+    release = SKEWED_RELEASE
+
+
+GROUP_GATES = "--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+"""What programs of 1.37 need to know pod groups, and groups that share a topology domain."""
+
+
+class ControlPlaneWithGroups(ControlPlane):
+    """One that has Workloads and PodGroups: a gate of kube-apiserver, and API versions that are off."""
+
+    apiserver_flags = (
+        GROUP_GATES,
+        "--runtime-config=scheduling.k8s.io/v1beta1=true,scheduling.k8s.io/v1alpha3=true",
+    )
 
 
 def _answers(url: str) -> bool:

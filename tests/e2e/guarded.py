@@ -5,7 +5,7 @@ from typing import Self
 
 from tests.process import Process, free_port, wait_until
 
-from .build import BIN
+from .build import kubernetes
 from .control_plane import ControlPlane
 
 _WORKLOADS = "/apis/apps/v1/namespaces/default"
@@ -68,7 +68,7 @@ class GuardedControlPlane(ControlPlane):
         process = Process(
             "kube-controller-manager",
             [
-                str(BIN / "kube-controller-manager"),
+                str(kubernetes("kube-controller-manager", self.release)),
                 f"--kubeconfig={self.kubeconfig('admin')}",
                 f"--root-ca-file={self._ca_file}",
                 f"--controllers={','.join(self.controllers)}",

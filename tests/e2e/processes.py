@@ -29,6 +29,10 @@ class _Mooring(Restartable):
     def wait_ready(self, process: Process) -> None:
         process.wait_line(self.ready_line)
 
+    def output(self) -> str:
+        """What the running process has written so far."""
+        return self.process.output()
+
 
 class MooringServer(_Mooring):
     """`mooring serve` on a free port of 127.0.0.1."""
@@ -40,7 +44,7 @@ class MooringServer(_Mooring):
         self,
         directory: Path,
         config: dict[str, Any] | None = None,
-        *,
+        *flags: str,
         source: str = "push",
         kubeconfig: Path | None = None,
     ) -> None:
@@ -55,6 +59,7 @@ class MooringServer(_Mooring):
             command += ["--config", str(file)]
         if kubeconfig is not None:
             command += ["--kubeconfig", str(kubeconfig)]
+        command += flags
         super().__init__(directory, command)
 
     def metrics(self) -> str:
@@ -120,7 +125,3 @@ class MooringScheduler(_Mooring):
         code = self._process.wait_end()
         self._process = None
         return code
-
-    def output(self) -> str:
-        """What the running process has written so far."""
-        return self.process.output()

@@ -75,9 +75,6 @@ class RealCluster:
 class TestRealApiServer(Contract):
     """kube-apiserver keeps the contract."""
 
-    # 1.36 has it in versions alone that have to be switched on.
-    unserved = Contract.unserved | {"DeviceTaintRule"}
-
     @pytest.fixture
     def cluster(self, control_plane: ControlPlane) -> Iterator[RealCluster]:
         real = RealCluster(control_plane)

@@ -7,11 +7,13 @@ import pytest
 
 from tests.cli.test_kube_scheduler_flags import FLAGS
 
-from .build import BIN
+from .build import kubernetes
 
 pytestmark = pytest.mark.e2e
 
 
 def test_kube_schedulers_help_lists_the_known_flags() -> None:
-    shown = subprocess.run([BIN / "kube-scheduler", "--help"], capture_output=True, text=True, check=True)
+    shown = subprocess.run(
+        [kubernetes("kube-scheduler"), "--help"], capture_output=True, text=True, check=True
+    )
     assert set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", shown.stdout, re.MULTILINE)) == set(FLAGS)

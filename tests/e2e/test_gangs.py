@@ -1,4 +1,4 @@
-"""Gangs in a real control plane that has pod groups: `mooring scheduler` binds them together."""
+"""Gangs in a real control plane of 1.36, whose pods wait one by one to be bound together."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,8 @@ from tests.process import wait_until
 
 from . import objects
 from .api import Api
-from .control_plane import ControlPlane
+from .build import SKEWED_RELEASE
+from .control_plane import ControlPlane, OlderControlPlane
 from .processes import MooringScheduler
 
 pytestmark = pytest.mark.e2e
@@ -25,7 +26,7 @@ GROUP = {
 LARGE = [{"name": "main", "image": "registry.example/app:1", "resources": {"requests": {"cpu": "3"}}}]
 
 
-class ControlPlaneWithGroups(ControlPlane):
+class OlderWithGroups(OlderControlPlane):
     """Alpha in Kubernetes 1.36: the API server has to be asked for it."""
 
     apiserver_flags = ("--runtime-config=scheduling.k8s.io/v1alpha2=true", GATES)
@@ -33,7 +34,7 @@ class ControlPlaneWithGroups(ControlPlane):
 
 @pytest.fixture(scope="module")
 def with_groups(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    with ControlPlaneWithGroups(tmp_path_factory.mktemp("groups")) as control_plane:
+    with OlderWithGroups(tmp_path_factory.mktemp("groups")) as control_plane:
         yield control_plane
 
 
@@ -55,7 +56,8 @@ def test_a_gang_is_bound_when_all_are_there_and_all_have_room(
         api.create(objects.node(name))
     api.call("POST", "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups", GROUP)
     member = {"schedulerName": "mooring", "schedulingGroup": {"podGroupName": "gang"}, "containers": LARGE}
-    with MooringScheduler(tmp_path, with_groups.kubeconfig("mooring"), CONFIG, GATES) as running:
+    flags = (GATES, f"--kube-version={SKEWED_RELEASE}")
+    with MooringScheduler(tmp_path, with_groups.kubeconfig("mooring"), CONFIG, *flags) as running:
         for name in ("one", "two"):
             api.create(objects.pod(name, **member))
         api.create(objects.pod("alone", schedulerName="mooring"))

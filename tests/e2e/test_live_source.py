@@ -58,10 +58,10 @@ class Live:
 
 
 def read_kinds() -> list[str]:
-    """The kinds that in-tree plugins read, as far as an API server of 1.36 has them without being told to."""
+    """The kinds that in-tree plugins read, as far as an API server has them without being told to."""
     made = (registration.factory() for registration in installed_registry())
     kinds = {kind.__name__ for plugin in made for kind in getattr(plugin, "reads", ())}
-    return sorted(kinds - {"DeviceTaintRule", "PodGroup", "Workload"})
+    return sorted(kinds - {"PodGroup", "Workload"})
 
 
 @pytest.fixture

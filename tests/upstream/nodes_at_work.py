@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.e2e.build import BIN, HERE
+from tests.e2e.control_plane import GROUP_GATES, ControlPlaneWithGroups
 from tests.e2e.guarded import GuardedControlPlane
 from tests.process import Process, free_port, wait_until
 
@@ -21,13 +22,9 @@ class NodesAtWork(GuardedControlPlane):
     """Every controller runs, and kwok is the kubelet of ``NODES`` nodes."""
 
     disabled_admission = "DefaultStorageClass"
-    apiserver_flags = (
-        *GuardedControlPlane.apiserver_flags,
-        "--feature-gates=GenericWorkload=true",
-        "--runtime-config=scheduling.k8s.io/v1alpha2=true",
-    )
+    apiserver_flags = (*GuardedControlPlane.apiserver_flags, *ControlPlaneWithGroups.apiserver_flags)
     controllers = ("*",)
-    controller_flags = ("--feature-gates=GenericWorkload=true",)
+    controller_flags = (GROUP_GATES,)
 
     def __enter__(self) -> Self:
         super().__enter__()

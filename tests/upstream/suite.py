@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.e2e.build import BIN
+from tests.e2e.build import kubernetes
 from tests.process import environment
 
 FOCUS = r"\[sig-scheduling\]"
@@ -54,7 +54,7 @@ def play(
     """
     report, log = directory / "report.xml", directory / "e2e.test.log"
     command: list[str | Path] = [
-        BIN / "e2e.test",
+        kubernetes("e2e.test"),
         *(f"--kubeconfig={kubeconfig}", "--provider=skeleton"),
         *(f"--ginkgo.focus={focus}", "--ginkgo.no-color", "--ginkgo.v", f"--ginkgo.junit-report={report}"),
         *("--ginkgo.timeout=2h", "--allowed-not-ready-nodes=0", "--minStartupPods=0"),
