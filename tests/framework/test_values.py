@@ -17,6 +17,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
+from mooring.framework.cycle_state import NotWrittenError
 from mooring.framework.points import POINTS, points_of
 from mooring.framework.releases import NEWEST, OLDEST
 
@@ -71,7 +72,9 @@ def test_notes_are_read_as_what_they_are() -> None:
     state.write("key", 1)
     with pytest.raises(TypeError, match="holds int, not str"):
         state.read("key", str)
-    with pytest.raises(KeyError):
+    with pytest.raises(
+        NotWrittenError, match=r"^unwritten is not in the cycle state: the profile leaves out"
+    ):
         state.read("unwritten", int)
 
 

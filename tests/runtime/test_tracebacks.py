@@ -8,6 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from mooring.runtime.profiles.tracebacks import Tracebacks
+from mooring.testing import explain
+from mooring.testing.builders import node_manifest, pod_manifest
+from tests.config.documents import document as config
+from tests.config.documents import profile
 
 
 def here() -> None:
@@ -69,3 +73,46 @@ def test_a_plugin_whose_code_was_not_reached_has_no_frames(caplog: pytest.LogCap
     Tracebacks().tell("Rack", "Filter", TypeError("takes 1 argument"))
     assert caplog.text.splitlines()[-1].strip() == "TypeError: takes 1 argument"
     assert "Traceback" not in caplog.text
+
+
+SAME_ZONE = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": "zone"}
+SPREAD = [
+    {**SAME_ZONE, "maxSkew": 1, "whenUnsatisfiable": when} for when in ("DoNotSchedule", "ScheduleAnyway")
+]
+NEAR = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": SAME_ZONE}]}
+APART = {"requiredDuringSchedulingIgnoredDuringExecution": [SAME_ZONE]}
+DEMANDING = pod_manifest(
+    "demanding",
+    labels={"app": "a"},
+    spec={
+        "containers": [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}],
+        "topologySpreadConstraints": SPREAD,
+        "affinity": {"podAffinity": NEAR, "podAntiAffinity": APART},
+    },
+)
+"""A pod for which every plugin below has something to write down."""
+
+CLUSTER = [node_manifest(name, labels={"zone": name}) for name in ("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "point", "fails_at"),
+    [
+        pytest.param("PodTopologySpread", "preFilter", "Filter", id="spread, Filter"),
+        pytest.param("PodTopologySpread", "preScore", "Score", id="spread, Score"),
+        pytest.param("InterPodAffinity", "preFilter", "Filter", id="affinity, Filter"),
+        pytest.param("InterPodAffinity", "preScore", "Score", id="affinity, Score"),
+        pytest.param("NodePorts", "preFilter", "Filter", id="ports"),
+        pytest.param("NodeResourcesFit", "preFilter", "Filter", id="resources"),
+        pytest.param("TaintToleration", "preScore", "Score", id="taints"),
+    ],
+)
+def test_a_point_that_the_profile_leaves_out_fails_the_decision_without_a_traceback(
+    plugin: str, point: str, fails_at: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    plugins = {point: {"disabled": [{"name": plugin}]}}
+    document = explain(CLUSTER, DEMANDING, config(profile(**plugins)))
+    assert document["status"]["code"] == "Error"
+    assert f"plugin '{plugin}' failed at {fails_at}: " in document["status"]["message"]
+    assert "is not in the cycle state: the profile leaves out the point" in document["status"]["message"]
+    assert caplog.records == []

@@ -8,6 +8,17 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+class NotWrittenError(KeyError):
+    """A plugin reads what its earlier extension point would have written, had the profile called it there."""
+
+    def __init__(self, key: Hashable) -> None:
+        name = key.__name__ if isinstance(key, type) else key
+        super().__init__(f"{name} is not in the cycle state: the profile leaves out the point that writes it")
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class CycleState:
     """What plugins write down for one pod during one cycle, by key.
 
@@ -30,10 +41,12 @@ class CycleState:
         """Return the value under ``key``.
 
         Raises:
-            KeyError: Nothing was written under ``key``; the plugin's earlier point did not run.
+            NotWrittenError: Nothing was written under ``key``; the plugin's earlier point did not run.
             TypeError: The value is not a ``kind``.
         """
-        value = self._values[key]
+        value = self._values.get(key, self)
+        if value is self:
+            raise NotWrittenError(key)
         if not isinstance(value, kind):
             raise TypeError(f"cycle state {key!r} holds {type(value).__name__}, not {kind.__name__}")
         return value

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from mooring.framework import Code
+from mooring.framework.cycle_state import NotWrittenError
 from mooring.framework.deadline import RUNNING
 from mooring.framework.errors import MooringError, PluginFailureError
 from mooring.framework.view import NodesChangedError
@@ -179,6 +180,9 @@ class PluginCalls:
             return self._timed(plugin, point, function, args) if self._sampled else function(*args)
         except (MooringError, NodesChangedError):
             raise
+        except NotWrittenError as error:
+            # The profile's doing, not the plugin's: no traceback would tell more.
+            raise plugin_failure(plugin, point, str(error)) from error
         except Exception as error:
             if self._final():
                 TRACEBACKS.tell(plugin, point, error)
