@@ -1,7 +1,7 @@
 """Random valid KubeSchedulerConfigurations, the same for the same seed on every machine.
 
-They use every field that kube-scheduler 1.36 reads, so that ``mooring config show`` can be compared with
-what ``kube-scheduler --write-config-to`` writes.
+They use every field that the release's kube-scheduler reads, so that ``mooring config show`` can be compared
+with what ``kube-scheduler --write-config-to`` writes.
 """
 
 from __future__ import annotations
@@ -9,20 +9,24 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.config.catalogs import IN_TREE_POINTS
+from mooring.config import Catalog
+from mooring.framework.releases import DEFAULT_KUBE_VERSION, KubeVersion
+from tests.config.catalogs import in_tree
 
 Document = dict[str, Any]
 
 _SORT, _BIND = "PrioritySort", "DefaultBinder"
 _GATED = {"DeferredPodScheduling", "GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator"}
-_AT_PRE_FILTER_SINCE_1_37 = {"NodeName", "NodeUnschedulable", "TaintToleration"}
-_PLUGINS = {name: points for name, points in IN_TREE_POINTS.items() if name not in _GATED}
-_FREE_POINTS = ("preEnqueue", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "preBind")
+_FREE_POINTS = {"preEnqueue", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "preBind"}
+_FREE_POINTS |= {"placementScore", "podGroupPostFilter"}
+_DISABLED_ALONE = "podGroupPostFilter"
+"""kube-scheduler rejects plugins with arguments that are enabled here alone."""
 _RESOURCES = ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "example.com/fpga")
 
 
-def random_configuration(seed: int) -> Document:
-    """A valid v1 configuration."""
+def random_configuration(seed: int, release: str = DEFAULT_KUBE_VERSION) -> Document:
+    """A valid v1 configuration of a release."""
+    catalog = in_tree().of_release(KubeVersion.parse(release))
     rng = random.Random(seed)
     document: Document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -39,7 +43,7 @@ def random_configuration(seed: int) -> Document:
     _maybe(rng, document, "leaderElection", _leader_election(rng))
     count = rng.randint(0, 3)
     if count:
-        document["profiles"] = [_profile(rng, index) for index in range(count)]
+        document["profiles"] = [_profile(rng, index, catalog) for index in range(count)]
     _maybe(rng, document, "extenders", _extenders(rng))
     return document
 
@@ -80,36 +84,38 @@ def _leader_election(rng: random.Random) -> Document:
     return election
 
 
-def _profile(rng: random.Random, index: int) -> Document:
+def _profile(rng: random.Random, index: int, catalog: Catalog) -> Document:
     profile: Document = {"schedulerName": f"scheduler-{index}"}
     _maybe(rng, profile, "percentageOfNodesToScore", rng.randint(0, 100))
-    _maybe(rng, profile, "plugins", _plugins(rng))
+    _maybe(rng, profile, "plugins", _plugins(rng, catalog))
     names = rng.sample(sorted(_ARGS), rng.randint(0, len(_ARGS)))
     if names:
         profile["pluginConfig"] = [{"name": name, "args": _args(rng, name)} for name in names]
     return _with_resource_arguments(profile)
 
 
-def _plugins(rng: random.Random) -> Document:
+def _plugins(rng: random.Random, catalog: Catalog) -> Document:
     plugins: Document = {}
-    _maybe(rng, plugins, "multiPoint", _multi_point(rng))
-    for point in _FREE_POINTS:
-        able = sorted(name for name, points in _PLUGINS.items() if point in points)
-        if point == "preFilter":
-            able = [name for name in able if name not in _AT_PRE_FILTER_SINCE_1_37]
-        section = {"enabled": _listed(rng, _some(rng, able, 3), weights=point == "score")}
+    known = sorted(catalog.keys() - _GATED)
+    _maybe(rng, plugins, "multiPoint", _multi_point(rng, known))
+    for point in filter(_FREE_POINTS.__contains__, catalog.points):
+        able = [
+            name for name in known if point in catalog[name].points.union(catalog.upstream[name].more_points)
+        ]
+        listed = [] if point == _DISABLED_ALONE else _some(rng, able, 3)
+        section = {"enabled": _listed(rng, listed, weights=point in {"score", "placementScore"})}
         section["disabled"] = [{"name": name} for name in rng.choice([[], ["*"], _some(rng, able, 2)])]
         if rng.random() < 0.3:
             plugins[point] = {key: value for key, value in section.items() if value}
     return plugins
 
 
-def _multi_point(rng: random.Random) -> Document:
+def _multi_point(rng: random.Random, known: list[str]) -> Document:
     """Keeps the queue's order and the binder, which every profile needs."""
-    enabled = [name for name in _some(rng, sorted(_PLUGINS), 6) if name not in {_SORT, _BIND}]
+    enabled = [name for name in _some(rng, known, 6) if name not in {_SORT, _BIND}]
     if rng.random() < 0.3:
         return {"disabled": [{"name": "*"}], "enabled": _listed(rng, [*enabled, _SORT, _BIND], weights=True)}
-    disabled = [name for name in _some(rng, sorted(_PLUGINS), 4) if name not in {_SORT, _BIND}]
+    disabled = [name for name in _some(rng, known, 4) if name not in {_SORT, _BIND}]
     return {"enabled": _listed(rng, enabled, weights=True), "disabled": [{"name": name} for name in disabled]}
 
 

@@ -133,6 +133,7 @@ def test_default_plugins_by_point() -> None:
         "preBind": "VolumeBinding DynamicResources",
         "bind": "DefaultBinder",
         "placementScore": "NodeResourcesFit",
+        "podGroupPostFilter": "DynamicResources DefaultPreemption",
     }
     weights = {plugin.name: plugin.weight for plugin in plugins["score"]}
     assert weights == {

@@ -392,6 +392,26 @@ def test_shapes_must_rise_within_their_ranges() -> None:
     assert set(found) == {f"{path}[0].score", f"{path}[1].utilization", f"{path}[2].utilization"}
 
 
+@pytest.mark.parametrize(
+    ("version", "sections"),
+    [
+        pytest.param("1.36", {"podGroupPostFilter"}, id="1.36"),
+        pytest.param("1.35", {"placementGenerate", "placementScore", "podGroupPostFilter"}, id="1.35"),
+    ],
+)
+def test_sections_that_came_with_a_later_release(version: str, sections: set[str]) -> None:
+    config = document(
+        profile(
+            placementGenerate={"disabled": [{"name": "*"}]},
+            placementScore={"disabled": [{"name": "*"}]},
+            podGroupPostFilter={"disabled": [{"name": "DefaultPreemption"}]},
+        )
+    )
+    fault = "is not part of the selected Kubernetes release"
+    found = faults(config, kube_version=version)
+    assert found == {f"profiles[0].plugins.{section}": fault for section in sections}
+
+
 def test_all_faults_at_once() -> None:
     config = document(
         profile("a", {"Hello": {"abc": 1}}, score=enabled("Nope", "NodeName")),

@@ -201,6 +201,13 @@ def test_warnings(config: Document, expected: list[str]) -> None:
     assert list(from_document(config, in_tree()).warnings) == expected
 
 
+def test_a_plugin_is_disabled_where_room_is_made_for_groups() -> None:
+    config = document(profile(podGroupPostFilter={"disabled": [{"name": "DefaultPreemption"}]}))
+    plugins = from_document(config, in_tree()).profiles[0].plugins
+    assert [plugin.name for plugin in plugins["podGroupPostFilter"]] == ["DynamicResources"]
+    assert "DefaultPreemption" in [plugin.name for plugin in plugins["postFilter"]]
+
+
 GROUPS = {"GangScheduling", "GenericWorkload", "TopologyAwareWorkloadScheduling"}
 SINCE_137 = {"DRAFractionalCapacityRange", "InPlacePodVerticalScalingSchedulerPreemption"}
 

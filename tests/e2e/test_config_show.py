@@ -1,10 +1,11 @@
-"""`mooring config show` writes what kube-scheduler itself writes for the same file."""
+"""`mooring config show` writes what the kube-scheduler of the release writes for the same file."""
 
 import io
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from tests.config.random_configs import random_configuration
 from tests.process import run
 
 from . import processes
-from .build import BIN, ROOT
+from .build import RELEASE, ROOT, SKEWED_RELEASE, kubernetes
 
 pytestmark = pytest.mark.e2e
 
 SYSTEMS = sorted((ROOT / "tests" / "config" / "testdata" / "seeds").iterdir())
 OUT_OF_TREE = {"HelloWorldPlugin", "NetworkTraffic", "UnderlayIP", "example", "nodeFilter"}
 RANDOM_COUNT = 100
+releases = pytest.mark.parametrize("release", [RELEASE, SKEWED_RELEASE])
 
 
 @pytest.fixture(scope="module")
@@ -42,19 +44,19 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def written_by_kube_scheduler(config: Path) -> dict[str, Any]:
+def written_by_kube_scheduler(config: Path, release: str) -> dict[str, Any]:
     target = config.with_suffix(".written")
     flags = ("--authentication-skip-lookup", "--secure-port=0")
-    run(BIN / "kube-scheduler", *flags, "--config", config, "--write-config-to", target)
+    run(kubernetes("kube-scheduler", release), *flags, "--config", config, "--write-config-to", target)
     written: dict[str, Any] = yaml.safe_load(target.read_text())
     return written
 
 
-def shown_by_mooring(config: Path) -> dict[str, Any]:
+def shown_by_mooring(config: Path, release: str) -> dict[str, Any]:
     """What the command prints, called in this process: to start a hundred would take a minute."""
     output = io.StringIO()
     with redirect_stdout(output):
-        assert main(argv=["config", "show", str(config)]) == 0
+        assert main(argv=["config", "show", str(config), "--kube-version", release]) == 0
     shown: dict[str, Any] = yaml.safe_load(output.getvalue())
     return shown
 
@@ -77,22 +79,24 @@ def saved(document: dict[str, Any], kubeconfig: Path, target: Path) -> Path:
     return target
 
 
+@releases
 @pytest.mark.parametrize("file", SYSTEMS, ids=lambda file: file.stem)
-def test_configurations_of_known_systems(file: Path, kubeconfig: Path, tmp_path: Path) -> None:
+def test_configurations_of_known_systems(file: Path, release: str, kubeconfig: Path, tmp_path: Path) -> None:
     converted = yaml.safe_load(processes.mooring("config", "convert", file))
     assert converted["apiVersion"] == "kubescheduler.config.k8s.io/v1"
     config = saved(without_out_of_tree(converted), kubeconfig, tmp_path / "config.json")
-    assert shown_by_mooring(config) == written_by_kube_scheduler(config)
+    assert shown_by_mooring(config, release) == written_by_kube_scheduler(config, release)
 
 
-def test_random_configurations(kubeconfig: Path, tmp_path: Path) -> None:
+@releases
+def test_random_configurations(release: str, kubeconfig: Path, tmp_path: Path) -> None:
     configs = [
-        saved(random_configuration(seed), kubeconfig, tmp_path / f"{seed}.json")
+        saved(random_configuration(seed, release), kubeconfig, tmp_path / f"{seed}.json")
         for seed in range(RANDOM_COUNT)
     ]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        written = list(pool.map(written_by_kube_scheduler, configs))
-    shown = [shown_by_mooring(config) for config in configs]
+        written = list(pool.map(partial(written_by_kube_scheduler, release=release), configs))
+    shown = [shown_by_mooring(config, release) for config in configs]
     differing = [
         config.read_text()
         for config, theirs, ours in zip(configs, written, shown, strict=True)

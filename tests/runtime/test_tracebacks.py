@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -110,7 +111,7 @@ CLUSTER = [node_manifest(name, labels={"zone": name}) for name in ("a", "b")]
 def test_a_point_that_the_profile_leaves_out_fails_the_decision_without_a_traceback(
     plugin: str, point: str, fails_at: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    plugins = {point: {"disabled": [{"name": plugin}]}}
+    plugins: dict[str, Any] = {point: {"disabled": [{"name": plugin}]}}
     document = explain(CLUSTER, DEMANDING, config(profile(**plugins)))
     assert document["status"]["code"] == "Error"
     assert f"plugin '{plugin}' failed at {fails_at}: " in document["status"]["message"]

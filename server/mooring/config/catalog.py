@@ -63,6 +63,11 @@ class Catalog(Mapping[str, PluginDescription]):
         """Return the same without the plugins and extension points that came after a release."""
         return Catalog(self._plugins, self.upstream, version)
 
+    @property
+    def points(self) -> list[str]:
+        """The extension points that the release's files have."""
+        return [name for name, point in IMPLEMENTED.items() if not self._came_later(point.since)]
+
     def may_list(self, name: str, point: str) -> bool:
         """Return whether a file may list a known plugin at a point.
 
@@ -81,12 +86,11 @@ class Catalog(Mapping[str, PluginDescription]):
         if name not in self:
             raise KeyError(name)
         plugin = self._plugins[name]
-        if name not in self.upstream:
-            return plugin
-        later = [
-            point for point, since in self.upstream[name].points_since.items() if self._came_later(since)
-        ]
-        return replace(plugin, points=plugin.points.difference(later)) if later else plugin
+        points = plugin.points.intersection(self.points)
+        if name in self.upstream:
+            since = self.upstream[name].points_since
+            points = points.difference(point for point in since if self._came_later(since[point]))
+        return replace(plugin, points=points)
 
     def __iter__(self) -> Iterator[str]:
         return filter(self.__contains__, self._plugins)

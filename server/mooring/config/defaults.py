@@ -5,18 +5,21 @@ Mirrors ``pkg/scheduler/apis/config/v1/defaults.go``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
-from mooring.config.catalog import Catalog
+from mooring.config.catalog import MULTI_POINT, Catalog
 from mooring.config.expand import merge_sections
 from mooring.config.types import (
     ClientConnection,
     KubeSchedulerConfiguration,
     LeaderElectionConfiguration,
     ListedPlugin,
+    PluginSet,
     ProfileStanza,
+    Section,
 )
 from mooring.framework.releases import Gates, KubeVersion
 
@@ -27,8 +30,10 @@ EXTENDER_TIMEOUT = timedelta(seconds=5)
 ValueT = TypeVar("ValueT")
 
 
-def default_plugins(catalog: Catalog, version: KubeVersion, gates: Gates) -> tuple[ListedPlugin, ...]:
-    """Return the multiPoint list of a profile that says nothing, in order, with the default weights.
+def default_plugins(catalog: Catalog, version: KubeVersion, gates: Gates) -> Mapping[Section, PluginSet]:
+    """Return the sections of a profile that says nothing.
+
+    Plugins are in multiPoint, in order, with the default weights; the release's other sections are empty.
 
     Mirrors ``pkg/scheduler/apis/config/v1/default_plugins.go``.
     """
@@ -42,23 +47,24 @@ def default_plugins(catalog: Catalog, version: KubeVersion, gates: Gates) -> tup
         if before is not None and version >= before[1]:
             names.remove(name)
             names.insert(names.index(before[0]), name)
-    return tuple(
+    listed = tuple(
         ListedPlugin(
             name, declared.weight if version >= declared.points_since.get("score", version) else None
         )
         for name in names
         for declared in [catalog.upstream[name]]
     )
+    return {MULTI_POINT: PluginSet(enabled=listed), **dict.fromkeys(catalog.points, PluginSet())}
 
 
 def with_defaults(
-    document: KubeSchedulerConfiguration, plugins: tuple[ListedPlugin, ...]
+    document: KubeSchedulerConfiguration, plugins: Mapping[Section, PluginSet]
 ) -> KubeSchedulerConfiguration:
     """Return the document with every default explicit.
 
     Args:
         document: The file as it was written.
-        plugins: The default multiPoint list of the wanted release.
+        plugins: The default sections of the wanted release.
     """
     profiles = document.profiles or (ProfileStanza(),)
     if len(profiles) == 1 and profiles[0].scheduler_name is None:

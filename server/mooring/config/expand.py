@@ -51,11 +51,9 @@ def merge(defaults: PluginSet, custom: PluginSet) -> PluginSet:
     )
 
 
-def merge_sections(defaults: tuple[ListedPlugin, ...], custom: Sections) -> dict[Section, PluginSet]:
-    """Return all sections of a profile over the default multiPoint list."""
-    merged: dict[Section, PluginSet] = {name: merge(_NOTHING, plugins) for name, plugins in custom.items()}
-    merged[MULTI_POINT] = merge(PluginSet(enabled=defaults), custom.get(MULTI_POINT, _NOTHING))
-    return merged
+def merge_sections(defaults: Sections, custom: Sections) -> dict[Section, PluginSet]:
+    """Return all sections of a profile over the default ones."""
+    return {name: merge(plugins, custom.get(name, _NOTHING)) for name, plugins in defaults.items()}
 
 
 def expand(sections: Sections, catalog: Catalog) -> dict[str, tuple[EnabledPlugin, ...]]:

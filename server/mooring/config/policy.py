@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from mooring.config.catalog import Catalog
+from mooring.config.catalog import MULTI_POINT, Catalog
 from mooring.config.defaults import default_plugins
 from mooring.config.durations import format_duration
 from mooring.config.errors import ConfigError
@@ -232,7 +232,7 @@ def _rejected(kind: str, name: str, path: str) -> FieldError:
 
 def _profile(reading: _Reading, catalog: Catalog) -> Document:
     """Disables what the policy does not use, each plugin only at the points where it is not wanted."""
-    listed = default_plugins(catalog, NEWEST, Gates(NEWEST))
+    listed = default_plugins(catalog, NEWEST, Gates(NEWEST))[MULTI_POINT].enabled
     ours = [plugin.name for plugin in listed if plugin.name not in _ALWAYS_ON]
     used = reading.filters | set(reading.weights)
     plugins: dict[str, Document] = {

@@ -1,6 +1,6 @@
 """A configuration as kube-scheduler writes it with ``--write-config-to``.
 
-Mirrors the encoding of ``k8s.io/kube-scheduler/config/v1`` by v1.36.3: every default explicit, keys sorted.
+Mirrors the encoding of ``k8s.io/kube-scheduler/config/v1``: every default explicit, keys sorted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 import yaml
 
 from mooring.config.advice import INERT_FIELDS, SCHEDULER_FIELDS
-from mooring.config.catalog import MULTI_POINT, POINTS
 from mooring.config.configuration import Configuration
 from mooring.config.durations import format_duration
 from mooring.config.fields import encode, is_record
@@ -139,10 +138,9 @@ def _leader_election(given: LeaderElectionConfiguration) -> dict[str, Any]:
 
 
 def _profile(profile: ProfileStanza, *, hide: bool) -> dict[str, Any]:
-    empty = PluginSet()
     result: dict[str, Any] = {
         "schedulerName": profile.scheduler_name,
-        "plugins": {name: _plugin_set(profile.plugins.get(name, empty)) for name in (MULTI_POINT, *POINTS)},
+        "plugins": {name: _plugin_set(plugins) for name, plugins in profile.plugins.items()},
     }
     if profile.plugin_config:
         result["pluginConfig"] = [_plugin_config(entry, hide=hide) for entry in profile.plugin_config]

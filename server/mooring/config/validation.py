@@ -66,6 +66,8 @@ def check_profile(profile: ProfileStanza, path: str, catalog: Catalog) -> Iterat
     where = join(path, "percentageOfNodesToScore")
     yield from _check_percentage(where, profile.percentage_of_nodes_to_score)
     for section, plugins in profile.plugins.items():
+        if section not in (MULTI_POINT, *catalog.points):
+            yield FieldError(join(path, "plugins", section), "is not part of the selected Kubernetes release")
         yield from _check_enabled(section, plugins, join(path, "plugins", section, "enabled"), catalog)
     seen: set[str] = set()
     for index, entry in enumerate(profile.plugin_config):

@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from mooring.framework.groups import PlacementGeneratePlugin, PlacementScorePlugin
+from mooring.framework.groups import (
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
+    PodGroupPostFilterPlugin,
+)
 from mooring.framework.interface import (
     BindPlugin,
     FilterPlugin,
@@ -28,6 +32,10 @@ from mooring.framework.interface import (
     ReservePlugin,
     ScorePlugin,
 )
+from mooring.framework.releases import KubeVersion
+
+_PLACEMENTS_SINCE = KubeVersion(1, 36)
+_GROUP_POST_FILTER_SINCE = KubeVersion(1, 37)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,7 @@ class ExtensionPoint:
         base: What its plugins inherit from.
         evaluates: Whether it is part of an evaluation, the plugins' answers about nodes for a pod.
         commits: Whether it comes after a node was selected.
+        since: The first release whose configurations have it; None = all have it.
         attribute: Its name in Python, ``pre_filter`` for preFilter.
     """
 
@@ -46,6 +55,7 @@ class ExtensionPoint:
     base: type[Plugin[Any]]
     evaluates: bool = False
     commits: bool = False
+    since: KubeVersion | None = None
     attribute: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,8 +78,9 @@ POINTS: Mapping[str, ExtensionPoint] = {
         ExtensionPoint("preBind", PreBindPlugin, commits=True),
         ExtensionPoint("bind", BindPlugin, commits=True),
         ExtensionPoint("postBind", PostBindPlugin, commits=True),
-        ExtensionPoint("placementGenerate", PlacementGeneratePlugin),
-        ExtensionPoint("placementScore", PlacementScorePlugin),
+        ExtensionPoint("placementGenerate", PlacementGeneratePlugin, since=_PLACEMENTS_SINCE),
+        ExtensionPoint("placementScore", PlacementScorePlugin, since=_PLACEMENTS_SINCE),
+        ExtensionPoint("podGroupPostFilter", PodGroupPostFilterPlugin, since=_GROUP_POST_FILTER_SINCE),
     )
 }
 """The extension points by their name in configurations, in the order of the cycle; those of groups last."""

@@ -61,6 +61,8 @@ class _ExtensionPointEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Extens
     """Finds where a group of pods could be."""
     EXTENSION_POINT_PLACEMENT_SCORE: _ExtensionPoint.ValueType  # 16
     """Ranks the placements that take a group of pods."""
+    EXTENSION_POINT_POD_GROUP_POST_FILTER: _ExtensionPoint.ValueType  # 17
+    """Makes room for a group of pods that fits nowhere."""
 
 class ExtensionPoint(_ExtensionPoint, metaclass=_ExtensionPointEnumTypeWrapper):
     """The extension points of the scheduling framework, in the order of a cycle."""
@@ -99,6 +101,8 @@ EXTENSION_POINT_PLACEMENT_GENERATE: ExtensionPoint.ValueType  # 15
 """Finds where a group of pods could be."""
 EXTENSION_POINT_PLACEMENT_SCORE: ExtensionPoint.ValueType  # 16
 """Ranks the placements that take a group of pods."""
+EXTENSION_POINT_POD_GROUP_POST_FILTER: ExtensionPoint.ValueType  # 17
+"""Makes room for a group of pods that fits nowhere."""
 Global___ExtensionPoint: _TypeAlias = ExtensionPoint  # noqa: Y015
 
 class _PluginState:

@@ -113,7 +113,12 @@ class DynamicResources(
     """Rejects nodes on which a pod's claims can't get or use their devices; prefers early alternatives."""
 
     name = "DynamicResources"
-    upstream = Upstream(weight=2, gate="DynamicResourceAllocation", points_since={"score": _SCORE_SINCE})
+    upstream = Upstream(
+        weight=2,
+        gate="DynamicResourceAllocation",
+        points_since={"score": _SCORE_SINCE},
+        more_points=("podGroupPostFilter",),
+    )
     Args = DynamicResourcesArgs
     reads = (DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice)
     normalizer = Normalizer.BY_MAX

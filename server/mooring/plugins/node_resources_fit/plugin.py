@@ -41,8 +41,6 @@ from mooring.plugins.resource_uses import Requests, listed_requests
 _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
 """Before, a node too small for the pod even when empty counted as one where preemption may help."""
 
-_PLACEMENTS_SINCE = KubeVersion(1, 36)
-
 _PRE_FILTER = "PreFilterNodeResourcesFit"
 _PRE_SCORE = "PreScoreNodeResourcesFit"
 
@@ -59,7 +57,7 @@ class NodeResourcesFit(
     """Compares what the pod requests with what is left, and scores by the strategy in the args."""
 
     name = "NodeResourcesFit"
-    upstream = Upstream(weight=1, points_since={"placementScore": _PLACEMENTS_SINCE})
+    upstream = Upstream(weight=1)
     Args = NodeResourcesFitArgs
     reads = (DeviceClass,)
 

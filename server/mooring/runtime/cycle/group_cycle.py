@@ -196,7 +196,7 @@ class GroupCycle:
         preempts = self._profile.gates.version >= PREEMPTION_SINCE
         if decision.status.code is not Code.UNSCHEDULABLE or not preempts:
             return decision
-        plugins = self._profile.group_post_filter
+        plugins = self._profile.pod_group_post_filter
         if not plugins:
             return decision
         tried_again = TriedAgain(self._world, self._again, self._calls())

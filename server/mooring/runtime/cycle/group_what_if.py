@@ -6,7 +6,7 @@ Mirrors ``RunPodGroupPostFilterPlugins`` in ``framework/runtime/framework.go`` a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.cycle.what_if import NodesWhatIf
+from mooring.runtime.profiles.profile import Enabled
 
 _POINT = "PodGroupPostFilter"
 
@@ -95,7 +96,7 @@ class TriedAgain:
 
 
 def make_room(
-    plugins: Mapping[str, PodGroupPostFilterPlugin[Any]],
+    plugins: Sequence[Enabled[PodGroupPostFilterPlugin[Any]]],
     state: CycleState,
     group: PodGroupInfo,
     what_if: GroupWhatIf,
@@ -109,7 +110,7 @@ def make_room(
     reasons: list[str] = []
     first = ""
     with calls.point(_POINT) as point:
-        for name, plugin in plugins.items():
+        for name, plugin in ((each.name, each.plugin) for each in plugins):
             found = calls.call(name, _POINT, plugin.post_filter_group, state, group, what_if)
             if not isinstance(found, GroupPreemption):
                 raise plugin_failure(name, _POINT, f"returned {type(found).__name__}, not GroupPreemption")

@@ -124,6 +124,7 @@ class Profile:
     post_bind: tuple[Enabled[PostBindPlugin[Any]], ...]
     placement_generate: tuple[Enabled[PlacementGeneratePlugin[Any]], ...]
     placement_score: tuple[Enabled[PlacementScorePlugin[Any]], ...]
+    pod_group_post_filter: tuple[Enabled[PodGroupPostFilterPlugin[Any]], ...]
     weight_sum: int
     unsupported: tuple[str, ...]
     percentage_of_nodes_to_score: int | None
@@ -141,14 +142,6 @@ class Profile:
         """The plugins that say whether a placement can still take a group; no configuration lists them."""
         plugins = self.plugins.items()
         return {name: plugin for name, plugin in plugins if isinstance(plugin, PlacementFeasiblePlugin)}
-
-    @property
-    def group_post_filter(self) -> Mapping[str, PodGroupPostFilterPlugin[Any]]:
-        """The plugins that make room for groups; those at PostFilter that can."""
-        listed = {each.name: each.plugin for each in self.post_filter}
-        return {
-            name: plugin for name, plugin in listed.items() if isinstance(plugin, PodGroupPostFilterPlugin)
-        }
 
     @property
     def evaluating(self) -> tuple[Plugin[Any], ...]:
