@@ -32,7 +32,7 @@ from tests.bench.workload import Repeat, Sample, Size, Workload
 
 SEED = 42
 METRIC = "decisions/s"
-TEMPLATES = (16, 200, 5000)
+TEMPLATES = (16, 200, 1000, 5000)
 WARM_UP = 10
 
 DECISIONS_TIMES = 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property
 from random import Random
@@ -17,6 +18,7 @@ from mooring.framework.resources import ResourceRules
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.cache import (
     batch,
+    cached_evaluation,
     change_tracker,
     cycle_states,
     evaluation_cache,
@@ -128,6 +130,9 @@ def _limits(dice: Random) -> dict[tuple[Any, str], int]:
         limits[cycle_states, "MAX_CHANGES"] = dice.choice((0, 2, 5))
     if dice.random() < 0.2:
         limits[batch, "MAX_ALIKE"] = dice.choice((1, 3))
+    # Not with the same dice: known histories stay as they are.
+    if (aside := copy(dice)).random() < 0.5:
+        limits[cached_evaluation, "_FEW_ROWS"] = aside.choice((-1, 3))
     return limits
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.framework import Part
+from mooring.framework import Int32s, Part
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.change_tracker import ChangeTracker
 from tests import long_runs
@@ -31,19 +31,23 @@ def test_a_short_history(form: Form, seed: int) -> None:
 
 def feasible_nodes_are_counted(patch: Patch) -> None:
     """Scores are stretched anew only when more or fewer nodes are feasible, not when others are."""
-    put, add_up = CachedEvaluation._put, CachedEvaluation._add_up
+    add_up = CachedEvaluation._add_up
 
-    def putting(self: CachedEvaluation, rows: Sequence[int]) -> list[int]:
-        before = self._feasible
-        with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(
-                CachedEvaluation,
-                "_add_up",
-                lambda kept, values: kept._feasible != before and add_up(kept, values),
-            )
-            return put(self, rows)
+    def careless(put: Callable[[CachedEvaluation, Int32s], Int32s]) -> object:
+        def putting(self: CachedEvaluation, rows: Int32s) -> Int32s:
+            before = self._feasible
+            with pytest.MonkeyPatch.context() as inner:
+                inner.setattr(
+                    CachedEvaluation,
+                    "_add_up",
+                    lambda kept, values: kept._feasible != before and add_up(kept, values),
+                )
+                return put(self, rows)
 
-    patch.setattr(CachedEvaluation, "_put", putting)
+        return putting
+
+    patch.setattr(CachedEvaluation, "_put", careless(CachedEvaluation._put))
+    patch.setattr(CachedEvaluation, "_put_many", careless(CachedEvaluation._put_many))
 
 
 def nodes_never_move(patch: Patch) -> None:

@@ -16,6 +16,7 @@ from mooring.cluster.state import State
 from mooring.config import default, from_document
 from mooring.framework import Pod
 from mooring.runtime.assembly import build_engine
+from mooring.runtime.cache import cached_evaluation
 from mooring.runtime.cycle import sampling
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns
@@ -233,6 +234,14 @@ EMPTY_NODES: list[Step] = [
 @given(histories())
 def test_decisions_from_kept_evaluations_are_those_in_full(later: list[Step]) -> None:
     History().run([*EMPTY_NODES, *later])
+
+
+@settings(max_examples=150)
+@given(histories())
+def test_changed_rows_that_are_looked_at_as_columns_make_no_difference(later: list[Step]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cached_evaluation, "_FEW_ROWS", -1)
+        History().run([*EMPTY_NODES, *later])
 
 
 @settings(max_examples=100)

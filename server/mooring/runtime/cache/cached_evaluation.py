@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mooring.framework import Bools, Int32s, Int64s, Pod
-from mooring.framework.pod_table import PodKind
+from mooring.framework.pod_table import UNPLACED, PodKind
 from mooring.framework.resources import PodUsage
-from mooring.framework.state import ClusterState, RowChange
+from mooring.framework.state import ClusterState
 from mooring.runtime.cache.change_tracker import Changes, ChangeTracker
 from mooring.runtime.cache.dynamic_scores import DynamicScores
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -22,6 +22,9 @@ from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.plugin_calls import PluginCalls
 from mooring.runtime.cycle.sampling import search
 from mooring.runtime.cycle.tie_break import choose, mixed_in_turn
+
+_FEW_ROWS, _ROWS_TO_ONE = 32, 256
+"""Up to so many changed rows, and one more for so many that there are, each is put in its place by itself."""
 
 Calls = Callable[[], PluginCalls]
 """Gives the way to call plugins, when one has to be called after all."""
@@ -89,10 +92,12 @@ class CachedEvaluation:
             return
         try:
             moved = self._tracker.read(self.version)
-            if moved.changes is None or self.version < 0 or not self._static_is_true(moved):
+            rows = moved.rows
+            if rows is None or self.version < 0 or not self._static_is_true(moved):
                 self._begin(moved, calls)
-            elif moved.changes:
-                self._take_in(moved.changes, calls)
+            elif len(rows):
+                self._take_in(rows, calls)
+                self.version = moved.version
             if dynamic and self._dynamic is not None:
                 self._dynamic.update(self.version, self._totals, calls, start)
             self._start = start
@@ -275,16 +280,19 @@ class CachedEvaluation:
             self._ranking = Ranking(self._totals)
         return self._ranking
 
-    def _take_in(self, changes: Sequence[RowChange], calls: Calls) -> None:
+    def _take_in(self, rows: Int32s, calls: Calls) -> None:
+        """Look at ``rows`` (int32[C]) again, each of which may occur more than once."""
         self._resources.make_room()
-        unknown = self._put([row for row, _, _ in changes if row >= 0])
-        if unknown:
-            self._resources.learn(unknown, calls())
+        rows = rows[rows != UNPLACED]
+        many = len(rows) > _FEW_ROWS + len(self._totals) // _ROWS_TO_ONE
+        put = self._put_many if many else self._put
+        unknown = put(rows)
+        if len(unknown):
+            self._resources.learn(unknown.tolist(), calls())
             # What is unknown even now changed meanwhile, and comes again.
-            self._put(unknown)
-        self.version += len(changes)
+            put(unknown)
 
-    def _put(self, rows: Sequence[int]) -> list[int]:
+    def _put(self, rows: Int32s) -> Int32s:
         """Put ``rows`` where they belong now; those whose resource score is unknown are returned."""
         values, resource_ids, known = (
             self._resources.values.data,
@@ -294,7 +302,7 @@ class CachedEvaluation:
         totals, base, put = self._totals.data, self._base.data, self._ranked().put
         unknown: list[int] = []
         crossed = False
-        for row in rows:
+        for row in rows.tolist():
             resource_id = resource_ids[row]
             value = values[resource_id] if resource_id < known else UNKNOWN
             if value == UNKNOWN:
@@ -307,8 +315,32 @@ class CachedEvaluation:
                     self._feasible += 1 if old == OUT else -1
                     crossed = True
                 put(row, total)
-        # Not by the number of feasible rows: one may have taken another's place.
-        if crossed and self.static.scaled and self._dynamic is None:
-            resource_ids_now = self._tracker.resource_ids.take(self.static.open.rows)
-            self._add_up(self._resources.values.take(resource_ids_now, mode="clip"))
+        if crossed:
+            self._crossed()
+        return np.array(unknown, np.int32)
+
+    def _put_many(self, rows: Int32s) -> Int32s:
+        """As ``_put``, column by column: the ranking is built again once it is worth it."""
+        resource_ids, known = self._tracker.resource_ids.take(rows), self._resources.values
+        values = known.take(resource_ids, mode="clip")
+        values[resource_ids >= len(known)] = UNKNOWN
+        unknown: Int32s = rows[values == UNKNOWN]
+        if len(unknown):
+            rows, values = rows[values != UNKNOWN], values[values != UNKNOWN]
+        stands, old = self._base.take(rows), self._totals.take(rows)
+        totals = stands + values
+        out = (stands == OUT) | (values == OUT)
+        if out.any():
+            totals[out] = OUT
+        self._totals[rows] = totals
+        self._ranking, self._led = None, False
+        if ((old == OUT) != out).any():
+            self._feasible = int(np.count_nonzero(self._totals != OUT))
+            self._crossed()
         return unknown
+
+    def _crossed(self) -> None:
+        """Take in that other rows are feasible than before; also as many, when one took another's place."""
+        if self.static.scaled and self._dynamic is None:
+            resource_ids = self._tracker.resource_ids.take(self.static.open.rows)
+            self._add_up(self._resources.values.take(resource_ids, mode="clip"))

@@ -13,6 +13,7 @@ from mooring.framework.pod_table import UNPLACED
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import ClusterState, RowChange
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
+from mooring.runtime.cache.row_log import RowLog
 
 _RESOURCE_IDS_PER_ROW, _MIN_RESOURCE_IDS = 4, 1 << 12
 """At this many distinct resource states the ids begin anew, and with them the resource scores."""
@@ -27,13 +28,14 @@ class Changes(msgspec.Struct, frozen=True):
         version: The version of the state up to which the log was read.
         generation: What resource-state ids mean, as in ``ChangeTracker``.
         structure: As there.
-        changes: What changed since the version that was asked for; None when that is forgotten.
+        rows: int32[C], the rows of the changes since the version that was asked for, as in ``RowLog``; None
+            when that is forgotten.
     """
 
     version: int
     generation: int
     structure: int
-    changes: Sequence[RowChange] | None
+    rows: Int32s | None
 
 
 class ChangeTracker:
@@ -53,6 +55,7 @@ class ChangeTracker:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
+        self._log = RowLog(state)
         self._known: dict[bytes, int] = {}
         self._keys: list[bytes] = []
         self._next_ids: dict[PodUsage, dict[int, int]] = {}
@@ -74,19 +77,22 @@ class ChangeTracker:
         """Return whether one of ``parts``, resources and pods aside, changed after ``version``."""
         return any(at > version for part, at in self._moved.items() if part in parts)
 
+    def rows_since(self, version: int) -> Int32s | None:
+        """Return the rows of the changes after ``version``, as in ``RowLog``. The caller holds the state's
+        lock.
+        """
+        return self._log.since(version)
+
     def read(self, version: int) -> Changes:
         """Read what was logged since the last time, and say what changed after ``version``."""
         with self._state.lock:
-            before = self.version
-            changes = self._state.changes_since(before)
+            changes = self._state.changes_since(self.version)
             most = max(_MIN_RESOURCE_IDS, _RESOURCE_IDS_PER_ROW * len(self.resource_ids))
             if changes is None or self.count > most:
                 self._begin()
             else:
                 self._read(changes)
-            if version != before:
-                changes = self._state.changes_since(version)
-            return Changes(self.version, self.generation, self.structure, changes)
+            return Changes(self.version, self.generation, self.structure, self._log.since(version))
 
     def forget(self) -> None:
         """Begin anew the next time."""

@@ -190,11 +190,11 @@ class ResourceScores:
         """Enter what was ``found`` (int32[K]) of ``rows``, but for those that changed after ``version``."""
         with self._cluster.lock:
             self.make_room()
-            changes = self._cluster.changes_since(version)
-            if changes is None or self._tracker.generation != self._generation:
+            changed = self._tracker.rows_since(version)
+            if changed is None or self._tracker.generation != self._generation:
                 return
-            if changes:
-                steady = ~np.isin(rows, [row for row, _, _ in changes])
+            if len(changed):
+                steady = ~np.isin(rows, changed)
                 rows, found = rows[steady], found[steady]
             self._values[self._tracker.resource_ids.take(rows)] = found
 

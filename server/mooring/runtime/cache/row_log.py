@@ -1,0 +1,55 @@
+"""The rows that changed, as a column: what a reader that is many changes behind looks at in one step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mooring.framework import Int32s
+from mooring.framework.state import ClusterState
+
+_LENGTH = 1 << 14
+"""Changes that are remembered. Between two pods of one template there may be one of each of thousands others;
+a reader that is further behind begins anew."""
+
+
+class RowLog:
+    """The row of each change of the state, in their order. The caller holds the state's lock.
+
+    Attributes:
+        version: The version of the state up to which it was written.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._rows: Int32s = np.zeros(2 * _LENGTH, np.int32)
+        self._end = 0
+        self.version = state.version
+
+    def since(self, version: int) -> Int32s | None:
+        """int32[C]: the rows of the changes after ``version``, a row as often as it changed; None when
+        ``version`` is forgotten.
+
+        ``UNPLACED`` stands for a change of no row.
+        """
+        self._write()
+        count = self.version - version
+        if not 0 <= count <= min(self._end, _LENGTH):
+            return None
+        return self._rows[self._end - count : self._end].copy()
+
+    def _write(self) -> None:
+        now = self._state.version
+        if now == self.version:
+            return
+        changes = self._state.changes_since(self.version)
+        self.version = now
+        if changes is None or len(changes) > _LENGTH:
+            self._end = 0
+            return
+        if self._end + len(changes) > len(self._rows):
+            self._rows[:_LENGTH] = self._rows[self._end - _LENGTH : self._end]
+            self._end = _LENGTH
+        rows = self._rows.data
+        for at, (row, _, _) in enumerate(changes, self._end):
+            rows[at] = row
+        self._end += len(changes)

@@ -1,0 +1,53 @@
+"""The rows of the last changes: a column, however the log is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from mooring.cluster.state import State
+from mooring.runtime.cache import row_log
+from mooring.runtime.cache.row_log import RowLog
+from mooring.testing import make_node, make_pod
+
+NODES = tuple(f"n{number}" for number in range(5))
+
+
+def changed(log: RowLog, version: int) -> list[int] | None:
+    rows = log.since(version)
+    return None if rows is None else rows.tolist()
+
+
+def rows_of(state: State, nodes: Sequence[int]) -> list[int]:
+    return [state.snapshot.nodes.index[NODES[node]] for node in nodes]
+
+
+@pytest.mark.parametrize("each", [1, 2, 3, 7], ids=lambda each: f"read-after-{each}")
+def test_every_version_that_is_remembered_gives_the_rows_since(
+    each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_log, "_LENGTH", 8)
+    state = State()
+    state.replace("test", [make_node(name) for name in NODES])
+    log, first = RowLog(state), state.version
+    nodes = [(number * number) % len(NODES) for number in range(40)]
+    for number, node in enumerate(nodes, 1):
+        state.assume(make_pod("p", metadata={"uid": f"u{number}"}), NODES[node])
+        if number % each:
+            continue
+        for back in range(9):
+            if back <= number:
+                assert changed(log, state.version - back) == rows_of(state, nodes[number - back : number])
+        if number > 8:
+            assert changed(log, first) is None
+
+
+def test_more_changes_than_the_state_remembers_are_forgotten() -> None:
+    state = State(log_length=2)
+    state.replace("test", [make_node(name) for name in NODES])
+    log, version = RowLog(state), state.version
+    for number in range(3):
+        state.assume(make_pod("p", metadata={"uid": f"u{number}"}), NODES[number])
+    assert log.since(version) is None
+    assert changed(log, state.version) == []
