@@ -139,8 +139,8 @@ class DeviceSearch:
 
     def _could_get(self, choice: DeviceChoice, candidate: CandidateDevice) -> bool:
         """Return whether the device fits ``choice`` as long as it is not taken."""
-        fulfils = self._fulfils(choice, candidate)
-        return fulfils and not self.__is_kept_away(candidate, choice)
+        fits = self._fulfils(choice, candidate) and self.ledger.would_have_room(candidate, choice)
+        return fits and not self.__is_kept_away(candidate, choice)
 
     def _prepared(self, request: DeviceChoices) -> Iterator[int]:
         """How many devices each choice needs; what "all" means is settled here.

@@ -1,7 +1,7 @@
 """Tells early that a search can't succeed, so that hopeless claims don't take an exponential time.
 
-kube-scheduler has no such step: it is taken only where it can change no answer, because no selector fails
-on any device and no claim can run into an error on the way.
+kube-scheduler has no such step: it is taken only where it can change no answer, because no selector and no
+amount fails on any device and no claim can run into an error on the way.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mooring.plugins.dynamic_resources.cel import EvaluationError
+from mooring.plugins.dynamic_resources.pools.capacity import CapacityError
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice, DeviceID
 from mooring.plugins.dynamic_resources.pools.reach import NodeSelectorError
 from mooring.plugins.dynamic_resources.requests import DeviceChoice, DeviceChoices
@@ -35,12 +36,12 @@ def demands_of(
     candidates: Sequence[CandidateDevice],
     could_get: Callable[[DeviceChoice, CandidateDevice], bool],
 ) -> list[Demand]:
-    """Return the demands for unshared devices; none when a selector fails on a device."""
+    """Return the demands for unshared devices; none when a selector, or an amount, fails on a device."""
     demands: list[Demand] = []
     shared = {candidate.id for candidate in candidates if candidate.shared}
     try:
         for place, request in _placed(claims):
-            # Every pair is looked at: a selector that fails is found, whichever choice has it.
+            # Every pair is looked at: what fails is found, whichever choice has it.
             devices = {
                 candidate.id
                 for choice in request.choices
@@ -51,7 +52,7 @@ def demands_of(
             if bounded and devices.isdisjoint(shared):
                 count = min(choice.count for choice in request.choices)
                 demands.append(Demand(place, count, frozenset(devices)))
-    except (EvaluationError, NodeSelectorError):
+    except (CapacityError, EvaluationError, NodeSelectorError):
         return []
     return demands
 
