@@ -123,6 +123,17 @@ def test_filter(objects: list[dict[str, Any]], on_a: str, on_b: str) -> None:
     assert {name: ", ".join(texts) for name, texts in said.items()} == {"a": on_a, "b": on_b}
 
 
+def test_a_volume_without_a_name_with_the_driver_that_a_node_has_for_it_fails_the_decision() -> None:
+    disk = volume(csi=None, awsElasticBlockStore={"volumeID": "aws://zone/disk"})
+    migrated = csi_node("a", migrated="kubernetes.io/aws-ebs")
+    plugin, state, pod = make(VolumeBinding), CycleState(), pod_using("c")
+    nodes = view(*NODES, migrated, claim(volume="pv"), disk)
+    assert plugin.pre_filter(state, pod, nodes).ok
+    found = plugin.filter_nodes(state, pod, nodes)
+    failed = Status.error("'aws://zone/disk' is not the name of an EBS volume; write aws://zone/vol-id")
+    assert [found.status(position) for position in range(2)] == [failed, failed]
+
+
 def test_a_volume_goes_to_one_claim_and_the_smallest_fits_first() -> None:
     small, large = volume("small", size="1Gi"), volume("large", size="2Gi")
     claims = [claim("c", size="2Gi"), claim("d", size="1Gi")]

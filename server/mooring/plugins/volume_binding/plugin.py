@@ -37,6 +37,7 @@ from mooring.framework.objects import (
 )
 from mooring.framework.upstream import Upstream
 from mooring.framework.view import one_node
+from mooring.plugins.csi_migration import TranslationError
 from mooring.plugins.node_resources_fit.scoring import score_curve
 from mooring.plugins.storage import StoragePlugin, has_storage
 from mooring.plugins.volume_binding import binding
@@ -114,7 +115,10 @@ class VolumeBinding(
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
         claims = state.read(_PRE_FILTER, PodClaims)
         state.write(_FILTERED, True)
-        conflict, gone = check_bound(claims.bound, nodes)
+        try:
+            conflict, gone = check_bound(claims.bound, nodes)
+        except TranslationError as error:
+            return Verdicts.reject_where(np.ones(len(nodes), bool), Status.error(str(error)))
         with_classes = self.handle.gates.enabled(ATTRIBUTES_CLASS_GATE)
         unmatched, without_room = check_waiting(claims.waiting, nodes, with_classes)
         codes = np.zeros(len(nodes), np.int32)
