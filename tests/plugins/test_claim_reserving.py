@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from mooring.framework import Pod
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.plugins.dynamic_resources.plugin import DynamicResources
@@ -72,25 +74,54 @@ def test_a_claim_is_written_down_before_the_pod_is_bound() -> None:
         assert known.metadata.resource_version == found["metadata"]["resourceVersion"]
 
 
-def test_the_configuration_of_classes_and_claims_goes_with_the_devices() -> None:
-    opaque = {"opaque": {"driver": "gpu.example.com", "parameters": {"kind": "x"}}}
+OPAQUE = {"opaque": {"driver": "gpu.example.com", "parameters": {"kind": "x"}}}
+FOR_BOTH = {"requests": ["r0", "r1"], **OPAQUE}
+OF_CLASS = {"source": "FromClass", "requests": ["r0", "r1/s1"], **OPAQUE}
+
+
+@pytest.mark.parametrize(
+    ("version", "config", "written"),
+    [
+        pytest.param(
+            "1.36",
+            [{"requests": ["r1/s1"], **OPAQUE}, {"requests": ["r1/s0"], **OPAQUE}, OPAQUE],
+            [
+                OF_CLASS,
+                {"source": "FromClaim", "requests": ["r1/s1"], **OPAQUE},
+                {"source": "FromClaim", **OPAQUE},
+            ],
+            id="of what was selected, and of all",
+        ),
+        pytest.param(
+            "1.36",
+            [FOR_BOTH],
+            [OF_CLASS, {"source": "FromClaim", **FOR_BOTH}, {"source": "FromClaim", **FOR_BOTH}],
+            id="1.36: once for each request",
+        ),
+        pytest.param(
+            "1.37",
+            [{"requests": ["r1/s1"], **OPAQUE}, FOR_BOTH],
+            [
+                {"source": "FromClass", **OPAQUE},
+                {"source": "FromClaim", "requests": ["r1/s1"], **OPAQUE},
+                {"source": "FromClaim", **OPAQUE},
+            ],
+            id="1.37: once, and none named where all are meant",
+        ),
+    ],
+)
+def test_the_configuration_of_classes_and_claims_goes_with_the_devices(
+    version: str, config: list[dict[str, Any]], written: list[dict[str, Any]]
+) -> None:
     configured = claim("c", exactly(), first_of(asking(deviceClassName="none"), asking()))
-    configured["spec"]["devices"]["config"] = [
-        {"requests": ["r1/s1"], **opaque},
-        {"requests": ["r1/s0"], **opaque},
-        dict(opaque),
-    ]
-    with_config = {**GPU, "spec": {**GPU["spec"], "config": [opaque]}}
+    configured["spec"]["devices"]["config"] = config
+    with_config = {**GPU, "spec": {**GPU["spec"], "config": [OPAQUE]}}
     nothing = {**GPU, "metadata": {"name": "none"}, "spec": {"selectors": [{"cel": {"expression": "false"}}]}}
-    with committing(DynamicResources) as world:
+    with committing(DynamicResources, version=version) as world:
         world.add(with_config, nothing, TWO, configured)
         (pod,) = world.add(using("p", "c"))
         assert place(world, pod) == "a"
-        assert status_of(world, "c")["allocation"]["devices"]["config"] == [
-            {"source": "FromClass", "requests": ["r0", "r1/s1"], **opaque},
-            {"source": "FromClaim", "requests": ["r1/s1"], **opaque},
-            {"source": "FromClaim", **opaque},
-        ]
+        assert status_of(world, "c")["allocation"]["devices"]["config"] == written
 
 
 def test_a_claim_that_has_devices_is_only_reserved() -> None:

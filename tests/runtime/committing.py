@@ -30,6 +30,7 @@ from mooring.framework import (
 )
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.framework.handle import Leadership, Unchallenged
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.plugins.node_resources_fit.plugin import NodeResourcesFit
 from mooring.runtime.assembly import build_engine
 from mooring.runtime.commit.binding_cycle import BindingCycle
@@ -164,6 +165,7 @@ def committing(
     settling_seconds: float = 0.3,
     timeout_seconds: float = 5.0,
     leadership: Leadership | None = None,
+    version: str = DEFAULT_KUBE_VERSION,
 ) -> Iterator[World]:
     """Nodes with ``room`` each, the plugin of resources and ``plugins``."""
     from kubernetes.client import Configuration
@@ -178,11 +180,12 @@ def committing(
         registry = registry_of([plugin for plugin in plugins if plugin.name not in new_in_tree_registry()])
         document = profile([NodeResourcesFit, *plugins])
         engine = build_engine(
-            from_document(document, registry.catalog()),
+            from_document(document, registry.catalog(), kube_version=version),
             registry,
             state,
             KubernetesBinder(api, leadership),
             cluster=reader,
+            kube_version=version,
         )
         cycle = BindingCycle(
             engine, api=reader, leadership=leadership or Unchallenged(), settling_seconds=settling_seconds

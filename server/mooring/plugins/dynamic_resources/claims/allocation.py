@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from mooring.framework import KubeVersion
 from mooring.framework.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from mooring.framework.objects.claims import (
     AllocationResult,
@@ -23,6 +24,10 @@ from mooring.plugins.dynamic_resources.pools import capacity
 from mooring.plugins.dynamic_resources.pools.inventory import CandidateDevice
 from mooring.plugins.dynamic_resources.requests import DeviceChoice
 from mooring.plugins.dynamic_resources.rules import Rules
+
+_STATED_ONCE_SINCE = KubeVersion(1, 37)
+"""Before, a claim's entry for several requests stands there once for each of them. Since, no entry that is
+for all requests names them."""
 
 Found = Sequence[tuple[DeviceChoice, CandidateDevice]]
 """The devices of one claim, each with the choice that it was found for."""
@@ -81,14 +86,18 @@ def _node_selector(candidates: Sequence[CandidateDevice], node_name: str) -> Nod
 
 
 def allocation_document(
-    allocation: AllocationResult, claim: Document, classes: Mapping[str, Document], timestamp: str
+    allocation: AllocationResult,
+    claim: Document,
+    classes: Mapping[str, Document],
+    version: KubeVersion,
+    timestamp: str,
 ) -> dict[str, Any]:
     """Return the allocation to be written, with the configuration that ``classes`` and the claim have for it.
 
     ``timestamp`` is when it was made, "" = not to be said.
     """
     document: dict[str, Any] = msgspec.to_builtins(allocation)
-    config = _config(allocation, claim, classes)
+    config = _config(allocation, claim, classes, once=version >= _STATED_ONCE_SINCE)
     if config:
         document.setdefault("devices", {})["config"] = config
     if timestamp:
@@ -97,9 +106,11 @@ def allocation_document(
 
 
 def _config(
-    allocation: AllocationResult, claim: Document, classes: Mapping[str, Document]
+    allocation: AllocationResult, claim: Document, classes: Mapping[str, Document], *, once: bool
 ) -> list[dict[str, Any]]:
-    """Each class's entries once, with the requests that they are for; then the claim's own."""
+    """Each class's entries once, with the requests that they are for; then the claim's own, ``once`` or for
+    each request that they are for.
+    """
     devices = claim["spec"].get("devices", {})
     selected = {result.request for result in allocation.devices.results}
     of_classes: dict[str, list[dict[str, Any]]] = {}
@@ -117,10 +128,17 @@ def _config(
     config = [entry for entries in of_classes.values() for entry in entries]
     for entry in devices.get("config") or ():
         asked = entry.get("requests") or ()
-        # As there, an entry for several requests stands there once for each.
         times = sum(not names.isdisjoint(asked) for names in requests) if asked else 1
-        config += [{"source": "FromClaim", **entry}] * times
-    return config
+        config += [{"source": "FromClaim", **entry}] * (min(times, 1) if once else times)
+    return [_unless_for_all(entry, requests) for entry in config] if once else config
+
+
+def _unless_for_all(entry: dict[str, Any], requests: Sequence[set[str]]) -> dict[str, Any]:
+    """Return the entry without its requests if they are all that there are: that is what none means."""
+    asked = entry.get("requests", ())
+    if all(not names.isdisjoint(asked) for names in requests):
+        return {key: value for key, value in entry.items() if key != "requests"}
+    return entry
 
 
 def _selected(request: Document, selected: set[str]) -> tuple[str, str]:

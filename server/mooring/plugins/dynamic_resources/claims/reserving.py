@@ -160,7 +160,7 @@ def _write_one(
             protected = {"metadata": {"finalizers": [*finalizers, FINALIZER]}}
             document = cluster.patch(_target(claim, document), protected)
         classes = _classes(claim, cluster)
-        patch["allocation"] = allocation_document(allocation, document, classes, now)
+        patch["allocation"] = allocation_document(allocation, document, classes, handle.kube_version, now)
     elif not status.get("allocation"):
         raise ClaimBindingError(f"claim {name} got deallocated elsewhere in the meantime")
     elif timed and not status["allocation"].get("allocationTimestamp"):
