@@ -11,7 +11,7 @@ import pytest
 
 from mooring.config import ConfigError, EnabledPlugin, default, from_document, load, show
 from mooring.framework.objects import NodeAffinityTerms, TopologySpreadConstraint
-from mooring.framework.releases import FEATURE_GATES
+from mooring.framework.releases import FEATURE_GATES, KubeVersion
 from mooring.plugins.node_affinity.args import NodeAffinityArgs
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs, ScoringStrategyType
 from mooring.plugins.pod_topology_spread.args import PodTopologySpreadArgs
@@ -208,8 +208,8 @@ def test_a_plugin_is_disabled_where_room_is_made_for_groups() -> None:
     assert "DefaultPreemption" in [plugin.name for plugin in plugins["postFilter"]]
 
 
-GROUPS = {"GangScheduling", "GenericWorkload", "TopologyAwareWorkloadScheduling"}
-SINCE_137 = {"DRAFractionalCapacityRange", "InPlacePodVerticalScalingSchedulerPreemption"}
+SINCE_137 = {name for name, gate in FEATURE_GATES.items() if gate.known_since == KubeVersion(1, 37)}
+LACKING = {name for name, gate in FEATURE_GATES.items() if gate.lacking}
 
 
 @pytest.mark.parametrize(
@@ -224,8 +224,8 @@ SINCE_137 = {"DRAFractionalCapacityRange", "InPlacePodVerticalScalingSchedulerPr
         ),
         pytest.param(
             "1.37",
-            dict.fromkeys(FEATURE_GATES.keys() - GROUPS, True),
-            "SchedulerQueueingHints, SidecarContainers",
+            dict.fromkeys(FEATURE_GATES.keys() - LACKING, True),
+            "GangScheduling, SchedulerQueueingHints, SidecarContainers",
             id="those of older releases",
         ),
         pytest.param(
@@ -300,6 +300,21 @@ def test_gangs_need_their_release_and_another_gate(
     else:
         found = []
     assert found == ([("feature-gates.GangScheduling", message)] if message else [])
+
+
+def test_gates_that_are_not_followed_are_rejected_all_at_once_with_the_reason() -> None:
+    with pytest.raises(ConfigError) as rejected:
+        default(in_tree(), kube_version="1.37", feature_gates=dict.fromkeys(FEATURE_GATES, True))
+    assert {fault.path: fault.message for fault in rejected.value.errors} == {
+        f"feature-gates.{name}": f"true is not supported for Kubernetes 1.37 ({why}); leave it false"
+        for name, why in (
+            ("CompositePodGroup", "groups of groups are not scheduled"),
+            (
+                "InPlacePodVerticalScalingSchedulerPreemption",
+                "no room is made for pods that wait on their node to be resized",
+            ),
+        )
+    }
 
 
 @pytest.mark.parametrize("kube_version", ["1.33", "1.36"])

@@ -24,6 +24,7 @@ from mooring.config.types import (
 )
 from mooring.framework import FieldError, Gates
 from mooring.framework.names import is_qualified_name
+from mooring.framework.releases import FEATURE_GATES
 from mooring.framework.resources import is_extended_resource
 
 
@@ -38,9 +39,11 @@ def check_gates(gates: Gates) -> Iterator[FieldError]:
         yield FieldError(f"feature-gates.{name}", f"can't be true without {needed}=true")
     for name, followed in gates.not_followed():
         value, leave = str(not followed).lower(), str(followed).lower()
+        lacking = FEATURE_GATES[name].lacking
+        why = f" ({lacking})" if lacking else ""
         yield FieldError(
             f"feature-gates.{name}",
-            f"{value} is not supported for Kubernetes {gates.version}; leave it {leave}",
+            f"{value} is not supported for Kubernetes {gates.version}{why}; leave it {leave}",
         )
 
 

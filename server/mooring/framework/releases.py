@@ -61,6 +61,7 @@ class FeatureGate:
         followed_since: The first release for which mooring supports it; before, it can't be turned on.
         merged_into: The gate that switches, once this one is removed, what this one switched; "" = none.
         required: Mooring can't do without it, so it can't be turned off.
+        lacking: What mooring would have to do and doesn't, so that it can't be turned on; "" = nothing.
     """
 
     known_since: KubeVersion
@@ -71,6 +72,7 @@ class FeatureGate:
     followed_since: KubeVersion | None = None
     merged_into: str = ""
     required: bool = False
+    lacking: str = ""
 
 
 FEATURE_GATES: Mapping[str, FeatureGate] = {
@@ -86,6 +88,13 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     "DRAFractionalCapacityRange": FeatureGate(KubeVersion(1, 37), needs="DRAConsumableCapacity"),
     "DRAExtendedResource": FeatureGate(KubeVersion(1, 34), KubeVersion(1, 36), KubeVersion(1, 37)),
     "DRAPartitionableDevices": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 36)),
+    # With these DynamicResources rejects pods that have claims.
+    "DRADerivedAttributes": FeatureGate(KubeVersion(1, 37)),
+    "DRADeviceCompatibilityGroups": FeatureGate(KubeVersion(1, 37), needs="DRAPartitionableDevices"),
+    "DRAListTypeAttributes": FeatureGate(KubeVersion(1, 36)),
+    "DRANodeAllocatableResources": FeatureGate(KubeVersion(1, 36)),
+    "DRAOptionalNodeOperations": FeatureGate(KubeVersion(1, 37), needs="NodeDeclaredFeatures"),
+    "DRAWorkloadResourceClaims": FeatureGate(KubeVersion(1, 36), needs="GenericWorkload"),
     "DRAPrioritizedList": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 34), KubeVersion(1, 37)),
     "SchedulerAsyncPreemption": FeatureGate(KubeVersion(1, 32), KubeVersion(1, 33)),
     "SchedulerPopFromBackoffQ": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 33), required=True),
@@ -100,6 +109,12 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
         merged_into="GenericWorkload",
     ),
     "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36), needs="GenericWorkload"),
+    "PodGroupPreemptionPolicy": FeatureGate(KubeVersion(1, 37), needs="GenericWorkload"),
+    "CompositePodGroup": FeatureGate(
+        KubeVersion(1, 37),
+        needs="TopologyAwareWorkloadScheduling",
+        lacking="groups of groups are not scheduled",
+    ),
     "StorageCapacityScoring": FeatureGate(KubeVersion(1, 33), KubeVersion(1, 37)),
     "VolumeLimitScaling": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 37)),
     "TaintTolerationComparisonOperators": FeatureGate(KubeVersion(1, 35)),
@@ -116,7 +131,11 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
     ),
     "MatchLabelKeysInPodTopologySpread": FeatureGate(KubeVersion(1, 25), KubeVersion(1, 27)),
     "InPlacePodVerticalScaling": FeatureGate(KubeVersion(1, 27), KubeVersion(1, 33), KubeVersion(1, 35)),
-    "InPlacePodVerticalScalingSchedulerPreemption": FeatureGate(KubeVersion(1, 37)),
+    "InPlacePodVerticalScalingSchedulerPreemption": FeatureGate(
+        KubeVersion(1, 37),
+        needs="InPlacePodVerticalScaling",
+        lacking="no room is made for pods that wait on their node to be resized",
+    ),
     "InPlacePodLevelResourcesVerticalScaling": FeatureGate(KubeVersion(1, 35), KubeVersion(1, 36)),
 }
 """All gates that mooring acts on, in the configuration or in a plugin (pkg/features/kube_features.go)."""
@@ -185,4 +204,4 @@ class Gates:
         return gate.removed_since is not None and self.version >= gate.removed_since
 
     def _followed(self, gate: FeatureGate) -> bool:
-        return gate.followed_since is None or self.version >= gate.followed_since
+        return not gate.lacking and (gate.followed_since is None or self.version >= gate.followed_since)

@@ -24,7 +24,6 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "NodeDeclaredFeatures",
     ),
     "InPlacePodVerticalScalingInitContainers": ("InPlacePodVerticalScaling", "NodeDeclaredFeatures"),
-    "InPlacePodVerticalScalingSchedulerPreemption": ("InPlacePodVerticalScaling",),
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("MatchLabelKeysInPodTopologySpread",),
     "PodLevelResourcesFixKubeletQOSClass": ("PodLevelResources",),
     "RestartAllContainersOnContainerExits": ("NodeDeclaredFeatures",),
@@ -52,6 +51,17 @@ LEFT_ALONE = {
     "NominatedNodeNameForExpectation",
     "SchedulerPopFromBackoffQ",
     "TopologyAwareWorkloadScheduling",
+    # With these, pods that have claims are rejected by name.
+    "DRADerivedAttributes",
+    "DRADeviceCompatibilityGroups",
+    "DRAListTypeAttributes",
+    "DRANodeAllocatableResources",
+    "DRAOptionalNodeOperations",
+    "DRAWorkloadResourceClaims",
+    # They are about groups, or can't be turned on.
+    "CompositePodGroup",
+    "InPlacePodVerticalScalingSchedulerPreemption",
+    "PodGroupPreemptionPolicy",
     # The harness' API server fills in and checks pods by it.
     "VolumeAttributesClass",
 }

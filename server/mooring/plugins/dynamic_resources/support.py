@@ -21,8 +21,11 @@ _BETA_GATES_SINCE = KubeVersion(1, 36)
 """The release in which the gates of ``_PROVEN_AS_BETA`` became beta."""
 
 _UNPROVEN = (
+    "DRADerivedAttributes",
+    "DRADeviceCompatibilityGroups",
     "DRAListTypeAttributes",
     "DRANodeAllocatableResources",
+    "DRAOptionalNodeOperations",
     "DRAWorkloadResourceClaims",
 )
 _PROVEN_AS_BETA = (

@@ -1,0 +1,28 @@
+"""Each feature gate has its place on the page that says which are followed."""
+
+import re
+from pathlib import Path
+
+from mooring.framework.releases import FEATURE_GATES, NEWEST
+
+PAGE = Path(__file__).parents[2] / "docs" / "decisions" / "feature-gates.md"
+
+
+def rows() -> dict[str, set[str]]:
+    """The gates of each row of the page's table."""
+    lines = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    return {what.strip("| "): set(re.findall(r"`(\w+)`", gates)) for what, gates in lines[1:]}
+
+
+def test_the_page_has_every_gate_of_the_newest_release() -> None:
+    acted_on = {
+        name
+        for name, gate in FEATURE_GATES.items()
+        if gate.removed_since is None or gate.removed_since > NEWEST
+    }
+    told = rows()
+    assert set().union(*told.values()) - told[
+        "changes no decision, and is named in a warning when it is set"
+    ] == (acted_on)
+    assert told["can't be turned on"] == {name for name, gate in FEATURE_GATES.items() if gate.lacking}
+    assert told["can't be turned off"] == {name for name, gate in FEATURE_GATES.items() if gate.required}
