@@ -77,10 +77,10 @@ def test_placements(
     assert [bool(row["message"]) for row in result.document] == [node is None for node in placed.values()]
 
 
-def group(name: str, least: int) -> dict[str, Any]:
-    policy = {"schedulingPolicy": {"gang": {"minCount": least}}}
-    version = "scheduling.k8s.io/v1alpha2"
-    return {"apiVersion": version, "kind": "PodGroup", "metadata": {"name": name}, "spec": policy}
+def group(name: str, least: int, version: str = "v1alpha2", **spec: Any) -> dict[str, Any]:
+    policy = {"schedulingPolicy": {"gang": {"minCount": least}}, **spec}
+    api = f"scheduling.k8s.io/{version}"
+    return {"apiVersion": api, "kind": "PodGroup", "metadata": {"name": name}, "spec": policy}
 
 
 def members(*names: str) -> list[dict[str, Any]]:
@@ -133,6 +133,67 @@ def test_a_gang_is_placed_as_a_whole_or_not_at_all_and_at_once(
     rows = call(capsys, "schedule", "--manifests", file, *release, "-o", "json").document
     assert [row["pod"] for row in rows if row["node"]] == [f"default/{name}" for name in placed]
     assert {row["message"].partition(" no new claims")[0] for row in rows if not row["node"]} == messages
+
+
+def in_zone(zone: str, number: int) -> dict[str, Any]:
+    return node_manifest(f"{zone}{number}", labels={"zone": zone}, allocatable={"pods": 1})
+
+
+TOGETHER = {"schedulingConstraints": {"topology": [{"key": "zone"}]}}
+NO_ROOM = (
+    "pod group is unschedulable, scheduling stopped early, placement infeasible even if remaining 0 pods are "
+    "scheduled, want: 3, max reachable: 2"
+)
+
+
+@pytest.mark.parametrize(
+    ("objects", "placed"),
+    [
+        pytest.param(
+            [in_zone("x", 1), in_zone("x", 2), group("a", 2), *members("a1", "a2")],
+            {"a1": "x1", "a2": "x2"},
+            id="all have room",
+        ),
+        pytest.param(
+            [in_zone("x", 1), in_zone("x", 2), group("a", 3), *members("a1", "a2", "a3"), pod_manifest("b")],
+            {"b": "x1"},
+            id="none has, and what comes later gets the room",
+        ),
+        pytest.param(
+            [
+                *(in_zone("x", 1), in_zone("y", 1), in_zone("y", 2)),
+                *(group("a", 2, **TOGETHER), *members("a1", "a2")),
+            ],
+            {"a1": "y1", "a2": "y2"},
+            id="in one zone",
+        ),
+        pytest.param(
+            [in_zone("x", 1), in_zone("x", 2), group("a", 2), *members("a1"), pod_manifest("b")],
+            {"b": "x1"},
+            id="a pod is missing",
+        ),
+        pytest.param(
+            [in_zone("x", 1), in_zone("x", 2), *members("a1"), pod_manifest("b")],
+            {"b": "x1"},
+            id="the group is missing",
+        ),
+    ],
+)
+def test_from_1_37_on_groups_are_placed_as_a_whole(
+    objects: list[dict[str, Any]], placed: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    current = [
+        {**each, "apiVersion": "scheduling.k8s.io/v1beta1"} if each["kind"] == "PodGroup" else each
+        for each in objects
+    ]
+    file = write_manifests(tmp_path / "m.yaml", *current)
+    gates = ("--feature-gates", "GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
+    result = call(capsys, "schedule", "--manifests", file, *gates, "-o", "json")
+    found = {row["pod"].removeprefix("default/"): row["node"] for row in result.document}
+    assert {pod: bool(node) for pod, node in found.items()} == {pod: pod in placed for pod in found}
+    zones = {pod: node[0] for pod, node in found.items() if node}
+    assert zones == {pod: node[0] for pod, node in placed.items()}
+    assert all(row["message"] for row in result.document if not row["node"])
 
 
 def test_workloads_become_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

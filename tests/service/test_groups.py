@@ -109,10 +109,22 @@ def test_groups_of_one_call_see_each_other() -> None:
         pytest.param(BIND, pb.BIND_OUTCOME_LOCAL, id="bind"),
     ],
 )
-def test_a_group_that_fits_is_committed_as_a_whole(mode: Any, outcome: Any) -> None:
-    with world(group(3), *MEMBERS, *ROOM, gates=GATES, version=RELEASE) as w, direct(w.backend) as stubs:
+@pytest.mark.parametrize(
+    ("key", "nodes", "found"),
+    [
+        pytest.param("", ROOM, ["a", "a", "b"], id="anywhere"),
+        pytest.param("zone", (node("a", 2, "x"), node("b", 3, "y")), ["b", "b", "b"], id="in one zone"),
+    ],
+)
+def test_a_group_that_fits_is_committed_as_a_whole(
+    mode: Any, outcome: Any, key: str, nodes: Any, found: list[str]
+) -> None:
+    with (
+        world(group(3, key), *MEMBERS, *nodes, gates=GATES, version=RELEASE) as w,
+        direct(w.backend) as stubs,
+    ):
         (answer,) = stubs.scheduling.ScheduleGroups(ask(mode=mode)).groups
-        assert sorted(placed(w.state).values()) == ["a", "a", "b"]
+        assert sorted(placed(w.state).values()) == found
         again = stubs.scheduling.ScheduleGroups(ask(mode=mode)).groups[0]
     assert {one.bind_outcome for one in answer.pods} == {outcome}
     assert (statuses_code(again.status), len(again.pods)) == ("SUCCESS", 0)

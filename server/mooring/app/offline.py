@@ -19,6 +19,7 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.cycle import CycleOptions
 from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.cycle.group_result import GroupMember
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.runtime.simulation import Result, Simulation
@@ -188,5 +189,8 @@ def _outcome(pod: Pod, result: Result) -> Outcome:
         return Outcome(pod.key, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, message=str(result))
     choice, status = result.choice, result.status
     if not status.ok:
-        return Outcome(pod.key, status.code, message=choice.message or status.message)
+        told = result.message if isinstance(result, GroupMember) else choice.message if choice else ""
+        return Outcome(pod.key, status.code, message=told or status.message)
+    if choice is None:
+        return Outcome(pod.key, status.code)
     return Outcome(pod.key, status.code, choice.node_name, choice.total if choice.feasible > 1 else None)

@@ -10,20 +10,28 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mooring.framework import Pod, PodsToActivate
+from mooring.framework import KubeVersion, Pod, PodGroupInfo, PodsToActivate
 from mooring.framework.errors import FailedPreconditionError, MooringError, NotFoundError, PluginFailureError
+from mooring.framework.objects import PodGroup
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import ManualClock
 from mooring.runtime.commit.committer import Committer
+from mooring.runtime.commit.group_commit import GroupCommitter, enqueued
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.group_result import GroupMember
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 
-Result = PlacedPod | MooringError
-"""What became of a pod; an error is one that concerns this pod alone."""
+Result = PlacedPod | GroupMember | MooringError
+"""What became of a pod, alone or with its group; an error is one that concerns these alone."""
+
+GROUPS_GATE = "GenericWorkload"
+
+_GROUPS_SINCE = KubeVersion(1, 37)
+"""From this release on a group is scheduled as a whole; before, its pods wait for each other at Permit."""
 
 _OF_THE_POD = (PluginFailureError, FailedPreconditionError, NotFoundError)
 
@@ -40,6 +48,7 @@ class Simulation:
     """Schedules pods in order; each sees the earlier ones placed. For one thread.
 
     - A pod that waits at Permit keeps its place while the others are tried.
+    - The pods of a group are tried as a whole, when the first of them comes.
     - The pods that a plugin wants to be activated come next.
     - When all were tried, those that still wait are rejected as if their Permit timeout had expired, and give
       their places back; then the pods that found no node are tried again.
@@ -51,9 +60,12 @@ class Simulation:
     """
 
     def __init__(self, engine: Engine, profile_of: Callable[[Pod], Profile], *, seed: int = 0) -> None:
+        self._engine = engine
         self._room = engine.profiles.waiting
         self._clock = ManualClock()
         self._committer = Committer(BindingCycle(engine, clock=self._clock))
+        self._groups = GroupCommitter(engine, self._committer)
+        self._pods: Sequence[Pod] = ()
         self._profile_of = profile_of
         self._seed = seed
         self._position: dict[str, int] = {}
@@ -63,6 +75,7 @@ class Simulation:
 
     def place(self, pods: Sequence[Pod]) -> Iterator[Pod]:
         """Try ``pods``, and yield each when it was tried; after the last one every result is there."""
+        self._pods = pods
         self._position = {pod.metadata.uid: at for at, pod in enumerate(pods)}
         for pod in pods:
             self._try_with_activated(pod)
@@ -71,8 +84,9 @@ class Simulation:
             self._clock.advance_to(min(self._room.end(uid) for uid in self._waiting))
             self._finish_released()
             again, self._unplaced = self._unplaced, {}
-            for uid, pod in again.items():
+            for uid in again:
                 del self._results[uid]
+            for pod in again.values():
                 self._try_with_activated(pod)
 
     def result(self, pod: Pod) -> Result:
@@ -84,8 +98,49 @@ class Simulation:
         todo = deque([pod])
         while todo:
             pod = todo.popleft()
-            if pod.metadata.uid not in self._results and pod.metadata.uid not in self._waiting:
-                todo.extend(self._activated_by(self._try(pod)))
+            if self._is_untried(pod):
+                group = self._group_of(pod)
+                if group is not None:
+                    self._try_group(*group)
+                else:
+                    todo.extend(self._activated_by(self._try(pod)))
+
+    def _is_untried(self, pod: Pod) -> bool:
+        return pod.metadata.uid not in self._results and pod.metadata.uid not in self._waiting
+
+    def _group_of(self, pod: Pod) -> tuple[PodGroup, Profile] | None:
+        """Return the group that the pod is scheduled with as a whole, and its profile; None without one."""
+        if pod.group is None:
+            return None
+        try:
+            profile = self._profile_of(pod)
+        except NotFoundError:
+            return None
+        namespace, name = pod.group
+        group = self._engine.state.snapshot.objects.get(PodGroup, name, namespace)
+        as_a_whole = profile.gates.version >= _GROUPS_SINCE and profile.gates.enabled(GROUPS_GATE)
+        return (group, profile) if group is not None and as_a_whole else None
+
+    def _try_group(self, group: PodGroup, profile: Profile) -> None:
+        """Try the group with all its pods that are untried; each has a result then."""
+        key = group.metadata.namespace, group.metadata.name
+        pods = [pod for pod in self._pods if pod.group == key and self._is_untried(pod)]
+        try:
+            gates = [(pod, enqueued(self._engine, pod, profile)) for pod in pods]
+            members = [GroupMember(pod, None, gate, gate.message) for pod, gate in gates if not gate.ok]
+            free = tuple(pod for pod, gate in gates if gate.ok)
+            if free:
+                info = PodGroupInfo(group, free)
+                placed = self._groups.place_group(info, profile, seed=self._seed, bind=True)
+                members += placed.decision.members
+        except _OF_THE_POD as error:
+            self._results |= dict.fromkeys((pod.metadata.uid for pod in pods), error)
+            return
+        for member in members:
+            uid = member.pod.metadata.uid
+            self._results[uid] = member
+            if not (member.status.ok and member.node_name):
+                self._unplaced[uid] = member.pod
 
     def _try(self, pod: Pod) -> Reservation | None:
         """Return the pod's reservation; None when no node was found."""

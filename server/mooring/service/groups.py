@@ -13,10 +13,9 @@ from mooring.framework.errors import (
     NotFoundError,
     UnimplementedError,
 )
-from mooring.framework.groups import PlacementFeasiblePlugin
 from mooring.framework.objects import PodGroup
 from mooring.framework.state import ClusterState
-from mooring.runtime.commit.group_commit import GroupCommitter, PlacedGroup
+from mooring.runtime.commit.group_commit import GroupCommitter, PlacedGroup, enqueued
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, TriedPlacement
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
@@ -158,7 +157,7 @@ def _decode_group(
             f"groups are decided as a whole with the feature gate {GROUPS_GATE} alone, which is off",
             reason="GROUPS_OFF",
         )
-    gated = [(pod, _gate(backend, profile, pod, progress)) for pod in waiting]
+    gated = [(pod, enqueued(backend.engine, pod, profile, progress)) for pod in waiting]
     free = tuple(pod for pod, status in gated if status.ok)
     held = tuple((pod, status) for pod, status in gated if not status.ok)
     return _AskedGroup(PodGroupInfo(group, free), profile, held)
@@ -188,18 +187,6 @@ def _given_pods(backend: Backend, given: pb.GroupToSchedule, path: str) -> list[
         record = state.snapshot.pods.get(pod.metadata.uid)
         pods[pod.metadata.uid] = pod if record is None or not record.node_name else record.pod
     return list(pods.values())
-
-
-def _gate(backend: Backend, profile: Profile, pod: Pod, progress: Progress) -> Status:
-    """Return what the PreEnqueue plugins say; whether there are enough pods is found out in the cycle."""
-    calls = backend.engine.calls(profile, progress)
-    for enabled in profile.pre_enqueue:
-        if isinstance(enabled.plugin, PlacementFeasiblePlugin):
-            continue
-        status = calls.call(enabled.name, "PreEnqueue", enabled.plugin.pre_enqueue, pod)
-        if not status.ok:
-            return status.by(enabled.name)
-    return Status()
 
 
 def _nothing_to_do(group: PodGroupInfo, backend: Backend) -> GroupDecision:

@@ -183,8 +183,13 @@ class Profile:
 
 def grouped(profile: Profile) -> Profile:
     """Return what decides about a pod in the cycle of its group: without what is asked before or after it."""
+    return replace(placing(profile), key=f"{profile.key}/group", pre_enqueue=(), permit=())
+
+
+def placing(profile: Profile) -> Profile:
+    """Return what commits a pod that was placed with its group: pods that share a domain are let through."""
     kept = tuple(each for each in profile.pre_filter if not isinstance(each.plugin, PlacedTogether))
-    return replace(profile, key=f"{profile.key}/group", pre_enqueue=(), pre_filter=kept, permit=())
+    return replace(profile, pre_filter=kept)
 
 
 def build_profile(
