@@ -139,7 +139,7 @@ def in_zone(zone: str, number: int) -> dict[str, Any]:
     return node_manifest(f"{zone}{number}", labels={"zone": zone}, allocatable={"pods": 1})
 
 
-TOGETHER = {"schedulingConstraints": {"topology": [{"key": "zone"}]}}
+TOGETHER: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": "zone"}]}}
 NO_ROOM = (
     "pod group is unschedulable, scheduling stopped early, placement infeasible even if remaining 0 pods are "
     "scheduled, want: 3, max reachable: 2"

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import grpc
@@ -221,14 +221,14 @@ def test_the_second_schedulers_configuration_is_valid(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """The address of a server on the embedded sample cluster."""
+@contextmanager
+def serving(tmp_path: Path, *flags: str) -> Iterator[str]:
+    """The address of a server."""
     address, health, metrics = free_addresses(3)
     listeners = ("--listen", address, "--health-listen", health, "--metrics-listen", metrics)
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(
-            [MOORING, "serve", "--source", "sample", *listeners], stdout=log, stderr=subprocess.STDOUT
+            [MOORING, "serve", *flags, *listeners], cwd=tmp_path, stdout=log, stderr=subprocess.STDOUT
         )
         try:
             with grpc.insecure_channel(address) as channel:
@@ -240,6 +240,13 @@ def server(tmp_path: Path) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The address of a server on the embedded sample cluster."""
+    with serving(tmp_path, "--source", "sample") as address:
+        yield address
 
 
 def test_the_client_is_told_a_node(server: str, tmp_path: Path) -> None:
@@ -258,6 +265,21 @@ def test_a_batch_is_placed(server: str, tmp_path: Path) -> None:
     ]
 
 
+def test_a_group_is_placed_as_a_whole(tmp_path: Path) -> None:
+    for name in ("gang.yaml", "groups.py"):
+        (tmp_path / name).write_text(FILES[name])
+    (command,) = (line for line in shell_lines(PAGES["clients"]) if line.startswith("mooring schedule"))
+    done = run(MOORING, *command.split()[1:], cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    nodes = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("default/worker")]
+    assert sorted(nodes) == ["b1", "b2"]
+    gates = command.split()[-2:]
+    with serving(tmp_path, "--source", "files:gang.yaml", *gates) as address:
+        answered = run(sys.executable, "groups.py", address, cwd=tmp_path)
+    assert (answered.returncode, answered.stderr) == (0, "")
+    assert [line.split()[0] for line in answered.stdout.splitlines()] == ["a", "b", "worker-0", "worker-1"]
+
+
 def test_every_marked_file_is_used() -> None:
     assert sorted(FILES) == sorted(
         [
@@ -265,6 +287,8 @@ def test_every_marked_file_is_used() -> None:
             CACHED,
             "batch.py",
             "client.py",
+            "gang.yaml",
+            "groups.py",
             "my_mooring.py",
             "scheduler.yaml",
             "second-scheduler.yaml",

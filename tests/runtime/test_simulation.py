@@ -60,7 +60,7 @@ def outcome(simulation: Simulation, name: str) -> str:
     result = simulation.result(pod(name))
     if isinstance(result, MooringError):
         return result.message
-    said = result.choice.message or result.status.message
+    said = (result.choice.message if result.choice else "") or result.status.message
     return "placed" if result.status.ok else said.partition(" preemption:")[0]
 
 
