@@ -43,11 +43,6 @@ SAMPLE = ("--source", "sample")
             "mooring: feature-gates.DRADeviceTaint",
             id="gates without a file",
         ),
-        pytest.param(
-            ["scheduler", "--feature-gates", "GenericWorkload=true"],
-            "GenericWorkload=true has pods of a group scheduled as a whole",
-            id="groups, which only serve decides about",
-        ),
         pytest.param(["config", "convert", "web.yaml"], "web.yaml: ", id="no configuration"),
         pytest.param(
             ["schedule", "--manifests", "none.yaml"], "none.yaml: can't be read: No such", id="no manifest"

@@ -248,6 +248,7 @@ def test_who_binds_may_write_what_a_binding_needs_and_nothing_else() -> None:
     assert rights("mooring-scheduler") == {
         ("", "pods/status"): ["patch"],
         ("", "pods"): ["delete"],
+        ("scheduling.k8s.io", "podgroups/status"): ["patch"],
         ("events.k8s.io", "events"): ["create", "patch"],
         ("authentication.k8s.io", "tokenreviews"): ["create"],
         ("authorization.k8s.io", "subjectaccessreviews"): ["create"],

@@ -17,7 +17,7 @@ from mooring.framework import (
     Pod,
     Status,
 )
-from mooring.scheduler.queue import Gate, QueuedPod, QueueingRules, Rejection, SchedulingQueue
+from mooring.scheduler.queue import Gate, QueuedEntity, QueuedPod, QueueingRules, Rejection, SchedulingQueue
 
 SCHEDULER = "default-scheduler"
 NODE_ADDED = ClusterEvent(EventResource.NODE, ActionType.ADD)
@@ -41,10 +41,10 @@ class FakeClock:
         self.time += seconds
 
 
-def by_priority(first: QueuedPod, second: QueuedPod) -> bool:
+def by_priority(first: QueuedEntity, second: QueuedEntity) -> bool:
     """PrioritySort's order."""
-    return (-(first.pod.spec.priority or 0), first.queued_at) < (
-        -(second.pod.spec.priority or 0),
+    return (-(first.sorted_as.spec.priority or 0), first.queued_at) < (
+        -(second.sorted_as.spec.priority or 0),
         second.queued_at,
     )
 
@@ -61,8 +61,8 @@ def new_queue(
 
 
 def popped(queue: SchedulingQueue) -> QueuedPod:
-    item = queue.pop_pod()
-    assert item is not None
+    item = queue.pop()
+    assert isinstance(item, QueuedPod)
     return item
 
 

@@ -35,8 +35,8 @@ class Told:
     def update_pod(self, old: Pod, new: Pod) -> None:
         self.calls.append(("update", new.metadata.name))
 
-    def delete_pod(self, uid: str) -> None:
-        self.calls.append(("delete", uid.rpartition("/")[2]))
+    def delete_pod(self, pod: Pod) -> None:
+        self.calls.append(("delete", pod.metadata.name))
 
     def move_pods(
         self, event: ClusterEvent, old: Any, new: Any, only: Callable[[Pod], bool] | None = None

@@ -64,9 +64,9 @@ def test_a_pod_for_which_pre_bind_has_something_to_do(gates: dict[str, bool], na
 def test_a_pod_that_waits_for_permit() -> None:
     world = World(Waits, nodes=[make_node("a")])
     world.cluster.put(make_pod("p"))
-    world.scheduler.try_next_pod()
+    world.scheduler.try_next()
     (waiting,) = world.scheduler._parts.engine.profiles.waiting
-    (waiter,) = world.scheduler._waiters
+    (waiter,) = world.scheduler._binders._waiters
     until(lambda: world.cluster.named("p").status.nominated_node_name == "a")
     waiting.allow("Waits")
     waiter.join(10)
@@ -100,7 +100,7 @@ def test_a_plugin_must_say_whether_it_has_something_to_do() -> None:
 
     world = World(Vague, nodes=[make_node("a")])
     world.cluster.put(make_pod("p"))
-    world.scheduler.try_next_pod()
+    world.scheduler.try_next()
     world._finish_threads()
     assert world.cluster.bindings == []
     condition = world.cluster.named("p").status.conditions[0]

@@ -41,7 +41,7 @@ def member(name: str, **fields: Any) -> Pod:
 
 def bound(world: World) -> set[str]:
     """Whom the binding threads have bound once none of them waits."""
-    for waiter in tuple(world.scheduler._waiters):
+    for waiter in tuple(world.scheduler._binders._waiters):
         waiter.join(10)
     world.settle()
     return {name for name, _ in world.cluster.bindings}

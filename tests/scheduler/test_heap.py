@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.scheduler.queue.heap import PodHeap
+from mooring.scheduler.queue.heap import EntityHeap
 from mooring.scheduler.queue.queued_pod import QueuedPod
 from mooring.testing import make_pod
 
@@ -14,12 +14,12 @@ PODS = [make_pod(f"p{number}") for number in range(12)]
 
 @given(st.lists(st.tuples(st.sampled_from(["put", "remove", "pop"]), st.integers(0, 11), st.integers(0, 99))))
 def test_the_first_is_always_on_top(steps: list[tuple[str, int, int]]) -> None:
-    heap = PodHeap(lambda first, second: (first.queued_at, first.uid) < (second.queued_at, second.uid))
+    heap = EntityHeap(lambda first, second: (first.queued_at, first.uid) < (second.queued_at, second.uid))
     model: dict[str, QueuedPod] = {}
     for kind, number, queued_at in steps:
         uid = PODS[number].metadata.uid
         if kind == "put":
-            item = model.setdefault(uid, QueuedPod(PODS[number], 0.0))
+            item = model.setdefault(uid, QueuedPod(PODS[number], queued_at=0.0))
             item.queued_at = float(queued_at)
             heap.put(item)
         elif kind == "remove":

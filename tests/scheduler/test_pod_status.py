@@ -55,7 +55,7 @@ def test_a_binding_comes_after_what_was_to_be_said_before(monkeypatch: pytest.Mo
     monkeypatch.setattr(world.cluster, "patch_pod_status", write_late)
     monkeypatch.setattr(world.cluster, "before_bind", lambda _: found.append(written.is_set()))
     world.cluster.put(make_pod("p"))
-    world.scheduler.try_next_pod()
+    world.scheduler.try_next()
     world.cluster.put(make_node("a"))
     world.clock.advance(10)
     world.settle()

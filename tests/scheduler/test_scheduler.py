@@ -41,7 +41,7 @@ class TestBinding:
         world.add(make_pod())
         assert world.cluster.bindings == [("pod", "a")]
         assert world.cluster.events == [("Scheduled", "pod", "Successfully assigned default/pod to a")]
-        assert world.queue.count_pods() == dict.fromkeys(("active", "backoff", "unschedulable", "gated"), 0)
+        assert not any(world.queue.count_pods().values())
         assert world.queue.in_flight() == (0, 0)
 
     def test_the_log_line(self, caplog: pytest.LogCaptureFixture) -> None:
@@ -269,7 +269,7 @@ class TestPermit:
 
         world = World(Together, nodes=[make_node("a")])
         world.add(*(make_pod(f"p-{number}") for number in range(3)))
-        for waiter in tuple(world.scheduler._waiters):
+        for waiter in tuple(world.scheduler._binders._waiters):
             waiter.join(10)
         world.settle()
         assert len(world.cluster.bindings) == 3
@@ -320,7 +320,7 @@ class TestPreemption:
         world.cluster.before_delete = wait
         high = asking("high", spec={"priority": 1000})
         world.cluster.put(high)
-        world.scheduler.try_next_pod()
+        world.scheduler.try_next()
         world.queue.activate_pods([high])
         assert world.queue.count_pods()["gated"] == 1
         may_go.set()

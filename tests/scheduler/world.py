@@ -37,6 +37,7 @@ class FakeCluster:
         bindings: (pod name, node name) of every binding that was asked for.
         events: (reason, pod name, note) of every Event.
         pods: All pods, by UID, as the API has them.
+        groups: All pod groups, by name, as the API has them.
         deleted: The names of the pods that were deleted, in order.
         before_bind: Called before each binding; may raise.
         before_delete: The same for deletions.
@@ -52,6 +53,7 @@ class FakeCluster:
         self.before_delete: Callable[[Pod], None] = lambda _: None
         self.graceful = False
         self.pods: dict[str, Pod] = {}
+        self.groups: dict[str, PodGroup] = {}
         self._version = 0
         self._lock = threading.RLock()
 
@@ -63,14 +65,18 @@ class FakeCluster:
                 written = replace(item, metadata=replace(item.metadata, resource_version=str(self._version)))
                 if isinstance(written, Pod):
                     self.pods[written.metadata.uid] = written
+                if isinstance(written, PodGroup):
+                    self.groups[written.metadata.name] = written
                 self.state.apply(SOURCE, [Put(written)])
 
-    def remove(self, pod: Pod) -> None:
-        """The pod is gone."""
-        meta = pod.metadata
+    def remove(self, item: Pod | PodGroup) -> None:
+        """The pod or group is gone."""
+        meta = item.metadata
         with self._lock:
             self.pods.pop(meta.uid, None)
-            self.state.apply(SOURCE, [Remove("Pod", meta.namespace, meta.name, meta.uid)])
+            if isinstance(item, PodGroup):
+                del self.groups[meta.name]
+            self.state.apply(SOURCE, [Remove(type(item).__name__, meta.namespace, meta.name, meta.uid)])
 
     def named(self, name: str) -> Pod:
         """The pod of that name."""
@@ -126,11 +132,28 @@ class FakeCluster:
         self._change(pod, patched)
 
     def read(self, target: ObjectReference) -> dict[str, Any] | None:
-        return None
+        group = self.groups.get(target.name) if target.kind == "PodGroup" else None
+        if group is None:
+            return None
+        meta = group.metadata
+        conditions = [
+            {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
+            for each in group.status.conditions
+        ]
+        metadata = {"name": meta.name, "uid": meta.uid, "resourceVersion": meta.resource_version}
+        return {"metadata": metadata, "status": {"conditions": conditions}}
 
     def patch(
         self, target: ObjectReference, patch: Mapping[str, Any], *, subresource: str = ""
     ) -> dict[str, Any]:
+        if target.kind == "PodGroup":
+            group = self.groups[target.name]
+            assert target.resource_version == group.metadata.resource_version
+            conditions = tuple(
+                Condition(each["type"], each["status"], each["reason"], each["message"])
+                for each in patch["status"]["conditions"]
+            )
+            self.put(replace(group, status=replace(group.status, conditions=conditions)))
         return {}
 
     def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -229,7 +252,7 @@ class World:
         """Let the scheduler do all that it can do now."""
         quiet = 0
         while quiet < 2:
-            quiet = 0 if self.scheduler.try_next_pod() == 0 else quiet + 1
+            quiet = 0 if self.scheduler.try_next() == 0 else quiet + 1
             self._finish_threads()
 
     def wait(self, seconds: float) -> None:
@@ -244,7 +267,8 @@ class World:
 
     def _finish_threads(self) -> None:
         parts = self.scheduler._parts
-        for pool in (self.scheduler._binders, parts.preemptions._deleters, *parts.failures.statuses._writers):
+        pools = (self.scheduler._binders._pool, parts.preemptions._deleters, parts.group_statuses._writer)
+        for pool in (*pools, *parts.failures.statuses._writers):
             pool.submit(lambda: None).result()
         waiting = parts.recorder._waiting
         while not waiting.empty():

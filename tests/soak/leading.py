@@ -162,8 +162,8 @@ def unschedulable_flush(round_: Round) -> None:
         while given_up:
             clock.advance(0.25)
             queue.move_due_pods()
-            while (item := queue.pop_pod()) is not None:
-                assert 300 < clock.time - given_up.pop(item.pod.metadata.name) <= 330.25
+            while (item := queue.pop()) is not None:
+                assert 300 < clock.time - given_up.pop(item.sorted_as.metadata.name) <= 330.25
                 round_.inputs += 1
             assert all(clock.time - since <= 331 for since in given_up.values()), "it is forgotten"
 

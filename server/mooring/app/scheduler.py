@@ -29,14 +29,13 @@ from mooring.config.defaults import KUBE_SCHEDULER_LEASE
 from mooring.config.show import dump, plain
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.handle import Unchallenged
-from mooring.framework.releases import KubeVersion
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.clock import SystemClock
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.profiles.registry import Registry
 from mooring.scheduler.assembly import Dependencies, build_scheduler
 from mooring.scheduler.leadership import LeaderElection
-from mooring.scheduler.queue import BackoffTimes
+from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes, groups_wait
 from mooring.scheduler.scheduler import Scheduler
 from mooring.service.page_listener import PageListener
 from mooring.service.probes import Probes
@@ -54,9 +53,6 @@ log = logging.getLogger("mooring.start")
 
 LEASE = "mooring"
 """The lease unless a flag or the configuration names one."""
-
-_GROUPS_SINCE = KubeVersion(1, 37)
-"""From this release on GenericWorkload has groups scheduled as a whole."""
 
 LOOK_SECONDS = 0.05
 """Between two looks whether something that takes its time has happened."""
@@ -137,13 +133,6 @@ def _configuration(options: SchedulerOptions, registry: Registry) -> config.Conf
             f"{KUBE_SCHEDULER_LEASE!r} is kube-scheduler's own lease: one of the two would never schedule; "
             "name another one, or replace kube-scheduler with --replace-default",
         )
-    gates = options.engine.gates
-    if gates.version >= _GROUPS_SINCE and gates.enabled("GenericWorkload"):
-        raise InvalidArgumentError.at(
-            "--feature-gates",
-            "GenericWorkload=true has pods of a group scheduled as a whole since Kubernetes 1.37, which "
-            "`mooring scheduler` doesn't do; leave it false, or use ScheduleGroups of `mooring serve`",
-        )
     if not election.lease_duration > election.renew_deadline > election.retry_period:
         raise InvalidArgumentError.at(
             "leaderElection", "leaseDuration must be above renewDeadline, and that above retryPeriod"
@@ -184,6 +173,8 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         exclusive=True,
     )
     readers = readers_of(core.engine.profiles.values())
+    if groups_wait(options.engine.gates):
+        readers.setdefault("PodGroup", [f"the feature gate {GROUPS_GATE}"])
     source = KubernetesSource(core.state, server, readers, originals=originals)
     freshness = Freshness(source, options.max_staleness)
     leadership = FreshLeadership(election or Unchallenged(), freshness)

@@ -16,12 +16,14 @@ from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.scheduler.budget import ATTEMPT_SECONDS
 from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.failure import FailureHandler
+from mooring.scheduler.group_status import GroupStatusWriter
+from mooring.scheduler.parts import Parts
 from mooring.scheduler.pod_status import PodStatusWriter
 from mooring.scheduler.preemption import Preemptions
-from mooring.scheduler.queue import BackoffTimes, Gate, QueuedPod, SchedulingQueue, rules_of
+from mooring.scheduler.queue import BackoffTimes, Gate, QueuedEntity, SchedulingQueue, groups_wait, rules_of
 from mooring.scheduler.queue.scheduling_queue import LONGEST_WAIT_SECONDS
 from mooring.scheduler.recorder import EventRecorder
-from mooring.scheduler.scheduler import Parts, Scheduler, Wake
+from mooring.scheduler.scheduler import Scheduler, Wake
 from mooring.telemetry.scheduler_observer import SchedulerObserver
 
 EXPECTATION_GATE = "NominatedNodeNameForExpectation"
@@ -74,23 +76,13 @@ def build_scheduler(
     recorder = EventRecorder(on.events, clock, observer)
     statuses = PodStatusWriter(cluster, clock)
     waiting = engine.profiles.waiting
-    preemptions = Preemptions(engine.state, cluster, waiting, statuses, recorder, observer, clock)
-    queue = SchedulingQueue(
-        {
-            name: rules_of(profile, _gates(profile, engine, preemptions))
-            for name, profile in engine.profiles.items()
-        },
-        partial(_less, next(iter(engine.profiles.values()))),
-        clock,
-        times=times,
-        gates=on.gates,
-        wake=wake.set,
-        incoming=observer.queued,
-        longest_wait=longest_wait,
+    preemptions = Preemptions(
+        engine.state, cluster, waiting, statuses, recorder, observer, clock, grouping=groups_wait(on.gates)
     )
+    queue = _queue(on, preemptions, times, wake, longest_wait)
     changes = ChangeFeed(queue, engine.state, engine.profiles, on.gates, waiting, wake.set)
     changes.follow_state()
-    failures = FailureHandler(queue, engine.state, statuses, recorder)
+    failures = FailureHandler(queue, engine.state, statuses, recorder, observer, clock)
     parts = Parts(
         engine=engine,
         profiles={name: replace(profile, pre_enqueue=()) for name, profile in engine.profiles.items()},
@@ -100,6 +92,7 @@ def build_scheduler(
         failures=failures,
         preemptions=preemptions,
         cluster=cluster,
+        group_statuses=GroupStatusWriter(cluster, clock),
         expect=statuses.expect_binding if on.gates.enabled(EXPECTATION_GATE) else None,
         recorder=recorder,
         leadership=on.leadership,
@@ -108,6 +101,25 @@ def build_scheduler(
         attempt_seconds=attempt_seconds,
     )
     return Scheduler(parts, wake, binders)
+
+
+def _queue(
+    on: Dependencies, preemptions: Preemptions, times: BackoffTimes, wake: Wake, longest_wait: float
+) -> SchedulingQueue:
+    profiles = on.engine.profiles
+    return SchedulingQueue(
+        {
+            name: rules_of(profile, _gates(profile, on.engine, preemptions))
+            for name, profile in profiles.items()
+        },
+        partial(_less, next(iter(profiles.values()))),
+        on.clock,
+        times=times,
+        gates=on.gates,
+        wake=wake.set,
+        incoming=on.observer.queued,
+        longest_wait=longest_wait,
+    )
 
 
 def _gates(profile: Profile, engine: Engine, preemptions: Preemptions) -> list[Gate]:
@@ -123,5 +135,6 @@ def _ask(engine: Engine, profile: Profile, enabled: Enabled[PreEnqueuePlugin[Any
     return engine.calls(profile).call(enabled.name, "PreEnqueue", enabled.plugin.pre_enqueue, pod)
 
 
-def _less(profile: Profile, first: QueuedPod, second: QueuedPod) -> bool:
-    return profile.queue_sort[0].plugin.less(first.pod, first.queued_at, second.pod, second.queued_at)
+def _less(profile: Profile, first: QueuedEntity, second: QueuedEntity) -> bool:
+    less = profile.queue_sort[0].plugin.less
+    return less(first.sorted_as, first.queued_at, second.sorted_as, second.queued_at)

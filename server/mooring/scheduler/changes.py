@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Container
 
 from mooring.framework import ActionType, ClusterEvent, EventResource, ObjectChange, Pod, WaitingPods
+from mooring.framework.objects import PodGroup
 from mooring.framework.releases import Gates
 from mooring.framework.state import ClusterState
 from mooring.scheduler.queue import SchedulingQueue
@@ -54,6 +55,8 @@ class ChangeFeed:
         """Note what is there, and every change from now on."""
         with self._state.lock:
             self._state.subscribe(self.note_change)
+            for group in self._state.snapshot.objects.all(PodGroup):
+                self.note_change(ObjectChange("PodGroup", None, group))
             for pod in self._state.snapshot.pods.pending():
                 self.note_change(ObjectChange("Pod", None, pod))
 
@@ -72,6 +75,8 @@ class ChangeFeed:
                 _log_node(change)
             if change.kind == "Pod":
                 self._own_pod(change.old, change.new)
+            if change.kind == "PodGroup":
+                self._group(change.old, change.new)
             if change.kind != "Pod" or self._concerns_others(change):
                 for event in events_of(change, self._gates):
                     self._queue.move_pods(event, change.old, change.new)
@@ -83,6 +88,13 @@ class ChangeFeed:
         pod = change.new or change.old
         return change.old is None or bool(pod.spec.node_name)
 
+    def _group(self, old: PodGroup | None, new: PodGroup | None) -> None:
+        """Let the queue know which groups there are."""
+        if new is not None:
+            self._queue.add_group(new)
+        elif old is not None:
+            self._queue.delete_group(old)
+
     def _own_pod(self, old: Pod | None, new: Pod | None) -> None:
         """Queue, update or take out a pod that waits for its node."""
         pod = new or old
@@ -93,14 +105,14 @@ class ChangeFeed:
                 self._gone(pod)
         elif new.spec.node_name:
             if old is None:
-                self._queue.delete_pod(new.metadata.uid)
+                self._queue.delete_pod(new)
         elif old is None:
             self._queue.add_pod(new)
         else:
             self._updated(old, new)
 
     def _gone(self, pod: Pod) -> None:
-        self._queue.delete_pod(pod.metadata.uid)
+        self._queue.delete_pod(pod)
         if nomination_ended(pod, None):
             self._nomination_ended(pod)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from mooring.framework import Code, Status
+from mooring.framework import Clock, Code, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.profiles.extender import EXTENDER
+from mooring.scheduler.attempt import Attempt
 from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodStatusWriter
 from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
 from mooring.scheduler.recorder import EventNote, EventRecorder
+from mooring.telemetry.scheduler_observer import SchedulerObserver
 
 log = logging.getLogger(__name__)
 
@@ -93,22 +95,48 @@ def rejected_by_plugin(status: Status) -> SchedulingFailure:
 
 @dataclass(frozen=True, slots=True)
 class FailureHandler:
-    """Returns pods to the queue and reports why. Safe from any thread.
+    """Returns pods to the queue, those aside that need no node, and reports why. Safe from any thread.
 
     Attributes:
         queue: Where they wait.
         state: What is known of them.
         statuses: Writes their conditions.
         recorder: Writes Events about it.
+        observer: Records measurements.
+        clock: The time.
     """
 
     queue: SchedulingQueue
     state: ClusterState
     statuses: PodStatusWriter
     recorder: EventRecorder
+    observer: SchedulerObserver
+    clock: Clock
 
-    def handle_failure(self, item: QueuedPod, failure: SchedulingFailure) -> None:
-        """Requeue the pod of ``item``, which got no node, and report why."""
+    def is_assumed(self, uid: str) -> bool:
+        """Return whether the pod keeps a place although it isn't known to be bound."""
+        record = self.state.snapshot.pods.get(uid)
+        return record is not None and record.assumed
+
+    def left_alone(self, item: QueuedPod) -> bool:
+        """Return whether a popped pod needs no node from here: it leaves, has one, or is being bound."""
+        pod, record = item.pod, self.state.snapshot.pods.get(item.uid)
+        if record is not None and record.assumed:
+            # What became of its binding isn't known yet.
+            self.queue.give_back(item, BY_NOBODY)
+            return True
+        if pod.metadata.deletion_timestamp:
+            note = f"skip schedule deleting pod: {pod.key}"
+            self.recorder.record_event(EventNote(pod, "Warning", "FailedScheduling", "Scheduling", note))
+        elif record is not None and not record.pod.spec.node_name:
+            return False
+        self.queue.end_attempt(item.uid)
+        return True
+
+    def handle_failure(self, attempt: Attempt, failure: SchedulingFailure) -> None:
+        """Requeue the pod of ``attempt``, which got no node, and report why."""
+        item = attempt.item
+        self.observer.attempted(failure.result, attempt.profile.name, self.clock.monotonic() - attempt.began)
         record = self.state.snapshot.pods.get(item.uid)
         if record is None or (record.pod.spec.node_name and not record.assumed):
             self.queue.end_attempt(item.uid)

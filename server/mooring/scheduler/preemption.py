@@ -1,4 +1,4 @@
-"""Makes room for a pod: deletes the victims that preemption selected, or carries out another remedy.
+"""Makes room for a pod or group: deletes the victims that preemption selected, or carries out another remedy.
 
 Mirrors ``preemption/executor.go`` and ``RunPostFilterPlugins`` in ``framework/runtime/framework.go``, whose
 plugins act themselves.
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mooring.framework import Clock, ClusterApi, Pod, Remedy, Status, WaitingPods
 from mooring.framework.errors import MooringError, NotFoundError
-from mooring.framework.objects import Condition
-from mooring.framework.preemption import Candidate
+from mooring.framework.objects import Condition, PodGroup
 from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.scheduler.pod_status import PodStatusWriter, changed_condition
@@ -28,11 +27,54 @@ DELETERS = 8
 """Threads that delete victims; one for each preemptor at a time."""
 
 STILL_DELETING = Status.unresolvable("waiting for the preemption for this pod to be finished")
-"""What is said of a pod whose victims are being deleted."""
+STILL_DELETING_FOR_GROUP = Status.unresolvable("waiting for the preemption for this pod group to be finished")
+"""What is said of a pod whose victims, or those of its group, are being deleted."""
+
+CLUSTER = "cluster"
+"""What stands for the node where room is made for a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preemptor:
+    """For whom room is made.
+
+    Attributes:
+        target: The pod, or the group.
+        pods: The pod, or the group's pods.
+    """
+
+    target: Pod | PodGroup
+    pods: tuple[Pod, ...]
+
+    @property
+    def uid(self) -> str:
+        """The UID of the pod or group."""
+        return self.target.metadata.uid
+
+    @property
+    def kind(self) -> str:
+        """``pod`` or ``podgroup``, as Events and metrics spell it."""
+        return "pod" if isinstance(self.target, Pod) else "podgroup"
+
+    @property
+    def name(self) -> str:
+        """The pod or group, for people."""
+        meta = self.target.metadata
+        return f"{self.kind} {meta.namespace}/{meta.name}"
+
+    @property
+    def priority(self) -> int:
+        """The priority of the pod or group."""
+        return self.target.spec.priority or 0
+
+    @property
+    def scheduler(self) -> str:
+        """Who schedules it."""
+        return self.pods[0].spec.scheduler_name
 
 
 class Preemptions:
-    """Deletes victims in threads of its own; the preemptor is gated meanwhile.
+    """Deletes victims in threads of its own; the preemptor, with its group, is gated meanwhile.
 
     Safe from any thread.
 
@@ -44,6 +86,7 @@ class Preemptions:
         recorder: Writes Events about it.
         observer: Counts the victims.
         clock: The time.
+        grouping: The pods of a group are tried together, so that it is the group for which room is made.
     """
 
     def __init__(
@@ -55,7 +98,10 @@ class Preemptions:
         recorder: EventRecorder,
         observer: SchedulerObserver,
         clock: Clock,
+        *,
+        grouping: bool = False,
     ) -> None:
+        self._grouping = grouping
         self._state = state
         self._cluster = cluster
         self._waiting = waiting
@@ -76,33 +122,57 @@ class Preemptions:
 
         It ends as soon as the last victim is known to leave: its deletion must find the pod in the queue.
         """
+        group = self._group_of(pod)
         with self._lock:
-            last = self._running.get(pod.metadata.uid)
+            last = self._running.get(pod.metadata.uid if group is None else group.metadata.uid)
         if last is None:
             return Status()
         record = self._state.snapshot.pods.get(last) if last else None
         leaves = bool(last) and (record is None or record.pod.metadata.deletion_timestamp is not None)
-        return Status() if leaves else STILL_DELETING
+        if leaves:
+            return Status()
+        return STILL_DELETING if group is None else STILL_DELETING_FOR_GROUP
+
+    def _group_of(self, pod: Pod) -> PodGroup | None:
+        if not self._grouping or pod.group is None:
+            return None
+        namespace, name = pod.group
+        return self._state.snapshot.objects.get(PodGroup, name, namespace)
 
     def start_preemption(
-        self, preemptor: Pod, candidate: Candidate, plugin: str, failed: Callable[[], None]
+        self,
+        preemptor: Preemptor,
+        node_name: str,
+        victims: Sequence[Pod],
+        plugin: str,
+        failed: Callable[[], None],
     ) -> None:
-        """Begin to delete the victims of ``candidate``, which ``plugin`` selected, for ``preemptor``.
+        """Begin to delete ``victims``, whom ``plugin`` selected.
 
-        ``failed`` is called, in another thread, when some could not be deleted.
+        Args:
+            preemptor: For whom.
+            node_name: Where they are; ``CLUSTER`` for a group.
+            victims: Who goes.
+            plugin: Who says so.
+            failed: Called, in another thread, when some could not be deleted.
         """
-        victims = [pod for pod in candidate.victims if pod.metadata.deletion_timestamp is None]
-        if not victims:
+        staying = [pod for pod in victims if pod.metadata.deletion_timestamp is None]
+        if not staying:
             return
-        self._observer.preempted(len(candidate.victims))
+        self._observer.preempted(preemptor.kind, len(victims))
         with self._lock:
-            self._running[preemptor.metadata.uid] = ""
-        self._deleters.submit(self._run, preemptor, candidate.node_name, victims, plugin, failed)
+            self._running[preemptor.uid] = ""
+        self._deleters.submit(self._run, preemptor, node_name, staying, plugin, failed)
 
     def _run(
-        self, preemptor: Pod, node_name: str, victims: list[Pod], plugin: str, failed: Callable[[], None]
+        self,
+        preemptor: Preemptor,
+        node_name: str,
+        victims: list[Pod],
+        plugin: str,
+        failed: Callable[[], None],
     ) -> None:
-        uid = preemptor.metadata.uid
+        uid = preemptor.uid
         done = False
         try:
             self._clear_nominations(preemptor, node_name)
@@ -113,21 +183,20 @@ class Preemptions:
             self._delete(preemptor, node_name, victims[-1], plugin)
             done = True
         except MooringError as error:
-            log.warning("making room for pod %s on node %s: %s", preemptor.key, node_name, error)
+            log.warning("making room for %s on node %s: %s", preemptor.name, node_name, error)
         finally:
             with self._lock:
                 self._running.pop(uid, None)
             if not done:
                 failed()
 
-    def _delete(self, preemptor: Pod, node_name: str, victim: Pod, plugin: str) -> None:
+    def _delete(self, preemptor: Preemptor, node_name: str, victim: Pod, plugin: str) -> None:
         waiting = self._waiting.get(victim.metadata.uid)
-        note = f"Preempted by pod {preemptor.metadata.uid} on node {node_name}"
+        note = f"Preempted by {preemptor.kind} {preemptor.uid} on node {node_name}"
         if waiting is not None and waiting.reject(plugin, "preempted"):
             note += " (in kube-scheduler memory)."
         else:
-            scheduler = preemptor.spec.scheduler_name
-            message = f"{scheduler}: preempting to accommodate a higher priority pod"
+            message = f"{preemptor.scheduler}: preempting to accommodate a higher priority {preemptor.kind}"
             wanted = Condition("DisruptionTarget", "True", "PreemptionByScheduler", message)
             condition = changed_condition(victim, wanted, self._clock.now())
             try:
@@ -136,17 +205,17 @@ class Preemptions:
                 self._cluster.delete_pod(victim)
             except NotFoundError:
                 return
-        log.log(logging.INFO - 2, "pod %s preempted pod %s on node %s", preemptor.key, victim.key, node_name)
+        log.log(logging.INFO - 2, "%s preempted pod %s on node %s", preemptor.name, victim.key, node_name)
         self._recorder.record_event(
-            EventNote(victim, "Normal", "Preempted", "Preempting", note, related=preemptor)
+            EventNote(victim, "Normal", "Preempted", "Preempting", note, related=preemptor.target)
         )
 
-    def _clear_nominations(self, preemptor: Pod, node_name: str) -> None:
+    def _clear_nominations(self, preemptor: Preemptor, node_name: str) -> None:
         """Less important pods that wait for the same node must look for another one."""
         pods = self._state.snapshot.pods
         for uid in tuple(pods.nominated.get(node_name, ())):
             record = pods.get(uid)
-            if record is not None and (record.pod.spec.priority or 0) < (preemptor.spec.priority or 0):
+            if record is not None and (record.pod.spec.priority or 0) < preemptor.priority:
                 self._statuses.clear_nomination(record.pod)
 
 

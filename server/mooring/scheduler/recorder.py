@@ -18,6 +18,7 @@ from typing import Any
 
 from mooring.framework import Clock, ClusterApi, ObjectReference, Pod
 from mooring.framework.errors import MooringError, NotFoundError
+from mooring.framework.objects import PodGroup
 from mooring.telemetry.scheduler_observer import SchedulerObserver
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,9 @@ NOTE_LIMIT = 1024
 
 _ENDING = b" ..."
 
+GROUP_VERSION = "scheduling.k8s.io/v1beta1"
+"""The API version of groups that are preemptors: those of older ones are not."""
+
 SERIES_SECONDS = 360.0
 """A repetition after this time is an Event of its own."""
 
@@ -54,7 +58,7 @@ class EventNote:
         reason: Why, in one word.
         action: What was done, in one word.
         note: The sentence; cut to what the API server takes.
-        related: Another pod that has to do with it.
+        related: Another pod, or a group, that has to do with it.
     """
 
     pod: Pod
@@ -62,7 +66,7 @@ class EventNote:
     reason: str
     action: str
     note: str
-    related: Pod | None = None
+    related: Pod | PodGroup | None = None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -204,11 +208,12 @@ def _body(note: EventNote, name: str, now: float) -> dict[str, Any]:
     }
 
 
-def _reference(pod: Pod) -> dict[str, str]:
-    meta = pod.metadata
+def _reference(target: Pod | PodGroup) -> dict[str, str]:
+    meta = target.metadata
+    kind, version = ("Pod", "v1") if isinstance(target, Pod) else ("PodGroup", GROUP_VERSION)
     return {
-        "apiVersion": "v1",
-        "kind": "Pod",
+        "apiVersion": version,
+        "kind": kind,
         "namespace": meta.namespace,
         "name": meta.name,
         "uid": meta.uid,

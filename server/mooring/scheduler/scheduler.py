@@ -1,43 +1,36 @@
-"""The scheduler: takes the next pod, finds its node, binds it. Mirrors ``schedule_one.go``."""
+"""The scheduler: takes the next pod or group, finds its nodes, has it bound. Mirrors ``schedule_one.go``."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from mooring.framework import Clock, ClusterApi, Code, Pod, PodsToActivate, Status
+from mooring.framework import Code, PodsToActivate, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
-from mooring.framework.handle import Leadership
 from mooring.framework.interface import PreemptingPlugin
-from mooring.runtime.commit.binding_cycle import Expect
-from mooring.runtime.commit.committer import Committer
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.post_filter import preempt
 from mooring.runtime.cycle.tie_break import choose, mix64
-from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Enabled, Profile
-from mooring.scheduler.budget import AttemptBudget
-from mooring.scheduler.changes import POD_LEFT, ChangeFeed
+from mooring.scheduler.attempt import Attempt, Deciding
+from mooring.scheduler.binding import Binders
+from mooring.scheduler.budget import MAX_GROUP_SECONDS, AttemptBudget
 from mooring.scheduler.failure import (
-    FailureHandler,
     SchedulingFailure,
     failed,
     overran,
     rejected_by_nodes,
     rejected_by_plugin,
 )
-from mooring.scheduler.preemption import Preemptions, carry_out
-from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
-from mooring.scheduler.recorder import EventNote, EventRecorder
-from mooring.scheduler.stopping import StoppedError, UntilStopped
-from mooring.telemetry.scheduler_observer import SchedulerObserver
+from mooring.scheduler.group_attempts import GroupAttempts
+from mooring.scheduler.parts import Parts
+from mooring.scheduler.preemption import Preemptor, carry_out
+from mooring.scheduler.queue import QueuedGroup
 
 log = logging.getLogger(__name__)
 
@@ -49,54 +42,6 @@ LONGEST_DECISION_SECONDS = 60.0
 
 LAST_EVENTS_SECONDS = 2.0
 """Seconds that the last Events may take to be written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of the scheduler.
-
-    Attributes:
-        engine: Decides.
-        profiles: By name, the profiles that it decides with: without PreEnqueue, which the queue has run.
-        committer: Commits what was decided.
-        queue: The pods that wait.
-        changes: Passes the state's changes on to the queue.
-        failures: What happens to pods that got no node.
-        preemptions: Evicts victims.
-        cluster: Where proposed changes are made.
-        expect: Called for pods that have a node and are not bound at once; None = not needed.
-        recorder: Writes Events about it.
-        leadership: Whether anything may be committed.
-        observer: Records measurements.
-        clock: The time.
-        attempt_seconds: What one attempt may take, see ``AttemptBudget``.
-    """
-
-    engine: Engine
-    profiles: Mapping[str, Profile]
-    committer: Committer
-    queue: SchedulingQueue
-    changes: ChangeFeed
-    failures: FailureHandler
-    preemptions: Preemptions
-    cluster: ClusterApi
-    expect: Expect | None
-    recorder: EventRecorder
-    leadership: Leadership
-    observer: SchedulerObserver
-    clock: Clock
-    attempt_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """One pod's attempt: which, with what, since when on the monotonic clock, and where it is."""
-
-    item: QueuedPod
-    pod: Pod
-    profile: Profile
-    began: float
-    budget: AttemptBudget
 
 
 class Wake:
@@ -120,7 +65,7 @@ class Wake:
 
 
 class Scheduler:
-    """One thread decides, pod by pod; others bind.
+    """One thread decides, pod by pod and group by group; others bind.
 
     Args:
         parts: Its parts.
@@ -133,16 +78,17 @@ class Scheduler:
         self._parts = parts
         self._wake = wake
         self._stopping = threading.Event()
-        self._binders = ThreadPoolExecutor(binders, thread_name_prefix="binder")
-        self._waiters: set[threading.Thread] = set()
-        self._deciding: _Attempt | None = None
+        self._binders = Binders(parts, binders, self._stopping)
+        self._groups = GroupAttempts(parts, self._binders)
+        self._leads = False
+        self._deciding: Deciding | None = None
 
     def schedule_until_stopped(self) -> None:
         """Schedule until ``stop``; the calling thread decides."""
         self._parts.recorder.start()
         while not self._stopping.is_set():
             self._wake.clear()
-            if (pause := self.try_next_pod()) > 0:
+            if (pause := self.try_next()) > 0:
                 self._wake.wait(pause)
 
     def stop(self) -> None:
@@ -152,26 +98,25 @@ class Scheduler:
 
     def finish_bindings(self) -> None:
         """Give back what is not sent, finish the rest, write the Events. After ``schedule_until_stopped``."""
-        for waiter in tuple(self._waiters):
-            waiter.join()
-        self._binders.shutdown(wait=True)
+        self._binders.finish()
         self._parts.preemptions.stop()
         self._parts.failures.statuses.stop()
+        self._parts.group_statuses.stop()
         self._parts.recorder.stop(LAST_EVENTS_SECONDS)
 
     def fault(self) -> str:
         """Return why only a restart helps: a decision has lasted for a minute; "" otherwise. Any thread."""
-        attempt = self._deciding
-        if attempt is None:
+        deciding = self._deciding
+        if deciding is None:
             return ""
-        seconds = self._parts.clock.monotonic() - attempt.began
+        seconds = self._parts.clock.monotonic() - deciding.began
         if seconds <= LONGEST_DECISION_SECONDS:
             return ""
-        where = f"plugin {attempt.budget.plugin}" if attempt.budget.plugin else "mooring itself"
-        return f"the decision about pod {attempt.pod.key} has lasted {seconds:.0f} s, in {where}"
+        where = f"plugin {deciding.budget.plugin}" if deciding.budget.plugin else "mooring itself"
+        return f"the decision about {deciding.subject} has lasted {seconds:.0f} s, in {where}"
 
-    def try_next_pod(self) -> float:
-        """Tell the queue what changed and try one pod.
+    def try_next(self) -> float:
+        """Tell the queue what changed and try one pod or group.
 
         Returns:
             After how many seconds to come again, when nothing wakes the scheduler before; 0 = at once.
@@ -179,16 +124,39 @@ class Scheduler:
         parts = self._parts
         parts.changes.tell_queue()
         pause = parts.queue.move_due_pods()
-        if not parts.leadership.is_leader():
+        if not self._begins_to_lead():
             return min(pause, STANDBY_SECONDS)
-        item = parts.queue.pop_pod()
-        if item is None:
+        entity = parts.queue.pop()
+        if entity is None:
             return pause
-        profile = parts.profiles[item.pod.spec.scheduler_name]
-        budget = AttemptBudget(parts.attempt_seconds)
-        attempt = self._deciding = _Attempt(item, item.pod, profile, parts.clock.monotonic(), budget)
+        began, size = parts.clock.monotonic(), len(entity.members)
+        budget = AttemptBudget(min(size * parts.attempt_seconds, MAX_GROUP_SECONDS))
         try:
-            if not self._left_alone(item):
+            if isinstance(entity, QueuedGroup):
+                self._deciding = Deciding(f"pod group {'/'.join(entity.key)}", began, budget)
+                self._groups.try_group(entity, budget)
+            else:
+                (item,) = entity.members
+                self._deciding = Deciding(f"pod {item.pod.key}", began, budget)
+                profile = parts.profiles[item.pod.spec.scheduler_name]
+                self._try_pod(Attempt(item, profile, began, budget))
+        finally:
+            self._deciding = None
+        return 0.0
+
+    def _begins_to_lead(self) -> bool:
+        """Return whether this replica leads; at first it ends what the one before may have left half done."""
+        leads = self._parts.leadership.is_leader()
+        if leads and not self._leads:
+            pods = self._parts.engine.state.snapshot.pods
+            self.queue.put_groups_first(lambda key: any(pod.spec.node_name for pod in pods.in_group(key)))
+        self._leads = leads
+        return leads
+
+    def _try_pod(self, attempt: Attempt) -> None:
+        parts = self._parts
+        try:
+            if not parts.failures.left_alone(attempt.item):
                 self._schedule(attempt)
         except DeadlineExceededError as error:
             parts.observer.overran(error.metadata["plugin"], error.metadata["extension_point"])
@@ -196,29 +164,10 @@ class Scheduler:
         except MooringError as error:
             self._undecided(attempt, failed(error))
         except Exception as error:
-            log.exception("trying pod %s", item.pod.key)
+            log.exception("trying pod %s", attempt.pod.key)
             self._undecided(attempt, failed(error))
-        finally:
-            self._deciding = None
-        return 0.0
 
-    def _left_alone(self, item: QueuedPod) -> bool:
-        """Return whether the pod needs no node from here: it leaves, has one, or is being bound."""
-        parts, pod = self._parts, item.pod
-        record = parts.engine.state.snapshot.pods.get(item.uid)
-        if record is not None and record.assumed:
-            # What became of its binding isn't known yet.
-            parts.queue.give_back(item, Rejection())
-            return True
-        if pod.metadata.deletion_timestamp:
-            note = f"skip schedule deleting pod: {pod.key}"
-            parts.recorder.record_event(EventNote(pod, "Warning", "FailedScheduling", "Scheduling", note))
-        elif record is not None and not record.pod.spec.node_name:
-            return False
-        parts.queue.end_attempt(item.uid)
-        return True
-
-    def _schedule(self, attempt: _Attempt) -> None:
+    def _schedule(self, attempt: Attempt) -> None:
         """Run the scheduling cycle; the binding cycle goes on in a thread of its own."""
         parts = self._parts
         placement = parts.committer.begin_placing(
@@ -232,77 +181,14 @@ class Scheduler:
         else:
             self._undecided(attempt, self._no_node(attempt, placement.choice))
 
-    def _begin_binding(self, attempt: _Attempt, choice: Choice, reservation: Reservation) -> None:
-        """Bind in a thread; a pod that has to wait first gets one of its own, so that it delays no other."""
-        counts = choice.evaluated, choice.feasible
+    def _begin_binding(self, attempt: Attempt, choice: Choice, reservation: Reservation) -> None:
+        """Have it bound in another thread."""
         others = reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
         if others is not None:
             self._parts.queue.activate_pods(others.pods)
-        if not self._parts.engine.profiles.waiting.waits(attempt.item.uid):
-            # Events that happen from now on can't help a pod that has its node.
-            self._parts.queue.end_attempt(attempt.item.uid)
-            self._binders.submit(self._bind, attempt, reservation, counts)
-            return
-        waiter = threading.Thread(target=self._wait_and_bind, args=(attempt, reservation, counts))
-        self._waiters.add(waiter)
-        waiter.start()
+        self._binders.begin_binding(attempt, reservation, (choice.evaluated, choice.feasible))
 
-    def _wait_and_bind(self, attempt: _Attempt, reservation: Reservation, counts: tuple[int, int]) -> None:
-        try:
-            self._bind(attempt, reservation, counts)
-        finally:
-            self._waiters.discard(threading.current_thread())
-
-    def _bind(self, attempt: _Attempt, reservation: Reservation, counts: tuple[int, int]) -> None:
-        """Run the binding cycle."""
-        parts, pod = self._parts, attempt.pod
-        parts.failures.statuses.wait_until_written(pod)
-        try:
-            status = parts.committer.finish_binding(
-                reservation, UntilStopped(self._stopping), parts.expect
-            ).status
-        except StoppedError:
-            # Its place is free again; whoever schedules next finds the pod as it was.
-            return
-        except MooringError as error:
-            self._binding_failed(attempt, failed(error))
-            return
-        except Exception as error:
-            log.exception("binding pod %s to node %s", pod.key, reservation.commit.node_name)
-            self._binding_failed(attempt, failed(error))
-            return
-        if not status.ok:
-            self._binding_failed(attempt, rejected_by_plugin(status))
-            return
-        node_name = reservation.commit.node_name
-        log.info(
-            '"Successfully bound pod to node" pod="%s" node="%s" evaluatedNodes=%d feasibleNodes=%d',
-            pod.key,
-            node_name,
-            *counts,
-        )
-        parts.queue.end_attempt(attempt.item.uid)
-        parts.recorder.record_event(
-            EventNote(
-                pod, "Normal", "Scheduled", "Binding", f"Successfully assigned {pod.key} to {node_name}"
-            )
-        )
-        item = attempt.item
-        parts.observer.attempted("scheduled", attempt.profile.name, parts.clock.monotonic() - attempt.began)
-        parts.observer.scheduled(item.attempts, parts.clock.now() - (item.first_attempt_at or item.queued_at))
-
-    def _binding_failed(self, attempt: _Attempt, failure: SchedulingFailure) -> None:
-        """Handle a failed binding: the place is free again; after a rejection, for others only."""
-        move = self._parts.queue.move_pods
-        if not failure.rejected:
-            move(POD_LEFT, attempt.pod, None)
-            self._fail(attempt, failure)
-            return
-        self._fail(attempt, failure)
-        uid = attempt.item.uid
-        move(POD_LEFT, attempt.pod, None, lambda other: other.metadata.uid != uid)
-
-    def _no_node(self, attempt: _Attempt, choice: Choice) -> SchedulingFailure:
+    def _no_node(self, attempt: Attempt, choice: Choice) -> SchedulingFailure:
         """Return why no node takes the pod, and make room where that helps."""
         evaluation, pod = choice.evaluation, attempt.pod
         carry_out(evaluation, self._parts.cluster)
@@ -322,21 +208,18 @@ class Scheduler:
         candidate = next(entry for entry in found.candidates if entry.node_name == node_name)
         evaluation.room_is_made = preempting.plugin.announce(candidate)
         self._parts.preemptions.start_preemption(
-            pod, candidate, preempting.name, lambda: self.queue.activate_pods([pod])
+            Preemptor(pod, (pod,)),
+            node_name,
+            candidate.victims,
+            preempting.name,
+            lambda: self.queue.activate_pods([pod]),
         )
         return rejected_by_nodes(evaluation, node_name)
 
-    def _undecided(self, attempt: _Attempt, failure: SchedulingFailure) -> None:
+    def _undecided(self, attempt: Attempt, failure: SchedulingFailure) -> None:
         """Handle a pod without a node; how long it took decides when it is tried again at the earliest."""
         rejection = replace(failure.rejection, pause=attempt.budget.pause())
-        self._fail(attempt, replace(failure, rejection=rejection))
-
-    def _fail(self, attempt: _Attempt, failure: SchedulingFailure) -> None:
-        parts = self._parts
-        parts.observer.attempted(
-            failure.result, attempt.profile.name, parts.clock.monotonic() - attempt.began
-        )
-        parts.failures.handle_failure(attempt.item, failure)
+        self._parts.failures.handle_failure(attempt, replace(failure, rejection=rejection))
 
 
 def _in_the_end(verdict: Status, preemption: Status) -> Status:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
 class StoppedError(Exception):
     """The scheduler is stopping: nothing new begins."""
+
+
+def always() -> bool:
+    """Return True."""
+    return True
 
 
 @dataclass(slots=True)
@@ -16,12 +22,14 @@ class UntilStopped:
 
     Attributes:
         stopping: Set when nothing new should begin.
+        may_end: Whether the binding may still be given up.
         plugin: Which plugin runs.
         extension_point: Where it runs.
         answered_by: Stays empty: nothing is decided in a binding cycle.
     """
 
     stopping: threading.Event
+    may_end: Callable[[], bool] = always
     plugin: str = ""
     extension_point: str = ""
     answered_by: str = ""
@@ -32,5 +40,5 @@ class UntilStopped:
         Raises:
             StoppedError: It has come.
         """
-        if self.stopping.is_set():
+        if self.stopping.is_set() and self.may_end():
             raise StoppedError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Protocol
 
 from prometheus_client import Counter, Gauge, Histogram
@@ -21,7 +20,11 @@ class QueueCounts(Protocol):
     """The sizes of the scheduling queue. Safe from any thread."""
 
     def count_pods(self) -> Mapping[str, int]:
-        """How many pods are active, in backoff, unschedulable and gated."""
+        """How many pods are active, in backoff, unschedulable, gated, incomplete and pending."""
+        ...
+
+    def count_entities(self) -> Mapping[tuple[str, str], int]:
+        """How many pods that are alone, and groups, are in which place: by (place, kind)."""
         ...
 
     def in_flight(self) -> tuple[int, int]:
@@ -43,12 +46,8 @@ class SchedulerMetrics:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         registry = metrics.registry
-        self._queued = Counts(
-            "mooring_queue_incoming_pods",
-            "Pods added to scheduling queues, by event and queue.",
-            ("queue", "event"),
-            registry,
-        )
+        self._incoming = IncomingMetrics(metrics)
+        self._groups = GroupMetrics(metrics)
         self._attempts = Histogram(
             "mooring_pod_scheduling_attempts",
             "Number of attempts to successfully schedule a pod.",
@@ -90,12 +89,26 @@ class SchedulerMetrics:
         label = str(attempts) if attempts < MAX_ATTEMPTS else f"{MAX_ATTEMPTS}+"
         self._until_bound(label).observe(seconds)
 
-    def queued(self, queue: str, event: str) -> None:
-        self._queued(queue, event).inc()
+    def queued(self, queue: str, event: str, kind: str, pods: int) -> None:
+        self._incoming.pods(queue, event).inc(pods)
+        self._incoming.entities(queue, event, kind).inc()
 
-    def preempted(self, victims: int) -> None:
-        self._preemptions.inc()
-        self._victims.observe(victims)
+    def preempted(self, kind: str, victims: int) -> None:
+        if kind == "pod":
+            self._preemptions.inc()
+            self._victims.observe(victims)
+        else:
+            self._groups.victims.observe(victims)
+
+    def group_decided(self, seconds: float) -> None:
+        self._groups.algorithm.observe(seconds)
+
+    def group_preemption(self, result: str) -> None:
+        self._groups.preemptions(result).inc()
+
+    def group_attempted(self, result: str, profile: str, seconds: float) -> None:
+        self._groups.attempts(result, profile).inc()
+        self._groups.duration(result, profile).observe(seconds)
 
     def overran(self, plugin: str, extension_point: str) -> None:
         self._overran(plugin, extension_point).inc()
@@ -106,36 +119,109 @@ class SchedulerMetrics:
     def measure_queue(self, queue: QueueCounts) -> None:
         """Let every scrape count what waits."""
         registry = self._metrics.registry
-        pending = Gauge(
-            "mooring_pending_pods",
-            "Pending pods, by queue: active, backoff, unschedulable or gated.",
-            ("queue",),
-            registry=registry,
-        )
-        for place in ("active", "backoff", "unschedulable", "gated"):
-            pending.labels(place).set_function(partial(_count, queue, place))
         events = Gauge(
             "mooring_inflight_events",
             "Cluster events remembered for pods whose scheduling attempt is running.",
             registry=registry,
         )
         events.set_function(lambda: queue.in_flight()[1])
-        registry.register(_UnschedulablePods(queue))
+        registry.register(_QueueSizes(queue))
 
 
-def _count(queue: QueueCounts, place: str) -> float:
-    return queue.count_pods()[place]
+class IncomingMetrics:
+    """What is counted of what comes to a queue.
+
+    Attributes:
+        pods: Counts pods, by queue and event.
+        entities: Counts pods that are alone, and groups, by queue, event and type.
+    """
+
+    def __init__(self, metrics: Metrics) -> None:
+        registry = metrics.registry
+        self.pods = Counts(
+            "mooring_queue_incoming_pods",
+            "Pods added to scheduling queues, by event and queue.",
+            ("queue", "event"),
+            registry,
+        )
+        self.entities = Counts(
+            "mooring_queue_incoming_entities",
+            "Pods that are alone, and pod groups, added to scheduling queues, by event and queue.",
+            ("queue", "event", "type"),
+            registry,
+        )
 
 
-class _UnschedulablePods(Collector):
-    """Counts at each scrape, since plugins come and go from a pod's reasons."""
+class GroupMetrics:
+    """What is measured of pod groups that are scheduled as a whole.
+
+    Attributes:
+        attempts: Counts attempts, by result and profile.
+        duration: Seconds of an attempt, by the same.
+        algorithm: Seconds of a decision.
+        preemptions: Counts looks for room, by the code of what was said.
+        victims: Pods selected as victims.
+    """
+
+    def __init__(self, metrics: Metrics) -> None:
+        registry = metrics.registry
+        self.attempts = Counts(
+            "mooring_podgroup_schedule_attempts",
+            "Attempts to schedule a pod group: scheduled, unschedulable, waiting_on_preemption or error.",
+            ("result", "profile"),
+            registry,
+        )
+        self.duration = Durations(
+            "mooring_podgroup_scheduling_attempt_duration_seconds",
+            "Seconds of an attempt to schedule a pod group, until its pods are being bound.",
+            ("result", "profile"),
+            exponential(0.001, 2, 15),
+            registry,
+        )
+        self.algorithm = Histogram(
+            "mooring_podgroup_scheduling_algorithm_duration_seconds",
+            "Seconds of the decision about a pod group.",
+            buckets=exponential(0.001, 2, 15),
+            registry=registry,
+        )
+        self.preemptions = Counts(
+            "mooring_workload_preemption_attempts",
+            "Attempts to make room for a pod group, by the code of what was said.",
+            ("result",),
+            registry,
+        )
+        self.victims = Histogram(
+            "mooring_workload_preemption_victims",
+            "Pods selected as victims of a preemption for a pod group.",
+            buckets=exponential(1, 2, 11),
+            registry=registry,
+        )
+
+
+class _QueueSizes(Collector):
+    """Counts at each scrape, since plugins come and go from a pod's reasons, and pods from a group."""
 
     def __init__(self, queue: QueueCounts) -> None:
         self._queue = queue
 
     def collect(self) -> list[Metric]:
+        pending = GaugeMetricFamily(
+            "mooring_pending_pods",
+            "Pending pods, by queue: active, backoff, unschedulable or gated; incomplete, whose pod group is "
+            "not known; or pending, whose pod group is being tried.",
+            labels=("queue",),
+        )
+        for place, count in self._queue.count_pods().items():
+            pending.add_metric((place,), count)
+        entities = GaugeMetricFamily(
+            "mooring_queued_entities",
+            "Pods that are alone, and pod groups, by queue.",
+            labels=("queue", "type"),
+        )
+        for labels, count in self._queue.count_entities().items():
+            entities.add_metric(labels, count)
         text = "Pods in the queue that a plugin rejected, by plugin and profile."
-        family = GaugeMetricFamily("mooring_unschedulable_pods", text, labels=("plugin", "profile"))
+        rejected = GaugeMetricFamily("mooring_unschedulable_pods", text, labels=("plugin", "profile"))
         for labels, count in self._queue.count_rejections().items():
-            family.add_metric(labels, count)
-        return [family]
+            rejected.add_metric(labels, count)
+        return [pending, entities, rejected]

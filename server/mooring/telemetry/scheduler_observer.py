@@ -16,12 +16,24 @@ class SchedulerObserver(Protocol):
         """Record a bound pod: its attempts, and the ``seconds`` since it was first ready to be tried."""
         ...
 
-    def queued(self, queue: str, event: str) -> None:
-        """Count a pod that was added to a queue."""
+    def queued(self, queue: str, event: str, kind: str, pods: int) -> None:
+        """Count a ``pod``, or a ``podgroup`` of so many pods, that was added to a queue."""
         ...
 
-    def preempted(self, victims: int) -> None:
-        """Pods are being deleted to make room for another one."""
+    def preempted(self, kind: str, victims: int) -> None:
+        """Pods are being deleted to make room for a ``pod`` or a ``podgroup``."""
+        ...
+
+    def group_decided(self, seconds: float) -> None:
+        """Record how long the decision about a group took."""
+        ...
+
+    def group_preemption(self, result: str) -> None:
+        """Count a look for room for a group, by the code of what was said."""
+        ...
+
+    def group_attempted(self, result: str, profile: str, seconds: float) -> None:
+        """Record a group's attempt; ``result`` as ``attempted``, or ``waiting_on_preemption``."""
         ...
 
     def overran(self, plugin: str, extension_point: str) -> None:
@@ -42,10 +54,19 @@ class Unobserved:
     def scheduled(self, attempts: int, seconds: float) -> None:
         """Drop it."""
 
-    def queued(self, queue: str, event: str) -> None:
+    def queued(self, queue: str, event: str, kind: str, pods: int) -> None:
         """Drop it."""
 
-    def preempted(self, victims: int) -> None:
+    def preempted(self, kind: str, victims: int) -> None:
+        """Drop it."""
+
+    def group_decided(self, seconds: float) -> None:
+        """Drop it."""
+
+    def group_preemption(self, result: str) -> None:
+        """Drop it."""
+
+    def group_attempted(self, result: str, profile: str, seconds: float) -> None:
         """Drop it."""
 
     def overran(self, plugin: str, extension_point: str) -> None:

@@ -24,11 +24,19 @@ TICKS = 512
 """Of a second: fractions of it are whole numbers in both programs' clocks."""
 
 
-def histories(seed: int, count: int) -> Iterator[dict[str, Any]]:
-    """``count`` histories; the same for the same seed."""
+GROUPS = ("g1", "g2", "g3")
+
+Choices = list[tuple[int, Callable[[], Step]]]
+"""How likely a step is, and what makes it."""
+
+
+def histories(seed: int, count: int, *, groups: bool = False) -> Iterator[dict[str, Any]]:
+    """``count`` histories; the same for the same seed. Every other one has ``groups``."""
     for number in range(count):
         draw = random.Random(f"{seed}-{number}")
-        yield {"id": f"{seed}-{number}", "steps": History(draw).steps(draw.randrange(10, 80))}
+        grouped = groups and number % 2 == 1
+        made = (GroupHistory if grouped else History)(draw).steps(draw.randrange(10, 80))
+        yield {"id": f"{seed}-{number}", **({"groups": True} if grouped else {}), "steps": made}
 
 
 class History:
@@ -41,7 +49,18 @@ class History:
 
     def steps(self, count: int) -> list[Step]:
         """So many steps. ``n`` tells which of the pods in flight is given back."""
-        choices: list[tuple[int, Callable[[], Step]]] = [
+        choices = self._choices()
+        weights = [weight for weight, _ in choices]
+        made = [self._add()]
+        while len(made) < count:
+            [(_, make)] = self._draw.choices(choices, weights)
+            made.append(make())
+        for step in made:
+            step["ticks"] = self._ticks()
+        return made
+
+    def _choices(self) -> Choices:
+        return [
             (6, self._add),
             (4, self._update),
             (1, self._delete),
@@ -53,14 +72,6 @@ class History:
             (1, lambda: {"do": "set-lock", "n": self._draw.randrange(2)}),
             (6, lambda: {"do": "flush"}),
         ]
-        weights = [weight for weight, _ in choices]
-        made = [self._add()]
-        while len(made) < count:
-            [(_, make)] = self._draw.choices(choices, weights)
-            made.append(make())
-        for step in made:
-            step["ticks"] = self._ticks()
-        return made
 
     def _ticks(self) -> int:
         draw = self._draw
@@ -115,3 +126,30 @@ class History:
         draw = self._draw
         only = draw.choice([[], [], [], ["even"]])
         return {"do": "move", "event": draw.choice(EVENTS), "n": draw.randrange(20), "plugins": only}
+
+
+class GroupHistory(History):
+    """A history in which most pods are in a group. A group's attempt begins by a pop and ends by a step."""
+
+    def _choices(self) -> Choices:
+        return [
+            *super()._choices(),
+            (8, self._add),
+            (5, self._add_group),
+            (1, lambda: {"do": "update-group", "name": self._draw.choice(GROUPS)}),
+            (1, lambda: {"do": "delete-group", "name": self._draw.choice(GROUPS)}),
+            (9, self._end_group),
+            (4, self._give_back),
+        ]
+
+    def _add(self) -> Step:
+        step = super()._add()
+        step["pod"]["group"] = self._draw.choice(["", "", *GROUPS, *GROUPS])
+        return step
+
+    def _add_group(self) -> Step:
+        draw = self._draw
+        return {"do": "add-group", "name": draw.choice(GROUPS), "n": draw.choice([0, 0, 10, -5])}
+
+    def _end_group(self) -> Step:
+        return {"do": "end-group", "event": self._draw.choice(["scheduled", "unschedulable", "error"])}

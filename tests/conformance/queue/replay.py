@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mooring.framework import (
@@ -18,7 +18,16 @@ from mooring.framework import (
     QueueingHint,
     Status,
 )
-from mooring.scheduler.queue import Gate, QueuedPod, QueueingRules, Rejection, SchedulingQueue
+from mooring.framework.objects import ObjectMeta, PodGroup, PodGroupSpec
+from mooring.scheduler.queue import (
+    Gate,
+    QueuedEntity,
+    QueuedGroup,
+    QueuedPod,
+    QueueingRules,
+    Rejection,
+    SchedulingQueue,
+)
 from mooring.testing import make_node, make_pod
 
 from .generator import TICKS, Step
@@ -35,6 +44,13 @@ EVENTS = {
     "class-added": ClusterEvent(EventResource.STORAGE_CLASS, ActionType.ADD),
     "assigned-labels": ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_LABEL),
 }
+
+ENDS = {
+    "scheduled": SUCCESS,
+    "unschedulable": Status.unschedulable(),
+    "error": Status.error("failed"),
+}
+"""How a group's attempt ends."""
 
 REGISTERED = [
     ("Fit", 1, EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT),
@@ -57,9 +73,10 @@ REGISTERED = [
 
 def differences(history: dict[str, Any], seen: list[dict[str, Any]], version: str) -> list[str]:
     """Where mooring's queue is in another state after a step, the first step only."""
-    player = Player(Gates(KubeVersion.parse(version)))
+    groups = {"GenericWorkload": True} if history.get("groups") else {}
+    player = Player(Gates(KubeVersion.parse(version), groups))
     for number, (step, expected) in enumerate(zip(history["steps"], seen, strict=True)):
-        found = player.play(step)
+        found = player.play(step, groups="groups" in expected)
         if found != expected:
             return [f"step {number}: {step}", *_unequal(expected, found)]
     return []
@@ -67,10 +84,12 @@ def differences(history: dict[str, Any], seen: list[dict[str, Any]], version: st
 
 def _unequal(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
     told = [f"popped {expected['popped']!r}, but here {found['popped']!r}"]
-    for name in sorted({*expected["pods"], *found["pods"]}):
-        there, here = expected["pods"].get(name), found["pods"].get(name)
-        if there != here:
-            told.append(f"{name} is {there}, but here {here}")
+    for kind in ("pods", "groups"):
+        names = sorted({*expected.get(kind, ()), *found.get(kind, ())})
+        for name in names:
+            there, here = expected.get(kind, {}).get(name), found.get(kind, {}).get(name)
+            if there != here:
+                told.append(f"{name} is {there}, but here {here}")
     return told
 
 
@@ -82,6 +101,8 @@ class Player:
         self._pods: dict[str, Pod] = {}
         self._numbers: dict[str, int] = {}
         self._flight: list[QueuedPod] = []
+        self._groups: dict[str, PodGroup] = {}
+        self._tried: QueuedGroup | None = None
         self._locked = False
         events: dict[str, list[HintedEvent]] = {}
         for plugin, number, resource, action in REGISTERED:
@@ -96,12 +117,13 @@ class Player:
     def monotonic(self) -> float:
         return self.now()
 
-    def play(self, step: Step) -> dict[str, Any]:
-        """Take a step; what was popped and where every pod is then."""
+    def play(self, step: Step, *, groups: bool) -> dict[str, Any]:
+        """Take a step; what was popped and where every pod, and with ``groups`` every group, is then."""
         kind = step["do"].replace("-", "_")
         popped: str = getattr(self, f"_{kind}")(step) or ""
         self.ticks += step["ticks"]
-        return {"popped": popped, "pods": self._places()}
+        seen = {"popped": popped, "pods": self._places()}
+        return {**seen, "groups": self._group_places()} if groups else seen
 
     def _add(self, step: Step) -> None:
         self._queue.add_pod(self._remember(step))
@@ -114,17 +136,58 @@ class Player:
     def _delete(self, step: Step) -> None:
         pod = self._pods.pop(step["name"], None)
         if pod is not None:
-            self._queue.delete_pod(pod.metadata.uid)
+            self._queue.delete_pod(pod)
 
     def _pop(self, _: Step) -> str:
-        item = self._queue.pop_pod()
-        if item is None:
+        entity = None if self._tried is not None else self._queue.pop()
+        if entity is None:
             return ""
-        self._flight.append(item)
-        return item.pod.metadata.name
+        if isinstance(entity, QueuedGroup):
+            self._tried = entity
+        self._flight += entity.members
+        name: str = entity.sorted_as.metadata.name
+        return name
 
     def _landed(self, step: Step) -> QueuedPod | None:
-        return self._flight.pop(step["n"] % len(self._flight)) if self._flight else None
+        landing = [item for item in self._flight if self._tried is None or item.pod.group == self._tried.key]
+        if not landing:
+            return None
+        item: QueuedPod = landing[step["n"] % len(landing)]
+        self._flight.remove(item)
+        return item
+
+    def _add_group(self, step: Step) -> None:
+        name = step["name"]
+        if name not in self._groups:
+            self._align_incomplete(name)
+            meta = ObjectMeta(name=name, namespace="default", uid=name)
+            group = self._groups[name] = PodGroup(metadata=meta, spec=PodGroupSpec(priority=step["n"]))
+            self._queue.add_group(group)
+
+    def _align_incomplete(self, name: str) -> None:
+        """As ``alignIncomplete`` in the oracle's groups.go."""
+        incomplete = self._queue._gathering._incomplete
+        items = [item for item in incomplete if item.pod.group == ("default", name)]
+        items.sort(key=lambda item: item.pod.metadata.name)
+        gated = self._locked or any(item.pod.spec.scheduling_gates for item in items)
+        for item in items[1:]:
+            item.queued_at = items[0].queued_at
+            if gated:
+                self._queue.delete_pod(self._pods.pop(item.pod.metadata.name))
+
+    def _update_group(self, step: Step) -> None:
+        if step["name"] in self._groups:
+            self._queue.add_group(self._groups[step["name"]])
+
+    def _delete_group(self, step: Step) -> None:
+        group = self._groups.pop(step["name"], None)
+        if group is not None:
+            self._queue.delete_group(group)
+
+    def _end_group(self, step: Step) -> None:
+        if self._tried is not None:
+            self._queue.end_group_attempt(self._tried, ENDS[step["event"]])
+            self._tried = None
 
     def _give_back(self, step: Step) -> None:
         item = self._landed(step)
@@ -167,7 +230,9 @@ class Player:
     def _remember(self, step: Step) -> Pod:
         given = step["pod"]
         gates = [{"name": gate} for gate in given["gates"]]
-        spec = {"priority": given["priority"], "schedulingGates": gates}
+        spec: dict[str, Any] = {"priority": given["priority"], "schedulingGates": gates}
+        if given.get("group"):
+            spec["schedulingGroup"] = {"podGroupName": given["group"]}
         pod = make_pod(given["name"], labels=given["labels"], spec=spec)
         self._pods[given["name"]] = pod
         self._numbers[given["name"]] = given["n"]
@@ -190,32 +255,45 @@ class Player:
         return SUCCESS
 
     def _places(self) -> dict[str, Any]:
-        places = self._queue._places
+        gathering = self._queue._gathering
         found = {}
-        for queue, items in (
-            ("active", places.active),
-            ("backoff", places.backoff),
-            ("unschedulable", places.unschedulable),
-        ):
-            for item in items:
-                found[item.pod.metadata.name] = {
-                    "queue": queue,
-                    "gate": item.gated_by,
-                    "attempts": item.attempts,
-                    "refused": item.unschedulable_count,
-                    "errors": item.error_count,
-                    "rejectors": sorted(item.rejectors),
-                    "flushed": item.flushed,
-                }
+        queues: dict[str, Iterable[QueuedEntity]] = {
+            **self._queue_places(),
+            "incomplete": gathering._incomplete,
+            "pending": gathering._pending,
+        }
+        for queue, entities in queues.items():
+            for item in (member for entity in entities for member in entity.members):
+                rejectors = sorted(item.rejectors)
+                found[item.pod.metadata.name] = {**_told(item), "queue": queue, "rejectors": rejectors}
         return found
+
+    def _group_places(self) -> dict[str, Any]:
+        entities = (each for queued in self._queue_places().values() for each in queued)
+        groups = (each for each in entities if isinstance(each, QueuedGroup))
+        return {each.key[1]: {**_told(each), "queue": "", "rejectors": []} for each in groups}
+
+    def _queue_places(self) -> dict[str, Iterable[QueuedEntity]]:
+        places = self._queue._places
+        return {"active": places.active, "backoff": places.backoff, "unschedulable": places.unschedulable}
+
+
+def _told(entity: QueuedEntity) -> dict[str, Any]:
+    return {
+        "gate": entity.gated_by,
+        "attempts": entity.attempts,
+        "refused": entity.unschedulable_count,
+        "errors": entity.error_count,
+        "flushed": entity.flushed,
+    }
 
 
 def _gates(pod: Pod) -> Status:
     return Status.unresolvable("gated") if pod.spec.scheduling_gates else SUCCESS
 
 
-def _less(first: QueuedPod, second: QueuedPod) -> bool:
-    return (-(first.pod.spec.priority or 0), first.queued_at) < (
-        -(second.pod.spec.priority or 0),
+def _less(first: QueuedEntity, second: QueuedEntity) -> bool:
+    return (-(first.sorted_as.spec.priority or 0), first.queued_at) < (
+        -(second.sorted_as.spec.priority or 0),
         second.queued_at,
     )

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from mooring.framework import KubeVersion
+from mooring.scheduler.queue.gathering import GROUPS_SINCE
 from tests.conformance.comparison import Comparison
 from tests.conformance.families.draft import Manifest
 from tests.conformance.program import NEWEST, PROGRAMS, SOURCE, of_release
@@ -15,9 +17,9 @@ from tests.conformance.queue.generator import histories
 from tests.conformance.queue.replay import differences
 
 
-def ask(seed: int, count: int, _version: str) -> Iterable[Manifest]:
-    """The queue is the same in each release, as far as it is compared."""
-    return histories(seed, count)
+def ask(seed: int, count: int, version: str) -> Iterable[Manifest]:
+    """Since 1.37 the queue knows groups; beside them it is the same, as far as it is compared."""
+    return histories(seed, count, groups=KubeVersion.parse(version) >= GROUPS_SINCE)
 
 
 def build(version: str) -> Path:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mooring.framework import ActionType, EventResource, HintedEvent, Pod, QueueingHint
+from collections.abc import Sequence
+
+from mooring.framework import ActionType, EventResource, HintedEvent, KubeVersion, Pod, QueueingHint
 from mooring.framework.objects import PodGroup
 
 
@@ -14,8 +16,24 @@ def _after_group(pod: Pod, old: None, new: PodGroup) -> QueueingHint:
     return QueueingHint.when(pod.group == (new.metadata.namespace, new.metadata.name))
 
 
-EVENTS = (
+def _after_update(pod: Pod, old: PodGroup, new: PodGroup) -> QueueingHint:
+    """Try again when fewer pods are enough than before."""
+    before, after = old.spec.scheduling_policy.gang, new.spec.scheduling_policy.gang
+    smaller = before is not None and after is not None and after.min_count < before.min_count
+    return QueueingHint.when(smaller and pod.group == (new.metadata.namespace, new.metadata.name))
+
+
+_GANGS_CHANGE_SINCE = KubeVersion(1, 37)
+"""Since this release a gang may become smaller or larger."""
+
+_EVENTS = (
     HintedEvent.of(EventResource.POD, ActionType.ADD, _after_pod),
     HintedEvent.of(EventResource.POD_GROUP, ActionType.ADD, _after_group),
 )
-"""Neither groups nor what group a pod is in can change."""
+
+
+def events(version: KubeVersion) -> Sequence[HintedEvent]:
+    """Return the events after which a pod may be tried again; what group it is in can't change."""
+    if version < _GANGS_CHANGE_SINCE:
+        return _EVENTS
+    return (*_EVENTS, HintedEvent.of(EventResource.POD_GROUP, ActionType.UPDATE, _after_update))

@@ -23,7 +23,7 @@ from mooring.framework import (
 from mooring.framework.internal import SignedByShape
 from mooring.framework.objects import GangSchedulingPolicy, PodGroup
 from mooring.framework.upstream import Upstream
-from mooring.plugins.gang_scheduling.hints import EVENTS
+from mooring.plugins.gang_scheduling.hints import events
 
 LONGEST_WAIT_SECONDS = 300.0
 """How long a pod waits at Permit for the rest of its gang, in seconds."""
@@ -55,7 +55,7 @@ class GangScheduling(
         return Part.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
-        return EVENTS
+        return events(self.handle.kube_version)
 
     def pre_enqueue(self, pod: Pod) -> Status:
         if pod.group is None:

@@ -29,7 +29,7 @@ from mooring.runtime.commit.reservations import Reservation, Stage
 from mooring.runtime.cycle.candidates import Candidates
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import Progress, Unhurried
-from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.profile import Profile, grouped
 
 
 class Committer:
@@ -93,6 +93,38 @@ class Committer:
             MooringError: As ``place_pod``; nothing is left of it.
         """
         return self._decide(pod, profile, candidates, seed, progress, keep=False)
+
+    def begin_placing_member(
+        self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None
+    ) -> Reservation | Status:
+        """Assume ``pod`` on the node that the decision about its group selected; then Reserve and Permit.
+
+        As ``begin_placing``, the caller owns the reservation and calls ``finish_binding`` exactly once.
+
+        Returns:
+            The reservation; or why the node by now or a plugin won't have the pod, of which nothing is left.
+
+        Raises:
+            MooringError: As ``reserve_pod``.
+        """
+        self._cycle.require_leader()
+        uid = pod.metadata.uid
+        self.reservations.lock_pod(uid, progress or Unhurried())
+        handed_on = False
+        try:
+            reject_placed(self._engine.state, pod)
+            evaluation = self._engine.assume_if_fits(pod, node_name, grouped(profile), progress)
+            if not len(evaluation.feasible):
+                return evaluation.status
+            reservation = Reservation(Commit(profile, evaluation.state, pod, node_name))
+            status = self._cycle.reserve(reservation, progress)
+            if status.ok:
+                status = self._cycle.permit(reservation, progress)
+            handed_on = status.ok
+            return reservation if status.ok else status
+        finally:
+            if not handed_on:
+                self.reservations.unlock_pod(uid)
 
     def finish_binding(
         self, reservation: Reservation, progress: Progress | None = None, expect: Expect | None = None

@@ -1,27 +1,27 @@
-"""A heap of queued pods from which any one can be taken out. Mirrors ``backend/heap``."""
+"""A heap of queued pods and groups from which any one can be taken out. Mirrors ``backend/heap``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from mooring.scheduler.queue.queued_pod import QueuedPod
+from mooring.scheduler.queue.queued_pod import QueuedEntity
 
-Less = Callable[[QueuedPod, QueuedPod], bool]
+Less = Callable[[QueuedEntity, QueuedEntity], bool]
 """True when the first goes before the second."""
 
 
-class PodHeap:
-    """Queued pods by UID, the first in the order of ``less`` on top. For one thread at a time.
+class EntityHeap:
+    """Queued entities by UID, the first in the order of ``less`` on top. For one thread at a time.
 
-    A binary heap that knows where each pod is; the standard library's can't move a pod whose place changed.
+    A binary heap that knows where each one is; the standard library's can't move one whose place changed.
 
     Args:
-        less: Must give the same result for a pod that is in the heap, unless ``put`` is called for it.
+        less: Must give the same result for what is in the heap, unless ``put`` is called for it.
     """
 
     def __init__(self, less: Less) -> None:
         self._less = less
-        self._items: list[QueuedPod] = []
+        self._items: list[QueuedEntity] = []
         self._at: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -30,25 +30,25 @@ class PodHeap:
     def __contains__(self, uid: str) -> bool:
         return uid in self._at
 
-    def __iter__(self) -> Iterator[QueuedPod]:
-        """Return the pods in no particular order."""
+    def __iter__(self) -> Iterator[QueuedEntity]:
+        """Return them in no particular order."""
         return iter(self._items)
 
-    def put(self, item: QueuedPod) -> None:
-        """Add the pod, or find its new place."""
+    def put(self, item: QueuedEntity) -> None:
+        """Add it, or find its new place."""
         at = self._at.get(item.uid)
         if at is None:
             at = len(self._items)
             self._items.append(item)
         self._settle(item, at)
 
-    def get(self, uid: str) -> QueuedPod | None:
-        """Return the pod with this UID."""
+    def get(self, uid: str) -> QueuedEntity | None:
+        """Return the one with this UID."""
         at = self._at.get(uid)
         return None if at is None else self._items[at]
 
-    def remove(self, uid: str) -> QueuedPod | None:
-        """Take the pod out; None when it isn't there."""
+    def remove(self, uid: str) -> QueuedEntity | None:
+        """Take it out; None when it isn't there."""
         at = self._at.pop(uid, None)
         if at is None:
             return None
@@ -57,21 +57,21 @@ class PodHeap:
             self._settle(last, at)
         return item
 
-    def first(self) -> QueuedPod | None:
-        """Return the pod on top, which stays there."""
+    def first(self) -> QueuedEntity | None:
+        """Return the one on top, which stays there."""
         return self._items[0] if self._items else None
 
-    def pop(self) -> QueuedPod | None:
-        """Take the pod on top; None when there is none."""
+    def pop(self) -> QueuedEntity | None:
+        """Take the one on top; None when there is none."""
         return self.remove(self._items[0].uid) if self._items else None
 
-    def _settle(self, item: QueuedPod, at: int) -> None:
+    def _settle(self, item: QueuedEntity, at: int) -> None:
         """Put ``item`` where it belongs, beginning at the place ``at``."""
         at = self._sink(item, self._rise(item, at))
         self._items[at] = item
         self._at[item.uid] = at
 
-    def _rise(self, item: QueuedPod, at: int) -> int:
+    def _rise(self, item: QueuedEntity, at: int) -> int:
         while at:
             parent = (at - 1) // 2
             above = self._items[parent]
@@ -82,7 +82,7 @@ class PodHeap:
             at = parent
         return at
 
-    def _sink(self, item: QueuedPod, at: int) -> int:
+    def _sink(self, item: QueuedEntity, at: int) -> int:
         while (child := 2 * at + 1) < len(self._items):
             if child + 1 < len(self._items) and self._less(self._items[child + 1], self._items[child]):
                 child += 1

@@ -1,29 +1,36 @@
-"""The four places in which pods wait, and how a pod gets from one to another.
+"""The four places in which pods and groups wait, and how one gets from one to another.
 
-Mirrors the moves in ``backend/queue/scheduling_queue.go`` and ``unschedulable_pods.go``.
+Mirrors the moves in ``backend/queue/scheduling_queue.go`` and ``unschedulable_entities.go``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 
-from mooring.framework import Clock, KubeVersion, Pod
+from mooring.framework import Clock, KubeVersion
 from mooring.scheduler.queue.backoff import BackoffQueue, BackoffTimes
-from mooring.scheduler.queue.heap import Less, PodHeap
+from mooring.scheduler.queue.heap import EntityHeap, Less
 from mooring.scheduler.queue.hints import QueueingRules, Strategy
 from mooring.scheduler.queue.pre_enqueue import ask_gates
-from mooring.scheduler.queue.queued_pod import QueuedPod
-from mooring.scheduler.queue.unschedulable import UnschedulablePods
+from mooring.scheduler.queue.queued_pod import QueuedEntity
+from mooring.scheduler.queue.unschedulable import UnschedulableEntities
 
 FLUSHED_ONCE_SINCE = KubeVersion(1, 37)
 """Since this release gated pods that have waited for too long are asked, and wait as long again."""
 
-Incoming = Callable[[str, str], None]
-"""``(queue, event)``: a pod came to that place of the queue."""
+PLACES = ("active", "backoff", "unschedulable", "gated")
+"""As metrics spell them; what is gated is among the unschedulable ones."""
+
+KINDS = ("pod", "podgroup")
+
+Incoming = Callable[[str, str, str, int], None]
+"""``(queue, event, kind, pods)``: a ``pod``, or a ``podgroup`` of so many, came to that place."""
 
 
 class Places:
-    """Each pod is in one of them. For one thread at a time.
+    """Each pod that may be tried is in one of them, alone or with its group. For one thread at a time.
 
     Attributes:
         active: To be tried as soon as possible.
@@ -41,9 +48,9 @@ class Places:
         incoming: Incoming,
         version: KubeVersion,
     ) -> None:
-        self.active = PodHeap(less)
+        self.active = EntityHeap(less)
         self.backoff = BackoffQueue(clock, times, less)
-        self.unschedulable = UnschedulablePods()
+        self.unschedulable = UnschedulableEntities()
         self._rules = rules
         self._clock = clock
         self._wake = wake
@@ -53,76 +60,99 @@ class Places:
     def __contains__(self, uid: str) -> bool:
         return uid in self.unschedulable or uid in self.active or uid in self.backoff
 
-    def __iter__(self) -> Iterator[QueuedPod]:
+    def __iter__(self) -> Iterator[QueuedEntity]:
         yield from self.active
         yield from self.backoff
         yield from self.unschedulable
 
     def count_pods(self) -> dict[str, int]:
         """Return how many pods are active, in backoff, unschedulable and gated."""
-        gated = sum(bool(item.gated_by) for item in self.unschedulable)
-        return {
-            "active": len(self.active),
-            "backoff": len(self.backoff),
-            "unschedulable": len(self.unschedulable) - gated,
-            "gated": gated,
-        }
+        counts: Counter[str] = Counter(dict.fromkeys(PLACES, 0))
+        for place, item in self._placed():
+            counts[place] += len(item.members)
+        return counts
 
-    def remove_pod(self, uid: str) -> None:
-        """Take the pod out, wherever it is."""
-        self.active.remove(uid)
-        self.backoff.remove(uid)
-        self.unschedulable.remove(uid)
+    def count_entities(self) -> dict[tuple[str, str], int]:
+        """Return the same of pods and groups, by place and kind."""
+        counts: Counter[tuple[str, str]] = Counter(dict.fromkeys(product(PLACES, KINDS), 0))
+        counts.update((place, item.kind) for place, item in self._placed())
+        return counts
 
-    def update_ready(self, pod: Pod) -> bool:
-        """Replace a pod that is active or in backoff; False when it is neither."""
+    def _placed(self) -> Iterator[tuple[str, QueuedEntity]]:
+        yield from (("active", item) for item in self.active)
+        yield from (("backoff", item) for item in self.backoff)
+        for item in self.unschedulable:
+            yield ("gated" if item.gated_by else "unschedulable"), item
+
+    def get(self, uid: str) -> QueuedEntity | None:
+        """Return the one with this UID, wherever it is."""
+        return self.active.get(uid) or self.backoff.get(uid) or self.unschedulable.get(uid)
+
+    def take(self, uid: str) -> tuple[QueuedEntity, Strategy] | None:
+        """Take out the one with this UID, with the strategy that leads back to where it was."""
+        if (item := self.active.remove(uid)) is not None:
+            return item, Strategy.AT_ONCE
+        if (item := self.backoff.remove(uid)) is not None:
+            return item, Strategy.AFTER_BACKOFF
+        if (item := self.unschedulable.get(uid)) is not None:
+            self.unschedulable.remove(uid)
+            return item, Strategy.SKIP
+        return None
+
+    def reorder(self, item: QueuedEntity) -> bool:
+        """Find its new place among those that are active or in backoff; False when it is in neither."""
         for place in (self.active, self.backoff):
-            item = place.get(pod.metadata.uid)
-            if item is not None:
-                item.pod = pod
+            if item.uid in place:
                 place.put(item)
                 return True
         return False
 
-    def place_pod(self, item: QueuedPod, strategy: Strategy, label: str) -> bool:
-        """Put the pod where it belongs; True unless that is among the unschedulable and gated ones."""
+    def place(self, item: QueuedEntity, strategy: Strategy, label: str) -> bool:
+        """Put it where it belongs; True unless that is among the unschedulable and gated ones."""
         if strategy is Strategy.SKIP:
             return self._park(item, label)
         if strategy is Strategy.AFTER_BACKOFF and self.backoff.lasts(item):
             return self._back_off(item, label)
-        return self.activate_pod(item, label)
+        return self.activate(item, label)
 
-    def activate_pod(self, item: QueuedPod, label: str, *, gates_asked: bool = False) -> bool:
-        """Let the pod be tried, unless a gate holds it back; True when none does."""
+    def activate(self, item: QueuedEntity, label: str, *, gates_asked: bool = False) -> bool:
+        """Let it be tried, unless a gate holds it back; True when none does."""
         if not gates_asked and self._gated(item):
             return self._park(item, label)
-        if item.first_attempt_at is None:
-            item.first_attempt_at = self._clock.now()
+        for each in (item, *item.members):
+            if each.first_attempt_at is None:
+                each.first_attempt_at = self._clock.now()
         self.unschedulable.remove(item.uid)
         self.backoff.remove(item.uid)
         self.active.put(item)
-        return self._arrived("active", label)
+        return self._arrived("active", item, label)
 
-    def _back_off(self, item: QueuedPod, label: str) -> bool:
+    def _back_off(self, item: QueuedEntity, label: str) -> bool:
         if self._gated(item):
             return self._park(item, label)
         self.unschedulable.remove(item.uid)
         self.backoff.put(item)
-        return self._arrived("backoff", label)
+        return self._arrived("backoff", item, label)
 
-    def _park(self, item: QueuedPod, label: str) -> bool:
+    def _park(self, item: QueuedEntity, label: str) -> bool:
         if item.uid not in self.unschedulable:
-            self._incoming("unschedulable", label)
+            self._incoming("unschedulable", label, item.kind, len(item.members))
         self.unschedulable.put(item)
         return False
 
-    def _gated(self, item: QueuedPod) -> bool:
-        ask_gates(item, self._rules[item.pod.spec.scheduler_name].gates)
-        if item.gated_by and self._gates_end_flushes:
-            item.flushed = False
-        return bool(item.gated_by)
+    def _gated(self, item: QueuedEntity) -> bool:
+        """Return whether a gate holds back one of its pods, and with that all."""
+        gated_by = ""
+        for member in item.members:
+            ask_gates(member, self._rules[member.pod.spec.scheduler_name].gates)
+            gated_by = member.gated_by or gated_by
+        item.gated_by = gated_by
+        if gated_by and self._gates_end_flushes:
+            for each in (item, *item.members):
+                each.flushed = False
+        return bool(gated_by)
 
-    def _arrived(self, queue: str, label: str) -> bool:
-        self._incoming(queue, label)
+    def _arrived(self, queue: str, item: QueuedEntity, label: str) -> bool:
+        self._incoming(queue, label, item.kind, len(item.members))
         self._wake()
         return True

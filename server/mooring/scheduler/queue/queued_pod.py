@@ -1,10 +1,12 @@
-"""A pod in the queue, with what earlier attempts left behind.
+"""What waits in the queue, with what earlier attempts left behind: a pod, or a group of pods.
 
-Mirrors ``QueuedPodInfo`` in ``framework/types.go``.
+Mirrors ``QueuedEntityInfo``, ``QueueingParams`` and ``QueuedPodInfo`` in ``framework/types.go``.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mooring.framework import Pod
@@ -25,43 +27,125 @@ class Rejection:
     pending: frozenset[str] = frozenset()
     pause: float = 0.0
 
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """All of them."""
+        return self.plugins | self.pending
 
-@dataclass(slots=True, eq=False)
-class QueuedPod:
-    """A pod that waits or is being scheduled. Changed by the queue alone, under its lock.
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class QueuedEntity(ABC):
+    """What waits as one and is tried as one. Changed by the queue alone, under its lock.
 
     Attributes:
-        pod: The pod as last delivered.
         queued_at: When it came, or came back, in seconds since the epoch.
         attempts: How often it was tried.
         first_attempt_at: When it was first ready to be tried; None before.
         unschedulable_count: How often it was rejected as unschedulable.
         error_count: How many attempts in a row ended in an error.
-        rejected_by: The plugins that rejected it at the last attempt or have gated it since.
         gated_by: The PreEnqueue plugin that holds it back, "" when none does.
         backoff_ends: When its backoff is over; None until it is asked for.
         flushed: It was last tried because it had waited long enough, not because of an event.
         flushed_at: When it had last waited long enough, since it was rejected; 0 = not yet.
     """
 
-    pod: Pod
     queued_at: float
     attempts: int = 0
     first_attempt_at: float | None = None
     unschedulable_count: int = 0
     error_count: int = 0
-    rejected_by: Rejection = Rejection()
     gated_by: str = ""
     backoff_ends: float | None = None
     flushed: bool = False
     flushed_at: float = 0.0
 
     @property
+    @abstractmethod
     def uid(self) -> str:
-        """The pod's UID, by which the queue knows it."""
-        return self.pod.metadata.uid
+        """What the queue knows it by."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """``pod`` or ``podgroup``, as metrics spell it."""
+
+    @property
+    @abstractmethod
+    def members(self) -> Sequence[QueuedPod]:
+        """Its pods, in the order in which they are tried."""
+
+    @property
+    @abstractmethod
+    def sorted_as(self) -> Pod:
+        """The pod that QueueSort is asked about."""
+
+    @property
+    @abstractmethod
+    def pause(self) -> float:
+        """Seconds for which it backs off at least, since its attempt kept others waiting for long."""
+
+    @property
+    @abstractmethod
+    def early(self) -> bool:
+        """Whether it may be tried before its backoff is over, when nothing else is there to try."""
 
     @property
     def rejectors(self) -> frozenset[str]:
-        """The names of all plugins that rejected it."""
-        return self.rejected_by.plugins | self.rejected_by.pending
+        """The names of all plugins that rejected one of its pods."""
+        return frozenset[str]().union(*(member.rejected_by.rejectors for member in self.members))
+
+    def count_end(self, *, rejected: bool) -> None:
+        """Count how its attempt ended: rejected, or in an error."""
+        if rejected:
+            self.unschedulable_count += 1
+            self.error_count = 0
+        else:
+            self.error_count += 1
+
+    def wait_from(self, now: float) -> None:
+        """Let it wait from now on, as after an attempt."""
+        self.queued_at = now
+        self.backoff_ends = None
+        self.flushed, self.flushed_at = False, 0.0
+
+
+@dataclass(slots=True, eq=False)
+class QueuedPod(QueuedEntity):
+    """A pod that waits or is being scheduled, alone or in a group.
+
+    Attributes:
+        pod: The pod as last delivered.
+        rejected_by: The plugins that rejected it at the last attempt or have gated it since.
+    """
+
+    pod: Pod
+    rejected_by: Rejection = Rejection()
+
+    @property
+    def uid(self) -> str:
+        """The pod's UID."""
+        return self.pod.metadata.uid
+
+    @property
+    def kind(self) -> str:
+        return "pod"
+
+    @property
+    def members(self) -> Sequence[QueuedPod]:
+        return (self,)
+
+    @property
+    def sorted_as(self) -> Pod:
+        return self.pod
+
+    @property
+    def pause(self) -> float:
+        return self.rejected_by.pause
+
+    @property
+    def early(self) -> bool:
+        return bool(self.rejectors) and not self.pause
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        return self.rejected_by.rejectors

@@ -1,4 +1,4 @@
-"""The scheduling queue: which pod is tried next, and when one that was rejected is tried again.
+"""The scheduling queue: which pod or group is tried next, and when one that was rejected is tried again.
 
 Mirrors ``backend/queue/scheduling_queue.go``.
 """
@@ -11,15 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mooring.framework import Clock, ClusterEvent, ObjectChange, Pod
+from mooring.framework import Clock, ClusterEvent, ObjectChange, Pod, Status
+from mooring.framework.objects import PodGroup
 from mooring.framework.releases import NEWEST, Gates
 from mooring.scheduler.queue.backoff import BackoffTimes
 from mooring.scheduler.queue.cluster_events import events_of, label_of
+from mooring.scheduler.queue.gathering import Gathering
 from mooring.scheduler.queue.heap import Less
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
 from mooring.scheduler.queue.places import FLUSHED_ONCE_SINCE, Incoming, Places
-from mooring.scheduler.queue.queued_pod import QueuedPod, Rejection
+from mooring.scheduler.queue.queued_group import GroupKey, QueuedGroup
+from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod, Rejection
 
 LONGEST_WAIT_SECONDS = 300.0
 """A rejected pod that no event helped is tried again after this time, by default."""
@@ -28,7 +31,7 @@ BACKOFF_FLUSH_SECONDS = 1.0
 UNSCHEDULABLE_FLUSH_SECONDS = 30.0
 
 
-def _unheard(queue: str, event: str) -> None:
+def _unheard(queue: str, event: str, kind: str, pods: int) -> None:
     """Count nothing."""
 
 
@@ -43,11 +46,16 @@ TIMED_OUT = "UnschedulableTimeout"
 
 
 class SchedulingQueue:
-    """The pending pods, by UID, in four parts. Safe from any thread; no method blocks.
+    """The pending pods and groups, by UID, in four parts. Safe from any thread; no method blocks.
 
     *Active* pods are tried as soon as possible, in the order of the profiles' QueueSort plugin. Pods that
     were rejected or failed back off for a while. Unschedulable ones wait for an event that one of the
     plugins which rejected them says may help. Gated ones are held back by a PreEnqueue plugin.
+
+    With the feature gate GenericWorkload, from Kubernetes 1.37 on, the pods of a group are one entity: they
+    are popped together, and one gated pod holds back all. A pod whose group isn't known is *incomplete* until
+    it is; one that comes, or comes back, while its group is being tried is *pending* until that is over. A
+    group that was rejected waits for no event: it backs off and is tried again.
 
     Args:
         rules: By scheduler name, the profile's gates and events.
@@ -75,13 +83,14 @@ class SchedulingQueue:
         self._rules = rules
         self._clock = clock
         self._gates = gates or Gates(NEWEST)
-        self._incoming = incoming
         self._longest_wait = longest_wait
         self._lock = threading.RLock()
         version = self._gates.version
         self._flushed_once = version >= FLUSHED_ONCE_SINCE
+        self._incoming = incoming
         self._places = Places(rules, less, clock, times or BackoffTimes(), wake, incoming, version)
         self._in_flight = InFlight()
+        self._gathering = Gathering(self._places, clock, self._gates)
         now = clock.now()
         self._next_backoff_flush = math.floor(now) + BACKOFF_FLUSH_SECONDS
         self._next_unschedulable_flush = now
@@ -89,69 +98,98 @@ class SchedulingQueue:
     def add_pod(self, pod: Pod) -> None:
         """Add a new pod."""
         with self._lock:
-            self._places.activate_pod(QueuedPod(pod, self._clock.now()), ADDED)
+            self._gathering.add_pod(QueuedPod(pod, queued_at=self._clock.now()), ADDED)
 
     def update_pod(self, old: Pod, new: Pod) -> None:
         """Take in a change of the pod, which may become schedulable by that."""
         change = ObjectChange("Pod", old, new)
         with self._lock:
-            if new.metadata.uid in self._in_flight:
+            complete = self._gathering.is_complete(new)
+            if complete and new.metadata.uid in self._in_flight:
                 for event in events_of(change, self._gates):
                     self._in_flight.note_event(event, old, new)
-            elif not self._places.update_ready(new):
-                item = self._places.unschedulable.get(new.metadata.uid)
-                if item is None:
-                    self._places.activate_pod(QueuedPod(new, self._clock.now()), UPDATED)
-                else:
-                    item.pod = new
-                    self._reconsider(item, change)
+                return
+            entity = self._places.get(self._gathering.entity_uid(new))
+            if entity is not None and _took_in(entity, new):
+                if not self._places.reorder(entity):
+                    self._reconsider(entity, change)
+            elif (item := self._gathering.find(new)) is not None:
+                item.pod = new
+            elif complete:
+                self._gathering.add_pod(QueuedPod(new, queued_at=self._clock.now()), UPDATED)
 
-    def delete_pod(self, uid: str) -> None:
+    def delete_pod(self, pod: Pod) -> None:
         """Delete a pod that is gone, or got its node."""
         with self._lock:
-            self._places.remove_pod(uid)
+            self._gathering.remove_pod(pod, ADDED)
 
-    def pop_pod(self) -> QueuedPod | None:
-        """Return the next pod to try, in flight from now on; None when there is none.
+    def add_group(self, group: PodGroup) -> None:
+        """Take in a group that is new, or is now like this; its pods need to wait for it no longer."""
+        with self._lock:
+            self._gathering.add_group(group, ADDED)
 
-        When no pod is active, one is taken whose backoff has not ended yet.
+    def delete_group(self, group: PodGroup) -> None:
+        """Forget a group that is gone; its pods wait until there is one of that name again."""
+        with self._lock:
+            self._gathering.remove_group(group)
+
+    def put_groups_first(self, begun: Callable[[GroupKey], bool]) -> None:
+        """Let groups be tried at once, before others of their priority, of which ``begun`` holds."""
+        with self._lock:
+            self._gathering.put_first(begun, FORCED)
+
+    def pop(self) -> QueuedEntity | None:
+        """Return what to try next, its pods in flight from now on; None when there is nothing.
+
+        When nothing is active, a pod is taken whose backoff has not ended yet.
         """
         with self._lock:
             while True:
-                item = self._places.active.pop()
-                if item is None:
-                    item = self._places.backoff.pop_early()
-                    if item is None:
+                entity = self._places.active.pop()
+                if entity is None:
+                    entity = self._places.backoff.pop_early()
+                    if entity is None:
                         return None
-                    self._incoming("active", POPPED_FROM_BACKOFF)
-                item.attempts += 1
-                if self._in_flight.begin_attempt(item.uid):
-                    return item
+                    self._incoming("active", POPPED_FROM_BACKOFF, entity.kind, len(entity.members))
+                if self._begin_attempt(entity):
+                    return entity
 
     def give_back(self, item: QueuedPod, rejection: Rejection) -> None:
         """Take back a popped pod that got no node: it waits for an event, or backs off after an error.
 
-        Events since it was taken count as if they came now. Does nothing when the pod is queued again.
+        Events since it was taken count as if they came now. A pod of a group goes back to its group, whose
+        backoff is its own. Does nothing when the pod is queued again.
         """
         with self._lock:
-            uid = item.uid
-            if uid not in self._places:
+            if not self._gathering.has(item.pod):
                 item.rejected_by = rejection
-                if item.rejectors:
-                    item.unschedulable_count += 1
-                    item.error_count = 0
+                item.count_end(rejected=bool(item.rejectors))
+                item.wait_from(self._clock.now())
+                if self._gathering.group_of(item.pod) is None:
+                    self._places.place(item, self._strategy_since(item), ATTEMPT_FAILED)
                 else:
-                    item.error_count += 1
-                item.queued_at = self._clock.now()
-                item.backoff_ends = None
-                item.flushed, item.flushed_at = False, 0.0
-                self._places.place_pod(item, self._strategy_since(item), ATTEMPT_FAILED)
-            self._in_flight.end_attempt(uid)
+                    self._in_flight.end_attempt(item.uid)
+                    self._gathering.add_pod(item, ATTEMPT_FAILED)
+            self._in_flight.end_attempt(item.uid)
 
     def end_attempt(self, uid: str) -> None:
         """End the attempt of a popped pod that does not come back."""
         with self._lock:
             self._in_flight.end_attempt(uid)
+
+    def end_group_attempt(self, group: QueuedGroup, status: Status, pause: float = 0.0) -> None:
+        """End the attempt of a popped group, after each of its pods was given back, ended or is being bound.
+
+        What has no node waits with the group: for the next attempt at once after Success, with its turn if
+        pods of this attempt are among it; else until the group's backoff is over.
+
+        Args:
+            group: As it was popped.
+            status: How the attempt ended: Success, a rejection or an error.
+            pause: As ``Rejection.pause``.
+        """
+        with self._lock:
+            self._gathering.end_attempt(group, status, pause, ATTEMPT_FAILED)
 
     def move_pods(
         self,
@@ -172,18 +210,18 @@ class SchedulingQueue:
             interested = {plugin for rules in self._rules.values() for plugin in rules.interested(event)}
             if interested:
                 waiting = self._places.unschedulable.rejected_by(interested)
-                self._move([item for item in waiting if only is None or only(item.pod)], event, old, new)
+                self._move([each for each in waiting if only is None or _any(each, only)], event, old, new)
 
     def activate_pods(self, pods: Iterable[Pod]) -> None:
         """Try these pods again at once, whatever they wait for."""
         with self._lock:
             for pod in pods:
-                uid = pod.metadata.uid
+                uid = self._gathering.entity_uid(pod)
                 backing_off = self._places.backoff.remove(uid)
-                item = backing_off or self._places.unschedulable.get(uid)
-                if item is not None:
-                    self._places.activate_pod(item, FORCED, gates_asked=backing_off is not None)
-                elif uid in self._in_flight:
+                entity = backing_off or self._places.unschedulable.get(uid)
+                if entity is not None:
+                    self._places.activate(entity, FORCED, gates_asked=backing_off is not None)
+                elif pod.metadata.uid in self._in_flight:
                     self._in_flight.note_event(WILDCARD, None, pod)
 
     def move_due_pods(self) -> float:
@@ -202,7 +240,7 @@ class SchedulingQueue:
         """Make the pods active whose backoff is over."""
         with self._lock:
             for item in self._places.backoff.pop_completed():
-                self._places.activate_pod(item, BACKOFF_COMPLETE, gates_asked=True)
+                self._places.activate(item, BACKOFF_COMPLETE, gates_asked=True)
 
     def flush_unschedulable(self) -> None:
         """Try the pods again that have waited for too long."""
@@ -211,15 +249,22 @@ class SchedulingQueue:
             waiting = self._places.unschedulable
             last = _last_tried if self._flushed_once else _last_queued
             late = [item for item in waiting if now - last(item) > self._longest_wait]
-            for item in late:
-                item.flushed, item.flushed_at = True, now
+            for entity in late:
+                entity.flushed_at = now
+                for each in (entity, *entity.members):
+                    each.flushed = True
             if late:
                 self._move(late, WILDCARD, None, None)
 
     def count_pods(self) -> dict[str, int]:
-        """Return how many pods are active, in backoff, unschedulable and gated."""
+        """Return how many pods are active, in backoff, unschedulable, gated, incomplete and pending."""
         with self._lock:
-            return self._places.count_pods()
+            return {**self._places.count_pods(), **self._gathering.count_pods()}
+
+    def count_entities(self) -> dict[tuple[str, str], int]:
+        """Return how many pods that are alone, and groups, are in which place: by (place, kind)."""
+        with self._lock:
+            return self._places.count_entities()
 
     def in_flight(self) -> tuple[int, int]:
         """Return how many pods are in flight, and how many events are remembered for them."""
@@ -229,48 +274,87 @@ class SchedulingQueue:
     def count_rejections(self) -> Counter[tuple[str, str]]:
         """Return how many waiting pods each (plugin, profile) rejected."""
         with self._lock:
+            items = [item for entity in self._places for item in entity.members]
             return Counter(
-                (name, item.pod.spec.scheduler_name) for item in self._places for name in item.rejectors
+                (name, item.pod.spec.scheduler_name)
+                for item in (*items, *self._gathering)
+                for name in item.rejectors
             )
 
-    def _rules_of(self, item: QueuedPod) -> QueueingRules:
-        return self._rules[item.pod.spec.scheduler_name]
+    def _begin_attempt(self, entity: QueuedEntity) -> bool:
+        """Put what was taken in flight; False when all its pods are already, which then are not tried."""
+        for each in dict.fromkeys((entity, *entity.members)):
+            each.attempts += 1
+        for item in tuple(entity.members):
+            if self._in_flight.begin_attempt(item.uid):
+                continue
+            if not isinstance(entity, QueuedGroup):
+                return False
+            entity.remove_pod(item.uid)
+        if entity.members:
+            self._gathering.tried = entity.uid
+        return bool(entity.members)
+
+    def _strategy(self, entity: QueuedEntity, event: ClusterEvent, old: Any, new: Any) -> Strategy:
+        """Return what an event means: for a group, the most that it means for one of its pods."""
+        answer = Strategy.SKIP
+        for item in entity.members:
+            rules = self._rules[item.pod.spec.scheduler_name]
+            answer = max(answer, rules.strategy(item, event, old, new))
+            if answer is Strategy.AT_ONCE:
+                break
+        return answer
 
     def _strategy_since(self, item: QueuedPod) -> Strategy:
         """Return what the events since the pod was taken mean for it."""
         if not item.rejectors or item.uid not in self._in_flight:
             return Strategy.AFTER_BACKOFF
-        rules = self._rules_of(item)
         answer = Strategy.SKIP
         for happening in self._in_flight.events_since(item.uid):
-            found = rules.strategy(item, happening.event, happening.old, happening.new)
-            answer = max(answer, found)
+            answer = max(answer, self._strategy(item, happening.event, happening.old, happening.new))
             if answer is Strategy.AT_ONCE or (answer and not item.rejected_by.pending):
                 break
         return answer
 
-    def _reconsider(self, item: QueuedPod, change: ObjectChange) -> None:
+    def _reconsider(self, entity: QueuedEntity, change: ObjectChange) -> None:
         for event in events_of(change, self._gates):
-            strategy = self._rules_of(item).strategy(item, event, change.old, change.new)
-            if self._places.place_pod(item, strategy, label_of(event, self._gates.version)):
+            strategy = self._strategy(entity, event, change.old, change.new)
+            if self._places.place(entity, strategy, label_of(event, self._gates.version)):
                 return
 
-    def _move(self, items: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> None:
+    def _move(self, entities: Iterable[QueuedEntity], event: ClusterEvent, old: Any, new: Any) -> None:
         label = TIMED_OUT if event == WILDCARD else label_of(event, self._gates.version)
-        for item in items:
-            rules = self._rules_of(item)
-            asked_anyway = event == WILDCARD and self._flushed_once
-            if item.gated_by and not asked_anyway and not rules.gate_listens(item.gated_by, event):
+        asked_anyway = event == WILDCARD and self._flushed_once
+        for entity in entities:
+            if entity.gated_by and not asked_anyway and not self._gate_listens(entity, event):
                 continue
-            strategy = rules.strategy(item, event, old, new)
+            strategy = self._strategy(entity, event, old, new)
             if strategy is not Strategy.SKIP:
-                self._places.place_pod(item, strategy, label)
+                self._places.place(entity, strategy, label)
         self._in_flight.note_event(event, old, new)
 
+    def _gate_listens(self, entity: QueuedEntity, event: ClusterEvent) -> bool:
+        """Return whether an event may let go what a gate holds back."""
+        profiles = {item.pod.spec.scheduler_name for item in entity.members}
+        return any(self._rules[name].gate_listens(entity.gated_by, event) for name in profiles)
 
-def _last_queued(item: QueuedPod) -> float:
-    return item.queued_at
+
+def _took_in(entity: QueuedEntity, pod: Pod) -> bool:
+    """Return whether it is one of the entity's pods; the entity has it as it is now then."""
+    for item in entity.members:
+        if item.uid == pod.metadata.uid:
+            item.pod = pod
+            return True
+    return False
 
 
-def _last_tried(item: QueuedPod) -> float:
-    return max(item.queued_at, item.flushed_at)
+def _any(entity: QueuedEntity, only: Callable[[Pod], bool]) -> bool:
+    return any(only(item.pod) for item in entity.members)
+
+
+def _last_queued(entity: QueuedEntity) -> float:
+    return entity.queued_at
+
+
+def _last_tried(entity: QueuedEntity) -> float:
+    return max(entity.queued_at, entity.flushed_at)

@@ -1,22 +1,22 @@
-"""Pods that wait for an event, by the rejecting plugin. Mirrors ``backend/queue/unschedulable_pods.go``."""
+"""What waits for an event, by the rejecting plugin. Mirrors ``backend/queue/unschedulable_entities.go``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from mooring.scheduler.queue.queued_pod import QueuedPod
+from mooring.scheduler.queue.queued_pod import QueuedEntity
 
 
-class UnschedulablePods:
-    """Rejected and gated pods by UID. For one thread at a time.
+class UnschedulableEntities:
+    """Rejected and gated pods, and gated groups, by UID. For one thread at a time.
 
-    Thousands may wait, and hundreds of events happen in a second, most of which can help none of them: pods
+    Thousands may wait, and hundreds of events happen in a second, most of which can help none of them: those
     with the same rejectors are skipped together.
     """
 
     def __init__(self) -> None:
         self._rejectors: dict[str, frozenset[str]] = {}
-        self._groups: dict[frozenset[str], dict[str, QueuedPod]] = {}
+        self._alike: dict[frozenset[str], dict[str, QueuedEntity]] = {}
 
     def __len__(self) -> int:
         return len(self._rejectors)
@@ -24,34 +24,35 @@ class UnschedulablePods:
     def __contains__(self, uid: str) -> bool:
         return uid in self._rejectors
 
-    def __iter__(self) -> Iterator[QueuedPod]:
-        for group in self._groups.values():
+    def __iter__(self) -> Iterator[QueuedEntity]:
+        for group in self._alike.values():
             yield from group.values()
 
-    def put(self, item: QueuedPod) -> None:
-        """Add the pod, or note that others reject it now."""
+    def put(self, item: QueuedEntity) -> None:
+        """Add it, or note that others reject it now."""
         self.remove(item.uid)
-        rejectors = self._rejectors[item.uid] = item.rejectors
-        self._groups.setdefault(rejectors, {})[item.uid] = item
+        # A group that is gated waits for its gate also once the pod is gone that was held back.
+        rejectors = self._rejectors[item.uid] = item.rejectors | {item.gated_by}
+        self._alike.setdefault(rejectors, {})[item.uid] = item
 
-    def get(self, uid: str) -> QueuedPod | None:
-        """Return the pod with this UID."""
+    def get(self, uid: str) -> QueuedEntity | None:
+        """Return the one with this UID."""
         rejectors = self._rejectors.get(uid)
-        return None if rejectors is None else self._groups[rejectors][uid]
+        return None if rejectors is None else self._alike[rejectors][uid]
 
     def remove(self, uid: str) -> None:
-        """Take the pod out, if it is there."""
+        """Take it out, if it is there."""
         rejectors = self._rejectors.pop(uid, None)
         if rejectors is None:
             return
-        group = self._groups[rejectors]
+        group = self._alike[rejectors]
         del group[uid]
         if not group:
-            del self._groups[rejectors]
+            del self._alike[rejectors]
 
-    def rejected_by(self, plugins: Iterable[str]) -> list[QueuedPod]:
-        """Return the pods that one of ``plugins`` rejected."""
+    def rejected_by(self, plugins: Iterable[str]) -> list[QueuedEntity]:
+        """Return those that one of ``plugins`` rejected."""
         asked = frozenset(plugins)
         return [
-            item for rejectors, group in self._groups.items() if rejectors & asked for item in group.values()
+            item for rejectors, group in self._alike.items() if rejectors & asked for item in group.values()
         ]

@@ -9,15 +9,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Pop takes the next pod; histories have no groups.
-func Pop(logger klog.Logger, queue *internalqueue.PriorityQueue) (*framework.QueuedPodInfo, error) {
-	entity, err := queue.Pop(logger)
-	if err != nil {
-		return nil, err
-	}
-	return entity.(*framework.QueuedPodInfo), nil
-}
-
 // Remove takes a pod out that is gone.
 func Remove(logger klog.Logger, queue *internalqueue.PriorityQueue, pod *v1.Pod) {
 	queue.Delete(logger, pod)

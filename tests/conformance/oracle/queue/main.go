@@ -17,8 +17,9 @@ import (
 )
 
 type history struct {
-	ID    json.RawMessage `json:"id"`
-	Steps []step          `json:"steps"`
+	ID     json.RawMessage `json:"id"`
+	Groups bool            `json:"groups"`
+	Steps  []step          `json:"steps"`
 }
 
 type answer struct {
@@ -41,6 +42,7 @@ func main() {
 			os.Exit(1)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
+		enableGroups(given.Groups)
 		player := newPlayer(ctx)
 		found := answer{ID: given.ID}
 		for _, next := range given.Steps {

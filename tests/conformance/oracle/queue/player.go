@@ -27,14 +27,15 @@ type step struct {
 	Do string `json:"do"`
 	// Pod is what is added, or what it is after an update.
 	Pod *pod `json:"pod"`
-	// Name is that of the pod that is deleted or forced.
+	// Name is that of the pod that is deleted or forced, or of the group.
 	Name string `json:"name"`
 	// Plugins and Pending are who refused the pod that is given back.
 	Plugins []string `json:"plugins"`
 	Pending []string `json:"pending"`
-	// Event is what happened to a node.
+	// Event is what happened to a node, or how a group's attempt ended.
 	Event string `json:"event"`
-	// N is the node's number, by which hints answer; or which of the pods in flight is given back or done.
+	// N is the node's number, by which hints answer; which of the pods in flight is given back or done; or the group's
+	// priority.
 	N int `json:"n"`
 	// Ticks are 512ths of a second that go by.
 	Ticks int64 `json:"ticks"`
@@ -46,12 +47,14 @@ type pod struct {
 	Priority int32             `json:"priority"`
 	Gates    []string          `json:"gates"`
 	Labels   map[string]string `json:"labels"`
+	Group    string            `json:"group"`
 }
 
 // seen is what a step led to.
 type seen struct {
 	Popped string           `json:"popped"`
 	Pods   map[string]place `json:"pods"`
+	Groups map[string]place `json:"groups,omitempty"`
 }
 
 type place struct {
@@ -69,14 +72,16 @@ type player struct {
 	clock   *testingclock.FakeClock
 	pods    map[string]*v1.Pod
 	flight  []*framework.QueuedPodInfo
+	groups  groups
 	version int
 	locked  bool
 }
 
 func newPlayer(ctx context.Context) *player {
 	p := &player{
-		clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)),
-		pods:  map[string]*v1.Pod{},
+		clock:  testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)),
+		pods:   map[string]*v1.Pod{},
+		groups: newGroups(),
 	}
 	sorter := &queuesort.PrioritySort{}
 	p.queue = queue.NewTestQueue(ctx, sorter.Less,
@@ -196,12 +201,7 @@ func (p *player) play(next step) seen {
 		}
 	case "pop":
 		if canPop(p.queue) {
-			info, err := oracle.Pop(logger, p.queue)
-			if err != nil {
-				panic(err)
-			}
-			popped = info.Pod.Name
-			p.flight = append(p.flight, info)
+			popped = p.pop(logger)
 		}
 	case "give-back":
 		p.giveBack(logger, next)
@@ -221,17 +221,25 @@ func (p *player) play(next step) seen {
 	case "flush":
 		flushBackoff(p.queue, logger)
 		flushUnschedulable(p.queue, logger)
+	default:
+		p.playGroup(logger, next)
 	}
 	p.clock.Step(time.Duration(next.Ticks) * time.Second / 512)
-	return seen{Popped: popped, Pods: p.places()}
+	return seen{Popped: popped, Pods: p.places(), Groups: p.groupPlaces()}
 }
 
 // landed takes one of the pods in flight, in the order in which they were popped.
 func (p *player) landed(n int) *framework.QueuedPodInfo {
-	if len(p.flight) == 0 {
+	var landing []int
+	for at, info := range p.flight {
+		if p.lands(info) {
+			landing = append(landing, at)
+		}
+	}
+	if len(landing) == 0 {
 		return nil
 	}
-	n %= len(p.flight)
+	n = landing[n%len(landing)]
 	info := p.flight[n]
 	p.flight = append(p.flight[:n:n], p.flight[n+1:]...)
 	return info
@@ -276,7 +284,7 @@ func (p *player) object(given *pod) *v1.Pod {
 	for _, gate := range given.Gates {
 		held = append(held, v1.PodSchedulingGate{Name: gate})
 	}
-	return &v1.Pod{
+	object := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            given.Name,
 			Namespace:       "default",
@@ -287,15 +295,20 @@ func (p *player) object(given *pod) *v1.Pod {
 		},
 		Spec: v1.PodSpec{SchedulerName: profile, Priority: &given.Priority, SchedulingGates: held},
 	}
+	join(object, given.Group)
+	return object
 }
 
 func (p *player) places() map[string]place {
 	found := map[string]place{}
-	for queued, pods := range map[string][]*v1.Pod{
-		"active":        p.queue.PodsInActiveQ(),
-		"backoff":       p.queue.PodsInBackoffQ(),
-		"unschedulable": p.queue.UnschedulablePods(),
-	} {
+	queues := p.waiting()
+	if queues == nil {
+		queues = map[string][]*v1.Pod{}
+	}
+	queues["active"] = p.queue.PodsInActiveQ()
+	queues["backoff"] = p.queue.PodsInBackoffQ()
+	queues["unschedulable"] = p.queue.UnschedulablePods()
+	for queued, pods := range queues {
 		for _, pod := range pods {
 			info, _ := oracle.InQueue(p.queue, pod)
 			rejectors := sets.List(info.UnschedulablePlugins.Union(info.PendingPlugins))

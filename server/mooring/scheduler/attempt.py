@@ -1,0 +1,47 @@
+"""One attempt to schedule a pod or a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mooring.framework import Pod
+from mooring.runtime.profiles.profile import Profile
+from mooring.scheduler.budget import AttemptBudget
+from mooring.scheduler.queue import QueuedPod
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One pod's attempt.
+
+    Attributes:
+        item: The pod in the queue.
+        profile: With what it is scheduled.
+        began: Since when, on the monotonic clock.
+        budget: What it may take, and where it is.
+    """
+
+    item: QueuedPod
+    profile: Profile
+    began: float
+    budget: AttemptBudget
+
+    @property
+    def pod(self) -> Pod:
+        """The pod as it was when the attempt began, or ended."""
+        return self.item.pod
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """What the deciding thread is at.
+
+    Attributes:
+        subject: The pod or group, for people.
+        began: Since when, on the monotonic clock.
+        budget: What it may take, and where it is.
+    """
+
+    subject: str
+    began: float
+    budget: AttemptBudget

@@ -1,0 +1,244 @@
+"""The attempt to schedule a pod group: decide about it as a whole, and let go on whoever got a node.
+
+Mirrors ``scheduleOnePodGroup`` and ``submitPodGroupAlgorithmResult`` in ``schedule_one_podgroup.go``.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+
+from mooring.framework import SUCCESS, Code, PodGroupInfo, PodsToActivate, Status
+from mooring.framework.errors import DeadlineExceededError, MooringError, NotFoundError
+from mooring.framework.objects import PodGroup
+from mooring.runtime.commit.reservations import Reservation
+from mooring.runtime.cycle.group_result import GroupDecision, GroupMember
+from mooring.runtime.profiles.profile import Profile
+from mooring.scheduler.attempt import Attempt
+from mooring.scheduler.binding import Binders, Counts
+from mooring.scheduler.budget import AttemptBudget
+from mooring.scheduler.failure import (
+    SchedulingFailure,
+    failed,
+    rejected_by_nodes,
+    rejected_by_plugin,
+)
+from mooring.scheduler.parts import Parts
+from mooring.scheduler.preemption import CLUSTER, Preemptor
+from mooring.scheduler.queue import QueuedGroup, QueuedPod
+
+log = logging.getLogger(__name__)
+
+WAITING_ON_PREEMPTION = "waiting_on_preemption"
+"""The result of an attempt after which a group waits for its victims to go, as metrics spell it."""
+
+
+@dataclass(slots=True)
+class _GroupAttempt:
+    """One attempt of one group.
+
+    Attributes:
+        item: The group in the queue.
+        profile: With what it is scheduled.
+        began: Since when, on the monotonic clock.
+        budget: What it may take, and where it is.
+        open: Those of its pods, by UID, of which nothing has become yet.
+    """
+
+    item: QueuedGroup
+    profile: Profile
+    began: float
+    budget: AttemptBudget
+    open: dict[str, QueuedPod] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.open = {member.uid: member for member in self.item.pods}
+
+    @property
+    def name(self) -> str:
+        """The group, for people."""
+        return "/".join(self.item.key)
+
+    def close(self, uid: str, now: float) -> Attempt:
+        """Return the part of it that is about one pod, of which something becomes now."""
+        share = (now - self.began) / len(self.item.pods)
+        return Attempt(self.open.pop(uid), self.profile, now - share, self.budget)
+
+
+class GroupAttempts:
+    """Tries groups, one at a time; for the deciding thread.
+
+    Args:
+        parts: The parts of the scheduler.
+        binders: Bind the pods that have their places.
+    """
+
+    def __init__(self, parts: Parts, binders: Binders) -> None:
+        self._parts = parts
+        self._binders = binders
+
+    def try_group(self, item: QueuedGroup, budget: AttemptBudget) -> None:
+        """Try a popped group; whatever happens, none of its pods stays in flight unless it is being bound."""
+        parts = self._parts
+        profile = parts.profiles[item.pods[0].pod.spec.scheduler_name]
+        attempt = _GroupAttempt(item, profile, parts.clock.monotonic(), budget)
+        status = SUCCESS
+        try:
+            status = self._try(attempt)
+        except DeadlineExceededError as error:
+            parts.observer.overran(error.metadata["plugin"], error.metadata["extension_point"])
+            status = self._failed(attempt, error)
+        except MooringError as error:
+            status = self._failed(attempt, error)
+        except Exception as error:
+            log.exception("trying pod group %s", attempt.name)
+            status = self._failed(attempt, error)
+        finally:
+            parts.queue.end_group_attempt(item, status, budget.pause())
+
+    def _try(self, attempt: _GroupAttempt) -> Status:
+        """Decide, and act on it; returns how the attempt ended as far as the queue is concerned."""
+        parts, item = self._parts, attempt.item
+        if self._group(attempt) is None:
+            gone = f'podgroup.scheduling.k8s.io "{item.key[1]}" not found'
+            return self._failed(attempt, NotFoundError(gone, reason="POD_GROUP_NOT_FOUND"))
+        tried, unknown = self._tried_now(attempt)
+        if not tried:
+            return Status.error("bindings of its pods are not known yet") if unknown else SUCCESS
+        parts.committer.require_leader()
+        info = PodGroupInfo(item.group, tuple(member.pod for member in tried))
+        decision = parts.engine.decide_group(info, attempt.profile, progress=attempt.budget)
+        parts.observer.group_decided(parts.clock.monotonic() - attempt.began)
+        if decision.preemption is not None:
+            parts.observer.group_preemption(decision.preemption.status.code.label)
+        if decision.status.ok:
+            self._commit(attempt, decision)
+        else:
+            self._reject(attempt, info, decision)
+        self._report(attempt, decision.status, waiting=_waits(decision))
+        # For the queue, a group for which no room can be made was rejected, also where looking for it failed.
+        return decision.status if decision.preemption is None else Status.unschedulable()
+
+    def _group(self, attempt: _GroupAttempt) -> PodGroup | None:
+        """Return the group as it is now, as which it is tried; None when it is gone."""
+        namespace, name = attempt.item.key
+        group = self._parts.engine.state.snapshot.objects.get(PodGroup, name, namespace)
+        if group is not None:
+            attempt.item.group = group
+        return group
+
+    def _tried_now(self, attempt: _GroupAttempt) -> tuple[list[QueuedPod], bool]:
+        """Return the pods that need a node, and whether there are others of which that isn't known yet."""
+        failures, tried, unknown = self._parts.failures, [], False
+        for member in attempt.item.pods:
+            assumed = failures.is_assumed(member.uid)
+            unknown = unknown or assumed
+            if failures.left_alone(member):
+                del attempt.open[member.uid]
+            else:
+                tried.append(member)
+        return tried, unknown
+
+    def _commit(self, attempt: _GroupAttempt, decision: GroupDecision) -> None:
+        """Reserve all places, and only then bind: what waits at Permit for the last one goes on with it."""
+        parts, state = self._parts, self._parts.engine.state
+        for member in decision.placed:
+            # Where the others were expected before must not be in its way.
+            state.nominate(member.pod.metadata.uid, "")
+        begun: list[tuple[Attempt, Reservation, Counts]] = []
+        for member in decision.members:
+            pod, choice = member.pod, member.choice
+            if choice is None or not (member.node_name and member.status.ok):
+                self._fail(attempt, member, _failure_of(member, None))
+                continue
+            found = self._begin_placing(attempt, member)
+            if isinstance(found, Reservation):
+                one = attempt.close(pod.metadata.uid, parts.clock.monotonic())
+                begun.append((one, found, (choice.evaluated, choice.feasible)))
+            else:
+                state.nominate(pod.metadata.uid, pod.status.nominated_node_name)
+                self._fail(attempt, member, found)
+        for one, reservation, counts in begun:
+            others = reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
+            if others is not None:
+                # Those of this group that have no place yet are on their way back to it.
+                parts.queue.activate_pods(pod for pod in others.pods if pod.group != attempt.item.key)
+            self._binders.begin_binding(one, reservation, counts)
+
+    def _begin_placing(self, attempt: _GroupAttempt, member: GroupMember) -> Reservation | SchedulingFailure:
+        begin = self._parts.committer.begin_placing_member
+        try:
+            found = begin(member.pod, member.node_name, attempt.profile, attempt.budget)
+        except MooringError as error:
+            return failed(error)
+        except Exception as error:
+            log.exception("placing pod %s on node %s", member.pod.key, member.node_name)
+            return failed(error)
+        return rejected_by_plugin(found) if isinstance(found, Status) else found
+
+    def _reject(self, attempt: _GroupAttempt, info: PodGroupInfo, decision: GroupDecision) -> None:
+        """Give all pods back, and make the room that was found for them."""
+        nominations: dict[str, str] = {}
+        if _waits(decision) and (found := decision.preemption) is not None:
+            nominations = {pod.metadata.uid: node for pod, node in found.nominations}
+            pods, activate = info.pods, self._parts.queue.activate_pods
+            self._parts.preemptions.start_preemption(
+                Preemptor(info.group, pods),
+                CLUSTER,
+                found.victims,
+                found.status.plugin,
+                lambda: activate(pods),
+            )
+        for member in decision.members:
+            kept = None if _waits(decision) or not member.node_name else ""
+            nominated = nominations.get(member.pod.metadata.uid, kept)
+            self._fail(attempt, member, _failure_of(member, nominated))
+
+    def _fail(self, attempt: _GroupAttempt, member: GroupMember, failure: SchedulingFailure) -> None:
+        one = attempt.close(member.pod.metadata.uid, self._parts.clock.monotonic())
+        self._parts.failures.handle_failure(one, failure)
+
+    def _failed(self, attempt: _GroupAttempt, error: Exception) -> Status:
+        """Give back all pods of which nothing has become yet, after an error; returns that."""
+        failure = failed(error)
+        status = Status.error(failure.message)
+        for uid in tuple(attempt.open):
+            one = attempt.close(uid, self._parts.clock.monotonic())
+            self._parts.failures.handle_failure(one, failure)
+        self._report(attempt, status)
+        return status
+
+    def _report(self, attempt: _GroupAttempt, status: Status, *, waiting: bool = False) -> None:
+        """Say on the group, in the log and in metrics how the attempt ended."""
+        parts = self._parts
+        result = "scheduled" if status.ok else "unschedulable" if status.rejected else "error"
+        seconds = parts.clock.monotonic() - attempt.began
+        parts.observer.group_attempted(
+            WAITING_ON_PREEMPTION if waiting else result, attempt.profile.name, seconds
+        )
+        if status.ok:
+            log.info('"Successfully scheduled a pod group" podGroup="%s"', attempt.name)
+        elif waiting:
+            log.info(
+                '"Pod group is waiting for preemption" podGroup="%s" err="%s"', attempt.name, status.message
+            )
+        elif status.rejected:
+            log.info('"Unable to schedule a pod group" podGroup="%s" err="%s"', attempt.name, status.message)
+        else:
+            log.error('"Error scheduling pod group" podGroup="%s" err="%s"', attempt.name, status.message)
+        if self._group(attempt) is not None:
+            parts.group_statuses.attempted(attempt.item.group, status)
+
+
+def _waits(decision: GroupDecision) -> bool:
+    """Return whether the group waits for pods to go."""
+    return decision.preemption is not None and decision.preemption.status.ok
+
+
+def _failure_of(member: GroupMember, nominated: str | None) -> SchedulingFailure:
+    """Return why a pod of a group gets no node now: what the nodes said, or what became of its group."""
+    if member.status.code is Code.ERROR:
+        return SchedulingFailure(member.message, rejected=False)
+    if member.choice is not None and not member.node_name:
+        return rejected_by_nodes(member.choice.evaluation, nominated)
+    return SchedulingFailure(member.message, nominated=nominated)

@@ -1,0 +1,59 @@
+"""What the scheduler consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mooring.framework import Clock, ClusterApi
+from mooring.framework.handle import Leadership
+from mooring.runtime.commit.binding_cycle import Expect
+from mooring.runtime.commit.committer import Committer
+from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.profile import Profile
+from mooring.scheduler.changes import ChangeFeed
+from mooring.scheduler.failure import FailureHandler
+from mooring.scheduler.group_status import GroupStatusWriter
+from mooring.scheduler.preemption import Preemptions
+from mooring.scheduler.queue import SchedulingQueue
+from mooring.scheduler.recorder import EventRecorder
+from mooring.telemetry.scheduler_observer import SchedulerObserver
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of the scheduler.
+
+    Attributes:
+        engine: Decides.
+        profiles: By name, the profiles that it decides with: without PreEnqueue, which the queue has run.
+        committer: Commits what was decided.
+        queue: The pods and groups that wait.
+        changes: Passes the state's changes on to the queue.
+        failures: What happens to pods that got no node.
+        preemptions: Evicts victims.
+        cluster: Where proposed changes are made.
+        group_statuses: Writes the conditions of groups.
+        expect: Called for pods that have a node and are not bound at once; None = not needed.
+        recorder: Writes Events about it.
+        leadership: Whether anything may be committed.
+        observer: Records measurements.
+        clock: The time.
+        attempt_seconds: What one attempt may take, see ``AttemptBudget``.
+    """
+
+    engine: Engine
+    profiles: Mapping[str, Profile]
+    committer: Committer
+    queue: SchedulingQueue
+    changes: ChangeFeed
+    failures: FailureHandler
+    preemptions: Preemptions
+    cluster: ClusterApi
+    group_statuses: GroupStatusWriter
+    expect: Expect | None
+    recorder: EventRecorder
+    leadership: Leadership
+    observer: SchedulerObserver
+    clock: Clock
+    attempt_seconds: float
