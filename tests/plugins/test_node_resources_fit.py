@@ -5,8 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.framework import Code, Status
+from mooring.framework import (
+    Code,
+    CycleState,
+    GroupPlacement,
+    NodeView,
+    Pod,
+    PodGroupAssignments,
+    PodGroupInfo,
+    Status,
+)
 from mooring.framework.normalize import percentage
+from mooring.framework.objects import PodGroup
 from mooring.plugins.node_resources_fit import filtering
 from mooring.plugins.node_resources_fit.args import (
     NodeResourcesFitArgs,
@@ -235,3 +245,19 @@ def test_percentages_are_exact_for_every_int64(pairs: list[tuple[int, int]]) -> 
     wholes = [max(pair) for pair in pairs]
     exact = [100 * part // whole for part, whole in zip(parts, wholes, strict=True)]
     assert percentage(np.array(parts, np.int64), np.array(wholes, np.int64)).tolist() == exact
+
+
+@pytest.mark.parametrize(
+    ("pods", "score"),
+    [
+        pytest.param([], 50, id="without any pod of the group"),
+        pytest.param([make_pod("a", requests={"cpu": "1"})], 75, id="with one"),
+        pytest.param([make_pod(name, requests={"cpu": "1"}) for name in "ab"], 100, id="full"),
+    ],
+)
+def test_a_placement_scores_by_how_full_it_is(pods: list[Pod], score: int) -> None:
+    there = make_pod("there", node="n", requests={"cpu": "2"})
+    view = NodeView(cluster(make_node("n", allocatable={"cpu": "4"}), there).snapshot, np.zeros(1, np.int32))
+    plugin = make(NodeResourcesFit, strategy("LeastAllocated", cpu=1))
+    found = PodGroupAssignments(GroupPlacement("", view.rows), view, tuple(pods), ("n",) * len(pods))
+    assert plugin.score_placement(CycleState(), PodGroupInfo(PodGroup(), tuple(pods)), found) == score

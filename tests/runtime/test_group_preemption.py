@@ -19,7 +19,7 @@ from mooring.framework.objects import (
     PodGroup,
 )
 from mooring.runtime.cycle.group_result import GroupDecision
-from mooring.testing import make_pod
+from mooring.testing import make_node, make_pod
 from tests.runtime.test_group_cycle import GATES, engine_of, group, member, node
 
 VERSION = "1.37"
@@ -38,8 +38,7 @@ def low(name: str, on: str, priority: int = 0, hour: int = 0, **fields: Any) -> 
 
 def decide(pods: tuple[Pod, ...], *objects: Any, **spec: Any) -> GroupDecision:
     of = group(len(pods), priority=10, **spec)
-    gates = {name: on for name, on in GATES.items() if name != "GangScheduling"}
-    engine = engine_of(of, *pods, *objects, gates=gates, version=VERSION)
+    engine = engine_of(of, *pods, *objects, version=VERSION)
     return engine.decide_group(PodGroupInfo(of, pods), engine.profile("default-scheduler"))
 
 
@@ -136,3 +135,50 @@ def test_who_is_protected_comes_back_first() -> None:
     assert victims(decision) == ["old"]
     assert decision.preemption is not None
     assert decision.preemption.violations == 0
+
+
+def test_equals_that_have_not_started_go_as_their_nodes_take_turns() -> None:
+    """Nodes are listed zone by zone in turn, and a pod without a start counts as started when it is met."""
+    zones = {"a": "east", "b": "east", "c": "west"}
+    nodes = [
+        make_node(name, allocatable={"cpu": "1"}, labels={"topology.kubernetes.io/zone": zone})
+        for name, zone in zones.items()
+    ]
+    there = [make_pod(f"on-{name}", node=name, requests={"cpu": "1"}) for name in zones]
+    decision = decide(important(3), *nodes, *there)
+    assert victims(decision) == ["on-a", "on-c", "on-b"]
+
+
+WITHOUT_PLACEMENTS = GATES | {"TopologyAwareWorkloadScheduling": False}
+
+
+@pytest.mark.parametrize(
+    ("count", "pods", "code", "said"),
+    [
+        pytest.param(
+            1,
+            important(1, preemptionPolicy="Never"),
+            Code.UNSCHEDULABLE,
+            "deallocation and deletion of ResourceClaims completed, "
+            "pod group preemption: not eligible due to preemptionPolicy=Never.",
+            id="nothing to do",
+        ),
+        pytest.param(
+            2,
+            important(1),
+            Code.ERROR,
+            'error in "DynamicResources" PodGroupPostFilter plugins: not found',
+            id="no pod was tried, which fails there",
+        ),
+    ],
+)
+def test_what_the_plugin_of_devices_says_of_a_group(
+    count: int, pods: tuple[Pod, ...], code: Code, said: str
+) -> None:
+    of = group(count, priority=10)
+    engine = engine_of(of, *pods, node("n", 0), gates=WITHOUT_PLACEMENTS, version=VERSION)
+    decision = engine.decide_group(PodGroupInfo(of, pods), engine.profile("default-scheduler"))
+    assert decision.status.code is code
+    assert decision.message.endswith(said)
+    if code is Code.ERROR:
+        assert [each.message for each in decision.members] == [said]

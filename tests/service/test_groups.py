@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,8 @@ from mooring.framework import BindOutcome, CycleState, Pod, ReservePlugin, Statu
 from mooring.framework.errors import NotFoundError
 from mooring.testing.builders import make_node, make_pod
 from mooring.v1 import scheduling_service_pb2 as pb
-from tests.runtime.test_group_cycle import GATES, IN_GROUP, group, member, node
+from tests.runtime.test_group_cycle import GATES as ALL_GATES
+from tests.runtime.test_group_cycle import IN_GROUP, group, member, node
 from tests.service.backends import (
     WAYS,
     configuration,
@@ -26,7 +28,19 @@ from tests.service.backends import (
 from tests.service.fakes import Kind
 
 RELEASE = "1.36"
-"""The first release whose gates for groups mooring takes."""
+
+
+@pytest.fixture(params=["1.36", "1.37"], autouse=True)
+def release(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test is about both releases; GangScheduling went into GenericWorkload with the later one."""
+    gates = {
+        name: on for name, on in ALL_GATES.items() if name != "GangScheduling" or request.param == "1.36"
+    }
+    monkeypatch.setattr(sys.modules[__name__], "RELEASE", request.param)
+    monkeypatch.setattr(sys.modules[__name__], "GATES", gates)
+
+
+GATES = ALL_GATES
 
 RESERVE, BIND = pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_BIND
 MEMBERS = tuple(member(f"m{i}") for i in range(3))

@@ -117,11 +117,16 @@ class GroupWhatIf(Protocol):
 
     Attributes:
         snapshot: The tables as they are now.
+        rows: int32[N], the rows of all nodes, in the order in which kube-scheduler lists them.
         assignments: The pods of the group that got a node when they were tried last, and the nodes.
+        noted: What plugins wrote for the pods before the group was rejected, each time that one was tried in
+            a placement; None where a pod got its node without any plugin being called.
     """
 
     snapshot: Snapshot
+    rows: Int32s
     assignments: Sequence[tuple[Pod, str]]
+    noted: Sequence[CycleState | None]
 
     def remove(self, pods: Sequence[Pod]) -> None:
         """Take pods off their nodes."""

@@ -3,7 +3,7 @@
 // It reads one scenario as JSON per line on stdin and writes one JSON line per scenario, in the same order:
 // {"id": ..., "document": {...}}, or {"id": ..., "error": "..."} for a scenario that cannot be decided.
 // The document is the one that `mooring explain -o json` prints. A sequence gets {"id": ..., "decisions": [...]}: what a
-// whole kube-scheduler makes of one pod after the other.
+// whole kube-scheduler makes of one pod after the other. Rounds of groups get {"id": ..., "groups": [...]}.
 package main
 
 import (
@@ -26,7 +26,9 @@ type answer struct {
 	// Decisions has an entry for each step, null for those that are no pod.
 	Decisions []*decided  `json:"decisions,omitempty"`
 	Hints     *hintAnswer `json:"hints,omitempty"`
-	Error     string      `json:"error,omitempty"`
+	// Groups has an entry for each round.
+	Groups []*groupDecided `json:"groups,omitempty"`
+	Error  string          `json:"error,omitempty"`
 }
 
 func main() {
@@ -98,7 +100,7 @@ func serve(in io.Reader, out io.Writer, workers int) error {
 func decideLine(line []byte) (result answer) {
 	defer func() {
 		if r := recover(); r != nil {
-			result.Document, result.Decisions, result.Hints = nil, nil, nil
+			result.Document, result.Decisions, result.Hints, result.Groups = nil, nil, nil, nil
 			result.Error = fmt.Sprintf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
@@ -120,6 +122,8 @@ func (a *answer) decide(s *scenario) (err error) {
 		return err
 	}
 	switch {
+	case len(s.Rounds) > 0:
+		a.Groups, err = runGroups(s)
 	case len(s.Steps) > 0:
 		a.Decisions, err = runSequence(s)
 	case len(s.Changes) > 0:

@@ -38,6 +38,8 @@ type rawScenario struct {
 	Gates       map[string]bool   `json:"feature_gates"`
 	Steps       []rawStep         `json:"steps"`
 	Changes     []rawChange       `json:"changes"`
+	// Rounds are the objects that arrive before each decision about a group.
+	Rounds [][]json.RawMessage `json:"rounds"`
 }
 
 type scenario struct {
@@ -53,7 +55,7 @@ var strictDecoder = serializer.NewCodecFactory(legacyscheme.Scheme, serializer.E
 
 // parse decodes the pod and the objects.
 func (s *scenario) parse() error {
-	if len(s.Steps) == 0 {
+	if len(s.Steps) == 0 && len(s.Rounds) == 0 {
 		obj, err := parseObject(s.Pod)
 		if err != nil {
 			return fmt.Errorf("pod: %w", err)

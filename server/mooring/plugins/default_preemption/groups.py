@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mooring.framework import GroupPreemption, GroupWhatIf, Pod, PodGroupInfo, Snapshot, Status
+from mooring.framework import GroupPreemption, GroupWhatIf, Int32s, Pod, PodGroupInfo, Snapshot, Status
 from mooring.framework.deadline import timely
 from mooring.framework.objects import PodDisruptionBudget, PodGroup
 from mooring.plugins.default_preemption.budgets import Budgets
@@ -52,7 +52,7 @@ def preempt_for_group(group: PodGroupInfo, what_if: GroupWhatIf, policy: str, no
     """
     snapshot = what_if.snapshot
     priority = group.group.spec.priority or 0
-    units = list(_units(snapshot, now))
+    units = list(_units(snapshot, what_if.rows, now))
     elsewhere = (pod.spec.node_name for unit in units for pod in unit.pods if not _known(pod, snapshot))
     gone_node = next(elsewhere, "")
     if gone_node:
@@ -87,10 +87,10 @@ def _known(pod: Pod, snapshot: Snapshot) -> bool:
     return pod.spec.node_name in snapshot.nodes.index
 
 
-def _units(snapshot: Snapshot, now: float) -> Iterator[VictimUnit]:
-    """Yield who could go, each once."""
+def _units(snapshot: Snapshot, rows: Int32s, now: float) -> Iterator[VictimUnit]:
+    """Yield who could go, each once, in the order of ``rows`` and, on a node, in which they came there."""
     together: set[tuple[str, str]] = set()
-    for row in timely(snapshot.nodes.rows().tolist()):
+    for row in timely(rows.tolist()):
         for pod in snapshot.pods.on_row(row):
             key = pod.group
             group = None if key is None else snapshot.objects.get(PodGroup, key[1], key[0])

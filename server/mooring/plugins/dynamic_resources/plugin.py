@@ -16,6 +16,8 @@ from mooring.framework import (
     Code,
     CycleState,
     FilterPlugin,
+    GroupPreemption,
+    GroupWhatIf,
     Handle,
     HintedEvent,
     Int64s,
@@ -24,6 +26,8 @@ from mooring.framework import (
     Normalizer,
     Part,
     Pod,
+    PodGroupInfo,
+    PodGroupPostFilterPlugin,
     PostFilterPlugin,
     PreBindPlugin,
     PreEnqueuePlugin,
@@ -90,6 +94,8 @@ _TIMEOUT_FAILS_SINCE = KubeVersion(1, 36)
 _ALTERNATIVES_SCORED_SINCE = KubeVersion(1, 36)
 """Without alternatives there is nothing to score; before, devices score whether these are on or off."""
 
+_PLACEMENTS_GATE = "TopologyAwareWorkloadScheduling"
+
 _SILENT_SINCE = KubeVersion(1, 37)
 """Since this release PostFilter says nothing where it has nothing to do."""
 
@@ -104,6 +110,7 @@ class DynamicResources(
     PreFilterPlugin[DynamicResourcesArgs],
     FilterPlugin[DynamicResourcesArgs],
     PostFilterPlugin[DynamicResourcesArgs],
+    PodGroupPostFilterPlugin[DynamicResourcesArgs],
     ScorePlugin[DynamicResourcesArgs],
     ReservePlugin[DynamicResourcesArgs],
     PreBindPlugin[DynamicResourcesArgs],
@@ -117,7 +124,6 @@ class DynamicResources(
         weight=2,
         gate="DynamicResourceAllocation",
         points_since={"score": _SCORE_SINCE},
-        more_points=("podGroupPostFilter",),
     )
     Args = DynamicResourcesArgs
     reads = (DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice)
@@ -243,6 +249,21 @@ class DynamicResources(
             return self._nothing_to_do("still not schedulable")
         state.write(Remedy, remedy)
         return Status.unschedulable(remedy.proposal)
+
+    def post_filter_group(
+        self, state: CycleState, group: PodGroupInfo, what_if: GroupWhatIf
+    ) -> GroupPreemption:
+        """Propose nothing; each pod's claims are looked after when it is tried by itself.
+
+        As in kube-scheduler it is an error that this plugin has seen none of the pods, because another one
+        was in the way of all, or nothing was tried at all.
+        """
+        constraints = group.group.spec.scheduling_constraints
+        if constraints is not None and self.handle.gates.enabled(_PLACEMENTS_GATE):
+            return GroupPreemption(Status.unschedulable())
+        if not any(notes is None or notes.get(self.name, ClaimsNote) for notes in what_if.noted):
+            return GroupPreemption(Status.error("not found"))
+        return GroupPreemption(Status.unschedulable("deallocation and deletion of ResourceClaims completed"))
 
     def _nothing_to_do(self, reason: str) -> Status:
         return Status.unschedulable(reason) if self._rules.version < _SILENT_SINCE else Status.unschedulable()

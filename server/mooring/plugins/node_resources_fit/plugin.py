@@ -106,7 +106,8 @@ class NodeResourcesFit(
         return scores
 
     def score_placement(self, state: CycleState, group: PodGroupInfo, found: PodGroupAssignments) -> int:
-        requests = [self._scored_requests(pod) for pod in found.pods]
+        nothing = listed_requests({}, self._scored_names)
+        requests = [nothing, *map(self._scored_requests, found.pods)]
         weights = [resource.weight for resource in self.args.scoring_strategy.resources]
         return placement_score(weights, requests, found.nodes)
 

@@ -45,7 +45,8 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
 def placement_score(weights: Sequence[int], pods: Sequence[Requests], nodes: NodeView) -> int:
     """Return how full ``nodes`` are together with the pods of a group on them, 0..100: the fuller, the more.
 
-    Whatever the strategy is that nodes are scored by. Mirrors ``scorePlacement`` in resource_allocation.go.
+    Whatever the strategy is that nodes are scored by. ``pods`` has at least one entry, which may ask for
+    nothing. Mirrors ``scorePlacement`` in resource_allocation.go.
     """
     wanted = tuple(
         (entries[0][0], sum(amount for _, amount in entries)) for entries in zip(*pods, strict=True)

@@ -141,6 +141,12 @@ def waiting_pods(group: PodGroupInfo) -> list[Pod]:
     return [_bare(pod) if pod.status.nominated_node_name else pod for pod in group.pods]
 
 
+def without_leaving(group: PodGroupInfo) -> PodGroupInfo:
+    """Return the group without the pods that are being deleted, which are not tried."""
+    staying = tuple(pod for pod in group.pods if pod.metadata.deletion_timestamp is None)
+    return group if len(staying) == len(group.pods) else replace(group, pods=staying)
+
+
 def _bare(pod: Pod) -> Pod:
     meta = pod.metadata
     return Pod(
@@ -192,6 +198,12 @@ class GroupCycle:
         Raises:
             PluginFailureError: A plugin failed.
         """
+        problem = check_group(self._profile, self._group, self._world.snapshot)
+        if problem is not None:
+            return self._decision(problem)
+        self._group = without_leaving(self._group)
+        if not self._group.pods:
+            return self._decision(SUCCESS)
         decision = self._run()
         preempts = self._profile.gates.version >= PREEMPTION_SINCE
         if decision.status.code is not Code.UNSCHEDULABLE or not preempts:
@@ -199,7 +211,7 @@ class GroupCycle:
         plugins = self._profile.pod_group_post_filter
         if not plugins:
             return decision
-        tried_again = TriedAgain(self._world, self._again, self._calls())
+        tried_again = TriedAgain(self._world, decision, self._again, self._calls())
         found = make_room(plugins, self._state, self._group, tried_again, self._calls())
         return after_preemption(decision, found)
 
@@ -215,9 +227,6 @@ class GroupCycle:
             self._profile = known
 
     def _run(self) -> GroupDecision:
-        problem = check_group(self._profile, self._group, self._world.snapshot)
-        if problem is not None:
-            return self._decision(problem)
         if not self._profile.gates.enabled(PLACEMENTS_GATE):
             whole = self._try(GroupPlacement("", self._world.snapshot.nodes.rows()))
             return self._decision(_at_least_one(whole), [whole], 0)

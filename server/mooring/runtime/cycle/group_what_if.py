@@ -22,8 +22,11 @@ from mooring.framework import (
 )
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
+from mooring.runtime.cycle.sampling import search_order
 from mooring.runtime.cycle.what_if import NodesWhatIf
 from mooring.runtime.profiles.profile import Enabled
 
@@ -35,12 +38,23 @@ class TriedAgain:
 
     Args:
         world: A private copy of the state, for nothing else from now on.
-        again: Tries the group there once more.
+        rejected: What was decided about the group.
+        again: Tries it there once more.
         calls: How plugins are called.
     """
 
-    def __init__(self, world: ClusterState, again: Callable[[], GroupDecision], calls: PluginCalls) -> None:
+    def __init__(
+        self,
+        world: ClusterState,
+        rejected: GroupDecision,
+        again: Callable[[], GroupDecision],
+        calls: PluginCalls,
+    ) -> None:
         self.snapshot = world.snapshot
+        rows = world.snapshot.nodes.rows()
+        self.rows = rows[search_order(world.snapshot.nodes, rows)]
+        choices = (member.choice for one in rejected.tried for member in one.members)
+        self.noted: Sequence[CycleState | None] = [_noted(choice) for choice in choices if choice is not None]
         self.assignments: Sequence[tuple[Pod, str]] = ()
         self._world = world
         self._again = again
@@ -93,6 +107,10 @@ class TriedAgain:
     def _tell(self, method: str, pod: Pod) -> None:
         for notes in self._notes:
             notes.hear(method, pod.spec.node_name, pod)
+
+
+def _noted(choice: Choice) -> CycleState | None:
+    return choice.source.state if isinstance(choice.source, Evaluation) else None
 
 
 def make_room(

@@ -1,0 +1,36 @@
+"""Pod groups that a whole kube-scheduler decides; see ``tests.conformance.comparison``."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+from tests.conformance.comparison import Comparison
+from tests.conformance.families.draft import Manifest
+from tests.conformance.groups.generator import scenarios
+from tests.conformance.groups.replay import differences
+from tests.conformance.program import NEWEST
+
+VERSIONS = (NEWEST,)
+"""Before 1.37 kube-scheduler decided groups in another way, which mooring doesn't follow."""
+
+
+def counts(rounds: list[Manifest]) -> Counter[str]:
+    """What became of the groups, and how much was tried for them."""
+    found: Counter[str] = Counter()
+    for each in rounds:
+        found["groups"] += bool(each["group"])
+        found["placements"] += sum(len(one["tried"]) for one in each["attempts"])
+        found["scored"] += any(one["scores"] for one in each["attempts"])
+        found["bound"] += any(pod["host"] for pod in each["pods"])
+        found["room"] += each["room"] is not None and each["room"]["code"] == "Success"
+        found["victims"] += len(each["victims"])
+    return found
+
+
+GROUPS = Comparison(
+    "groups", "scenario", "decided", "groups", scenarios, differences, counts, versions=VERSIONS
+)
+
+if __name__ == "__main__":
+    sys.exit(GROUPS.main())
