@@ -72,14 +72,17 @@ class NodeWriter:
         if needed > self.table.capacity:
             self._grow(needed)
 
-    def put_node(self, node: Node, amounts: dict[str, int]) -> int:
-        """Write ``node``, which offers ``amounts``, to its name's row or a free one; return the row."""
+    def put_node(self, node: Node, amounts: dict[str, int], new_row: int | None = None) -> int:
+        """Write ``node``, which offers ``amounts``, to its name's row or a free one; return the row.
+
+        ``new_row`` is the free one to take; None = the lowest.
+        """
         table = self.table
         name = node.metadata.name
         row = table.index.get(name)
         known = row is not None
         if row is None:
-            row = self._free_row()
+            row = self._free_row() if new_row is None else self._take_row(new_row)
         self._put_amounts(row, amounts)
         table.unschedulable[row] = node.spec.unschedulable
         table.taint_set[row] = self._taint_number(node.spec.taints)
@@ -179,6 +182,13 @@ class NodeWriter:
         if not self._free:
             self._grow(max(_SMALLEST_CAPACITY, self.table.capacity * 2))
         return heapq.heappop(self._free)
+
+    def _take_row(self, row: int) -> int:
+        if row >= self.table.capacity:
+            self._grow(max(2 * self.table.capacity, row + 1))
+        self._free.remove(row)
+        heapq.heapify(self._free)
+        return row
 
     def _grow(self, capacity: int) -> None:
         """Write a row, ``alive`` last: a reader that finds it there finds it in every other column."""

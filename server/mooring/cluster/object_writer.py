@@ -51,6 +51,10 @@ class ObjectWriter:
         else:
             self._show(kind, key, delivered)
 
+    def settle(self) -> None:
+        """Take everything that is assumed for delivered."""
+        self._delivered.clear()
+
     def _show(self, kind: type[Object], key: ObjectKey, item: TabledObject) -> None:
         if self.find_object(kind, key) == item:
             return

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
 from mooring.cluster.holdings import Holdings
+from mooring.cluster.journal import Journal
 from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, Remove, TabledObject
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
@@ -162,13 +163,28 @@ class State:
         """
         batch = prepare([*nodes, *pods], self._kinds)
         twin = State(log_length=0)
-        with self.lock:
-            twin._start(self._writer.fork(), self._kinds, self._log.copy(), self.version)
-            twin._delivered = self._delivered.copy()
+        self.copy_to(twin)
         with twin.lock:
             twin._write(batch)
             twin._publish()
         return twin
+
+    def copy_to(self, twin: State) -> None:
+        """Make ``twin``, which nobody uses yet, a private copy."""
+        with self.lock:
+            twin._start(self._writer.fork(), self._kinds, self._log.copy(), self.version)
+            twin._delivered = self._delivered.copy()
+
+    def journal(self) -> Journal:
+        """Return the journal of what is written from the first call on. The caller holds the lock."""
+        if self._writer.journal is None:
+            self._writer.journal = Journal()
+        return self._writer.journal
+
+    def end_journal(self) -> None:
+        """Write no journal any more, and keep nothing of it."""
+        with self.lock:
+            self._writer.journal = None
 
     def replace(self, source: str, objects: Iterable[ClusterObject], *, kind: str = "") -> None:
         """Load in full: ``objects`` are now all that ``source`` has, or all of the given ``kind``.

@@ -9,6 +9,7 @@ import msgspec
 
 from mooring.cluster.affinity_counts import copy_of_class, count, discount
 from mooring.cluster.class_writer import ClassWriter
+from mooring.cluster.journal import Entry, Journal, NodeEntry, ObjectEntry, PodEntry
 from mooring.cluster.kinds import TabledObject
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
@@ -24,6 +25,7 @@ from mooring.framework.pod_table import (
     PodRecord,
     PodTable,
 )
+from mooring.framework.resources import allocatable
 from mooring.framework.state import RowChange
 from mooring.framework.view import Snapshot
 
@@ -39,6 +41,7 @@ class TableWriter:
         pods: The pod table.
         objects: The writer of the object table.
         changes: What was written since the owner emptied this list.
+        journal: Where everything that is written is noted; None = nowhere.
     """
 
     def __init__(self, nodes: NodeWriter, pods: PodTable, objects: ObjectWriter) -> None:
@@ -46,6 +49,7 @@ class TableWriter:
         self.pods = pods
         self.objects = objects
         self.changes: list[RowChange] = []
+        self.journal: Journal | None = None
         self._waiting: SharedValues[str, dict[str, None]] = SharedValues({}, dict)
         self._classes = ClassWriter(self.pods.classes)
         self._affinities = SharedValues(self.pods.affinities, copy_of_class)
@@ -84,11 +88,17 @@ class TableWriter:
         twin._volumes = self._volumes.fork(twin.snapshot)
         return twin
 
-    def put_node(self, node: Node, amounts: dict[str, int]) -> None:
-        """Add or replace ``node``, which offers ``amounts``; pods that waited for it get their row."""
+    def put_node(self, node: Node, amounts: dict[str, int], row: int | None = None) -> None:
+        """Add or replace ``node``, which offers ``amounts``; pods that waited for it get their row.
+
+        ``row`` is the free one that a new node takes; None = the lowest.
+        """
         known = self.nodes.table.index.get(node.metadata.name)
-        heartbeat = known is not None and _is_heartbeat(self.nodes.table.nodes[known], node)
-        row = self.nodes.put_node(node, amounts)
+        old = None if known is None else self.nodes.table.nodes[known]
+        heartbeat = known is not None and _is_heartbeat(old, node)
+        row = self.nodes.put_node(node, amounts, row)
+        if self.journal is not None:
+            self.journal.add(NodeEntry(row, old, node))
         self.changes.append((row, None, int(heartbeat)))
         if known is None:
             self._volumes.mark_rows((row,))
@@ -102,6 +112,8 @@ class TableWriter:
     def remove_node(self, name: str) -> None:
         """Remove a node; its pods wait for one of that name."""
         row = self.nodes.table.index[name]
+        if self.journal is not None:
+            self.journal.add(NodeEntry(row, self.nodes.table.nodes[row], None))
         for uid in tuple(self.pods.by_row.get(row, ())):
             record = self.pods.records[uid]
             self._detach(record)
@@ -120,6 +132,8 @@ class TableWriter:
         """Add or replace the record of this UID."""
         uid = record.uid
         old = self.pods.records.get(uid)
+        if self.journal is not None:
+            self.journal.add(PodEntry(uid, old, record))
         self._count(record, 1)
         if old is not None:
             self._count(old, -1)
@@ -144,6 +158,8 @@ class TableWriter:
             if (old := known.get(uid)) is not None:
                 self._detach(old)
                 self._count(old, -1)
+            if self.journal is not None:
+                self.journal.add(PodEntry(uid, old, record))
             known[uid] = record
             self._count(record, 1)
             changes.append((row, record, 1))
@@ -158,6 +174,8 @@ class TableWriter:
         """Remove the pod, if it is there."""
         record = self.pods.records.get(uid)
         if record is not None:
+            if self.journal is not None:
+                self.journal.add(PodEntry(uid, record, None))
             self._detach(record)
             self._count(record, -1)
             del self.pods.records[uid]
@@ -182,6 +200,27 @@ class TableWriter:
         with self._following(kind, key):
             self.objects.remove_object(kind, key)
 
+    def write_entry(self, entry: Entry) -> None:
+        """Write what ``entry`` says is there now; the tables are as it says they were before.
+
+        Raises:
+            ResourceError: A node's quantity can't be used; none that was written once.
+        """
+        if isinstance(entry, PodEntry):
+            if entry.new is None:
+                self.remove_pod(entry.uid)
+            else:
+                self.put_record(entry.new)
+        elif isinstance(entry, NodeEntry):
+            if entry.new is None:
+                self.remove_node(self.nodes.table.names[entry.row])
+            else:
+                self.put_node(entry.new, allocatable(entry.new.status.allocatable), entry.row)
+        elif entry.new is None:
+            self.remove_object(entry.kind, entry.key)
+        else:
+            self.put_object(entry.new)
+
     @contextmanager
     def _following(self, kind: type[Object], key: ObjectKey) -> Iterator[None]:
         """Follow what becomes of the object during the block."""
@@ -189,6 +228,8 @@ class TableWriter:
         yield
         after = self.objects.find_object(kind, key)
         if after is not before:
+            if self.journal is not None:
+                self.journal.add(ObjectEntry(kind, key, before, after))
             self._volumes.index_object(before, after)
             self.changes.append((UNPLACED, None, 0))
 

@@ -1,0 +1,122 @@
+"""What was written to the tables, with what stood there before: tables go forth and back along it.
+
+A change log says which rows to look at again. A journal has the objects themselves, so that a copy of the
+tables can follow the original, be taken back to what it was, and be given the changes of somebody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from mooring.cluster.kinds import TabledObject
+from mooring.framework.object_table import ObjectKey
+from mooring.framework.objects import Node, Object
+from mooring.framework.pod_table import PodRecord
+
+DEFAULT_LENGTH = 1 << 18
+"""Entries that are kept; each takes some 100 bytes, beside the objects that nothing else has any more."""
+
+
+class PodEntry(msgspec.Struct, frozen=True, gc=False):
+    """A pod came, changed or went.
+
+    Attributes:
+        uid: Its UID.
+        old: Its record before; None = it was not there.
+        new: Its record after; None = it is gone.
+    """
+
+    uid: str
+    old: PodRecord | None
+    new: PodRecord | None
+
+
+class NodeEntry(msgspec.Struct, frozen=True, gc=False):
+    """A node came, changed or went.
+
+    Attributes:
+        row: Its row.
+        old: It before; None = it was not there.
+        new: It after; None = it is gone.
+    """
+
+    row: int
+    old: Node | None
+    new: Node | None
+
+
+class ObjectEntry(msgspec.Struct, frozen=True, gc=False):
+    """An object of another kind came, changed or went, as decisions see it.
+
+    Attributes:
+        kind: Its struct type.
+        key: Its namespace and name.
+        old: It before; None = it was not there.
+        new: It after; None = it is gone.
+    """
+
+    kind: type[Object]
+    key: ObjectKey
+    old: TabledObject | None
+    new: TabledObject | None
+
+
+Entry = PodEntry | NodeEntry | ObjectEntry
+
+
+class Journal:
+    """The last entries, numbered from 0. The caller holds the lock of the tables that are written to.
+
+    Args:
+        length: How many entries are kept at least, if there were as many.
+    """
+
+    __slots__ = ("_entries", "_first", "_length")
+
+    def __init__(self, length: int = DEFAULT_LENGTH) -> None:
+        self._length = length
+        self._entries: list[Entry] = []
+        self._first = 0
+
+    @property
+    def first(self) -> int:
+        """The number of the oldest entry that is kept."""
+        return self._first
+
+    @property
+    def end(self) -> int:
+        """The number that the next entry gets."""
+        return self._first + len(self._entries)
+
+    def add(self, entry: Entry) -> None:
+        """Note one more."""
+        self._entries.append(entry)
+        if len(self._entries) > 2 * self._length:
+            surplus = len(self._entries) - self._length
+            del self._entries[:surplus]
+            self._first += surplus
+
+    def between(self, first: int, end: int) -> Sequence[Entry] | None:
+        """Return the entries from number ``first`` to before ``end``; None when some are no longer kept."""
+        if first < self._first:
+            return None
+        return self._entries[first - self._first : end - self._first]
+
+    def since(self, first: int) -> Sequence[Entry]:
+        """Return the entries from number ``first`` on that are kept."""
+        return self._entries[max(0, first - self._first) :]
+
+    def take(self) -> tuple[Entry, ...]:
+        """Return all entries, and keep none of them."""
+        taken = tuple(self._entries)
+        self._first += len(taken)
+        self._entries.clear()
+        return taken
+
+
+def backwards(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield the entries that take back ``entries``, in the order in which that is done."""
+    for entry in reversed(entries):
+        yield msgspec.structs.replace(entry, old=entry.new, new=entry.old)

@@ -1,0 +1,207 @@
+"""A copy of the live state that is moved to what is in question: an earlier version, or one that never was.
+
+Like the work tree of a version control system: there are few of them and many versions, of which each is what
+was changed since another. So a version costs what its changes cost, and going from one to the other as well.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from mooring.cluster.journal import Entry, Journal, PodEntry, backwards
+from mooring.cluster.kinds import KINDS, Change, Put, Remove
+from mooring.cluster.prepared import PreparedObjects, prepare
+from mooring.cluster.state import State
+from mooring.framework.columns import Int32s, Int64s
+from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
+from mooring.framework.node_table import PODS_ROW
+from mooring.framework.objects import Pod
+from mooring.framework.pod_table import PodRecord
+from mooring.framework.resources import PodUsage
+
+
+class WorkTree(State):
+    """Implements ``mooring.sessions.work_trees.SessionState``. For one thread at a time.
+
+    It is a state of its own: what is decided over it counts in it alone.
+
+    Args:
+        live: The state that it begins as a copy of, whose journal is kept from now on.
+
+    Attributes:
+        position: The number of the first entry of the live state's journal that isn't in it.
+    """
+
+    def __init__(self, live: State) -> None:
+        super().__init__()
+        self._live = live
+        self._changes = Journal()
+        self._names: _PodNames | None = None
+        self._named = 0
+        with live.lock:
+            self.position = live.journal().end
+            live.copy_to(self)
+        # Indices of nodes that were given out for the live state or for another tree are not this one's.
+        table = self.snapshot.nodes
+        table.epoch = table.first_epoch = secrets.randbits(40) << 22
+        self._settle()
+        self._writer.journal = self._changes
+
+    def find_pod(self, namespace: str, name: str) -> Pod | None:
+        """Return the pod of that name as it is now, whoever delivered or placed it."""
+        uid = self.find_uid(namespace, name)
+        return None if uid is None else self.snapshot.pods.records[uid].pod
+
+    def follow(self, position: int) -> None:
+        """Become what the live state was at ``position`` of its journal; nothing else is changed in it.
+
+        Raises:
+            FailedPreconditionError: The journal doesn't reach back so far (SESSION_EXPIRED).
+        """
+        first, end = sorted((self.position, position))
+        with self._live.lock:
+            entries = self._live.journal().between(first, end)
+        if entries is None:
+            raise FailedPreconditionError(
+                "the session began with a state too many changes ago; open another one",
+                reason="SESSION_EXPIRED",
+            )
+        self._write_entries(entries if position >= self.position else backwards(entries))
+        self.position = position
+
+    def redo(self, entries: Sequence[Entry]) -> None:
+        """Make changes again that ``take_changes`` returned, over the state in which they were made."""
+        self._write_entries(entries)
+
+    def undo(self, entries: Sequence[Entry]) -> None:
+        """Take the last changes back."""
+        self._write_entries(backwards(entries))
+
+    def take_changes(self) -> tuple[Entry, ...]:
+        """Return what was changed since the last call, by whomever; nothing is assumed any more then."""
+        self._settle()
+        if self._names is not None:
+            self._names.follow(self._changes.since(self._named))
+        taken = self._changes.take()
+        self._named = self._changes.end
+        return taken
+
+    def apply_changes(self, changes: Iterable[Change]) -> None:
+        """Put and remove objects, each as a source would. All of it takes effect, or nothing.
+
+        Raises:
+            InvalidArgumentError: A quantity can't be used, or there is no such object.
+        """
+        steps = list(changes)
+        batches = [prepare([step.object], self._kinds) if isinstance(step, Put) else step for step in steps]
+        with self.lock:
+            try:
+                for at, batch in enumerate(batches):
+                    if isinstance(batch, Remove):
+                        self._remove_object(batch, at)
+                    else:
+                        self._remove_namesakes(batch)
+                        self._write(batch)
+            finally:
+                self._publish()
+
+    @contextmanager
+    def fuller(self, usage: PodUsage, rows: Int32s, counts: Int64s) -> Iterator[None]:
+        """Show ``rows`` (int32[K]) as if each had ``counts`` (int64[K]) more pods, as far as requests go.
+
+        Nothing may be written in the block.
+        """
+        table = self.snapshot.nodes
+        requested, table.requested = table.requested, table.requested.copy()
+        try:
+            table.requested[PODS_ROW, rows] += counts
+            for name, amount in usage.requests:
+                if name in table.resource_index:
+                    table.requested[table.resource_index[name], rows] += counts * amount
+            yield
+        finally:
+            table.requested = requested
+
+    def remove_node(self, name: str) -> None:
+        """Remove a node that is there; its pods wait for one of that name."""
+        with self.lock:
+            self._writer.remove_node(name)
+            self._publish()
+
+    def find_uid(self, namespace: str, name: str) -> str | None:
+        """Return the UID of the pod of that name, placed or not."""
+        if self._names is None:
+            self._names = _PodNames(self.snapshot.pods.records.values())
+        else:
+            self._names.follow(self._changes.since(self._named))
+        self._named = self._changes.end
+        return self._names.get((namespace, name))
+
+    def _remove_namesakes(self, batch: PreparedObjects) -> None:
+        """Remove the pods whose names those of ``batch`` have now."""
+        for uid, record in batch.pods.items():
+            known = self.find_uid(record.namespace, record.name)
+            if known not in (None, uid) and not record.kind.template.finished:
+                self._remove_pod(known or "")
+
+    def _remove_object(self, removal: Remove, at: int) -> None:
+        name = removal.name
+        if removal.kind == "Pod":
+            uid = self.find_uid(removal.namespace, name)
+            if uid is not None and removal.uid in ("", uid):
+                self._remove_pod(uid)
+                return
+        elif removal.kind == "Node":
+            if name in self.snapshot.nodes.index:
+                self._writer.remove_node(name)
+                return
+        elif removal.kind in KINDS:
+            kind, key = KINDS[removal.kind], (removal.namespace, name)
+            if self._writer.objects.find_object(kind, key) is not None:
+                self._writer.remove_object(kind, key)
+                return
+        where = f"{removal.namespace}/{name}" if removal.namespace else name
+        raise InvalidArgumentError.at(f"changes[{at}].remove", f"there is no {removal.kind} {where}")
+
+    def _write_entries(self, entries: Iterable[Entry]) -> None:
+        with self.lock:
+            self._writer.journal = None
+            try:
+                for entry in entries:
+                    self._writer.write_entry(entry)
+                    if self._names is not None:
+                        self._names.follow((entry,))
+            finally:
+                self._writer.journal = self._changes
+                self._publish()
+                self._settle()
+
+    def _settle(self) -> None:
+        """Take what is assumed for delivered: a decision about it was made, and is not waited for."""
+        self._delivered.clear()
+        self._writer.objects.settle()
+
+
+class _PodNames(dict[tuple[str, str], str]):
+    """The UIDs of pods by namespace and name.
+
+    Args:
+        records: The pods that there are.
+    """
+
+    def __init__(self, records: Iterable[PodRecord]) -> None:
+        super().__init__({(record.namespace, record.name): record.uid for record in records})
+
+    def follow(self, entries: Iterable[Entry]) -> None:
+        """Take in what was written."""
+        for entry in entries:
+            if not isinstance(entry, PodEntry):
+                continue
+            if entry.old is not None and entry.new is None:
+                key = entry.old.namespace, entry.old.name
+                if self.get(key) == entry.uid:
+                    del self[key]
+            elif entry.new is not None:
+                self[entry.new.namespace, entry.new.name] = entry.uid
