@@ -62,7 +62,9 @@ def test_every_command_and_verb_explains_itself(capsys: pytest.CaptureFixture[st
         result = call(capsys, *parser.prog.split()[1:], "--help")
         assert result.code == 0
         assert result.out.startswith(f"usage: {parser.prog}")
-    assert {*COMMANDS, "version"} <= set(re.findall(r"^ {4}(\w+)", call(capsys, "--help").out, re.MULTILINE))
+    assert {*COMMANDS, "version"} <= set(
+        re.findall(r"^ {4}([\w-]+)", call(capsys, "--help").out, re.MULTILINE)
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.histories.forms import FORMS
 from tests.histories.rounds import Form, play, shrunk
 
 Patch = pytest.MonkeyPatch
-STEPS = {"process": range(20), "grpc": range(10), "threads": range(2)}
+STEPS = {"process": range(20), "grpc": range(10), "sessions": range(40), "threads": range(2)}
 
 
 @pytest.mark.parametrize("seed", [1, 2])

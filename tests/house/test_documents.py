@@ -201,11 +201,9 @@ def commands() -> Iterator[str]:
 
 
 def test_the_commands_and_flags_exist() -> None:
-    helps = {
-        name: run(MOORING, *words, "--help", cwd=ROOT).stdout
-        for name in ("run", "serve", "scheduler", "schedule", "explain", "config", "plugins", "version")
-        if (words := name.split())
-    }
+    names = ["run", "serve", "scheduler", "schedule", "explain", "what-if", "config", "plugins", "version"]
+    questions = [f"what-if {question}" for question in ("capacity", "removal")]
+    helps = {name: run(MOORING, *name.split(), "--help", cwd=ROOT).stdout for name in (*names, *questions)}
     for text in commands():
         words = text.split()
         if words[0] == "mooring":
@@ -280,6 +278,15 @@ def test_a_group_is_placed_as_a_whole(tmp_path: Path) -> None:
     assert [line.split()[0] for line in answered.stdout.splitlines()] == ["a", "b", "worker-0", "worker-1"]
 
 
+def test_the_session_of_the_page_places_a_pod_twice(server: str, tmp_path: Path) -> None:
+    (tmp_path / "session.py").write_text(FILES["session.py"])
+    done = run(sys.executable, "session.py", server, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, _, second = done.stdout.strip().partition(", and without it ")
+    assert first
+    assert second not in ("", first)
+
+
 def test_every_marked_file_is_used() -> None:
     assert sorted(FILES) == sorted(
         [
@@ -292,5 +299,6 @@ def test_every_marked_file_is_used() -> None:
             "my_mooring.py",
             "scheduler.yaml",
             "second-scheduler.yaml",
+            "session.py",
         ]
     )

@@ -10,8 +10,11 @@ import grpc
 import grpc_testing
 
 from mooring import config
-from mooring.app.bridge import Decoder, PushBridge, source_state
+from mooring.app.bridge import Decoder, PushBridge, read_changes, source_state
+from mooring.app.engine import Core
+from mooring.app.options import EngineOptions
 from mooring.app.plugin_entries import plugin_entries
+from mooring.app.sessions import LiveState
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.sources import PushSource
@@ -31,15 +34,22 @@ from mooring.service.errors import DETAILS_KEY, failure_of
 from mooring.service.offer import Servicers
 from mooring.service.server import build
 from mooring.service.slots import Slots
+from mooring.sessions.sessions import Sessions
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.source_metrics import SourceState
 from mooring.testing.builders import to_json
-from mooring.v1 import cluster_service_pb2, plugin_service_pb2, scheduling_service_pb2
+from mooring.v1 import (
+    cluster_service_pb2,
+    plugin_service_pb2,
+    scheduling_service_pb2,
+    simulation_service_pb2,
+)
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 from tests.service.fakes import Kind
 from tests.service.harness import LONG, QUIET, Failed, decode
 
@@ -113,7 +123,8 @@ def world(
         feature_gates=gates,
     )
     source = PushSource(state)
-    slots, commit_slots = Slots(2, max_abandoned), Slots(8, 256)
+    slots, commit_slots, session_slots = Slots(2, max_abandoned), Slots(8, 256), Slots(2)
+    options = EngineOptions(kube_version=version, feature_gates=gates or {})
     given = (lambda: [source_state(s) for s in source.describe()]) if push else sources
     cycle = BindingCycle(engine, api=api, settling_seconds=settling_seconds)
     backend = Backend(
@@ -121,7 +132,10 @@ def world(
         committer=Committer(cycle),
         slots=slots,
         commit_slots=commit_slots,
+        sessions=Sessions(LiveState(Core(registry, loaded, state, engine), options)),
+        session_slots=session_slots,
         decoder=Decoder(),
+        read_changes=read_changes,
         configuration_hash=loaded.hash,
         kube_version=version,
         server_version="0.0.0",
@@ -140,6 +154,7 @@ def world(
     finally:
         slots.stop()
         commit_slots.stop()
+        session_slots.stop()
         cycle.stop()
 
 
@@ -167,6 +182,7 @@ class Direct:
         "scheduling": scheduling_service_pb2.DESCRIPTOR.services_by_name["SchedulingService"],
         "cluster": cluster_service_pb2.DESCRIPTOR.services_by_name["ClusterService"],
         "plugins": plugin_service_pb2.DESCRIPTOR.services_by_name["PluginService"],
+        "simulation": simulation_service_pb2.DESCRIPTOR.services_by_name["SimulationService"],
     }
 
     def __init__(self, backend: Backend) -> None:
@@ -175,7 +191,7 @@ class Direct:
             {self.DESCRIPTORS[key]: Mapped(getattr(servicers, key)) for key in self.DESCRIPTORS},
             grpc_testing.strict_real_time(),
         )
-        self.scheduling, self.cluster, self.plugins = (
+        self.scheduling, self.cluster, self.plugins, self.simulation = (
             DirectStub(self._server, descriptor) for descriptor in self.DESCRIPTORS.values()
         )
 
@@ -250,6 +266,7 @@ class Stubs:
     scheduling: Any
     cluster: Any
     plugins: Any
+    simulation: Any
     channel: Any = None
 
 
@@ -262,6 +279,7 @@ def served(backend: Backend, **changes: Any) -> Iterator[Stubs]:
             SchedulingServiceStub(channel),
             ClusterServiceStub(channel),
             PluginServiceStub(channel),
+            SimulationServiceStub(channel),
             channel,
         )
 
@@ -282,7 +300,7 @@ def listening(backend: Backend, **changes: Any) -> Iterator[str]:
 def direct(backend: Backend) -> Iterator[Stubs]:
     """The backend behind grpcio-testing."""
     stubs = Direct(backend)
-    yield Stubs(stubs.scheduling, stubs.cluster, stubs.plugins)
+    yield Stubs(stubs.scheduling, stubs.cluster, stubs.plugins, stubs.simulation)
 
 
 WAYS = (direct, served)

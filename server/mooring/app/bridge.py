@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from mooring.cluster.decoding import (
@@ -14,7 +14,7 @@ from mooring.cluster.decoding import (
     decode_pod_protobuf,
     decode_protobuf,
 )
-from mooring.cluster.kinds import ClusterObject, Put, Remove
+from mooring.cluster.kinds import Change, ClusterObject, Put, Remove
 from mooring.cluster.sources import PushSource, SnapshotBegin, SnapshotEnd, SourceStatus
 from mooring.cluster.sources.push import PushEvent
 from mooring.framework import Node, Pod
@@ -24,6 +24,7 @@ from mooring.service.backend import PushResult
 from mooring.telemetry.source_metrics import KindState, SourceState
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import objects_pb2
+from mooring.v1 import simulation_service_pb2 as simulation_pb
 
 _SOURCE_NAME = re.compile(r"[a-z0-9-]{1,63}")
 _LONGEST_SESSION = 128
@@ -49,6 +50,27 @@ class Decoder:
             raise _at(f"{path}.{encoding}", error) from error
 
 
+def read_changes(
+    changes: Sequence[simulation_pb.SessionChange],
+) -> tuple[Sequence[Change], tuple[str, ...]]:
+    """Read the changes of a session, with warnings about what is ignored.
+
+    Raises:
+        InvalidArgumentError: One is malformed.
+    """
+    skipped: dict[str, None] = {}
+    found: list[Change] = []
+    for at, change in enumerate(changes):
+        kind, path = change.WhichOneof("change"), f"changes[{at}]"
+        if kind == "put":
+            found.extend(_puts(change.put, f"{path}.put", skipped))
+        elif kind == "remove":
+            found.append(_removal(change.remove, f"{path}.remove"))
+        else:
+            raise InvalidArgumentError.at(path, "has no change; set put or remove")
+    return found, _ignored(skipped)
+
+
 def _decoded(encoding: str, data: bytes) -> Pod:
     return decode_pod(data) if encoding == "json" else decode_pod_protobuf(data)
 
@@ -70,8 +92,7 @@ class PushBridge:
         pushed = self._source.push_objects(
             request.source, request.session, request.first_sequence, events, client
         )
-        warnings = (f"objects of these kinds are ignored: {', '.join(skipped)}",) if skipped else ()
-        return PushResult(pushed.next_sequence, pushed.applied_count, warnings)
+        return PushResult(pushed.next_sequence, pushed.applied_count, _ignored(skipped))
 
     def remove_source(self, request: cluster_pb.RemoveSourceRequest, client: str) -> None:
         _check(_source_fault(request.source))
@@ -122,6 +143,10 @@ def _event(event: cluster_pb.PushEvent, path: str, skipped: dict[str, None]) -> 
     if kind == "put":
         return _puts(event.put, f"{path}.put", skipped)
     raise InvalidArgumentError.at(path, "has no event; set one")
+
+
+def _ignored(skipped: Iterable[str]) -> tuple[str, ...]:
+    return (f"objects of these kinds are ignored: {', '.join(skipped)}",) if skipped else ()
 
 
 def _removal(remove: cluster_pb.RemoveObject, path: str) -> Remove:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mooring.app.engine import build_core, configuration_of, registry_of
+from mooring.app.engine import Core, build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
 from mooring.cluster.manifests import Manifests, load_manifests
 from mooring.framework import Code, Pod
@@ -34,6 +34,12 @@ Shown = Callable[[Iterable[Pod], int], Iterable[Pod]]
 
 
 def engine_over(options: EngineOptions, paths: Iterable[str | Path]) -> tuple[Engine, Manifests]:
+    """As ``core_over``; returns the engine alone."""
+    core, manifests = core_over(options, paths)
+    return core.engine, manifests
+
+
+def core_over(options: EngineOptions, paths: Iterable[str | Path]) -> tuple[Core, Manifests]:
     """Build the engine that the options ask for, over the objects of manifests.
 
     Raises:
@@ -48,7 +54,7 @@ def engine_over(options: EngineOptions, paths: Iterable[str | Path]) -> tuple[En
         log.warning("objects of these kinds are ignored: %s", kinds)
     core = build_core(options, registry, configuration)
     core.state.replace("manifests", manifests.objects)
-    return core.engine, manifests
+    return core, manifests
 
 
 def explain_pod(

@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from mooring import __version__, config
-from mooring.app.bridge import Decoder, PushBridge, source_state
+from mooring.app.bridge import Decoder, PushBridge, read_changes, source_state
 from mooring.app.election import election_of, with_election
 from mooring.app.engine import Core, build_core, configuration_of, registry_of
 from mooring.app.freshness import Freshness
 from mooring.app.options import ServerOptions
 from mooring.app.plugin_entries import plugin_entries
+from mooring.app.sessions import LiveState
 from mooring.app.signals import wait_for_signal
 from mooring.app.sources import api_server_of, source_of
 from mooring.app.start_log import log_configuration
@@ -36,6 +37,7 @@ from mooring.service.backend import Backend, Limits
 from mooring.service.offer import Servicers
 from mooring.service.server import build
 from mooring.service.slots import Slots
+from mooring.sessions.sessions import Sessions
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.source_metrics import SourceCollector, SourceState
@@ -50,6 +52,9 @@ LEASE = "mooring-serve"
 
 COMMIT_SLOTS = 32
 """Commits worked on at once; most of the time they wait for the API server."""
+
+WORK_TREES = 2
+"""Copies of the state for sessions, each of which a call may work on: they are processor-bound."""
 
 MAX_OPEN_COMMITS = 256
 """Commits whose callers have gone, while the API server is silent, before further ones are rejected."""
@@ -79,8 +84,9 @@ def serve(
 
     slots = Slots(options.plugin_slots, options.max_abandoned_workers, metrics.abandoned_workers)
     commit_slots = Slots(COMMIT_SLOTS, MAX_OPEN_COMMITS)
+    session_slots = Slots(WORK_TREES, options.max_abandoned_workers)
     decisions = _decisions(options, MetricsObserver(metrics), give_up)
-    servicers = Servicers.of(decisions.backend(slots, commit_slots, metrics))
+    servicers = Servicers.of(decisions.backend(slots, commit_slots, session_slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
     extender = _extender(options, servicers)
     server = build(
@@ -92,6 +98,7 @@ def serve(
     )
     with ExitStack() as running:
         running.callback(commit_slots.stop)
+        running.callback(session_slots.stop)
         decisions.start(running)
         server.start()
         running.callback(server.drain)
@@ -131,7 +138,7 @@ class _Decisions:
     election: LeaderElection | None
     api: KubernetesApi | None
 
-    def backend(self, slots: Slots, commit_slots: Slots, metrics: Metrics) -> Backend:
+    def backend(self, slots: Slots, commit_slots: Slots, session_slots: Slots, metrics: Metrics) -> Backend:
         """Return what the servicers answer from."""
         metrics.registry.register(SourceCollector(self.sources))
         core, options = self.core, self.options
@@ -140,7 +147,10 @@ class _Decisions:
             committer=Committer(self.cycle),
             slots=slots,
             commit_slots=commit_slots,
+            sessions=Sessions(LiveState(core, options.engine), most_trees=WORK_TREES),
+            session_slots=session_slots,
             decoder=Decoder(),
+            read_changes=read_changes,
             configuration_hash=core.configuration.hash,
             kube_version=options.engine.kube_version,
             server_version=__version__,

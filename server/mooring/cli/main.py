@@ -18,7 +18,7 @@ from mooring.framework.errors import InvalidArgumentError, MooringError
 if TYPE_CHECKING:
     from mooring.app.embedding import Option
 
-COMMANDS = ("serve", "scheduler", "run", "schedule", "explain", "config", "plugins")
+COMMANDS = ("serve", "scheduler", "run", "schedule", "explain", "what-if", "config", "plugins")
 """Each is the module of the same name here, which declares it with ``add``."""
 
 EXIT_INTERRUPTED = 130
@@ -94,7 +94,7 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
     named = {*first} & {*COMMANDS, "version"}
     for name in COMMANDS:
         if not named or name in named:
-            importlib.import_module(f"mooring.cli.{name}").add(commands)
+            importlib.import_module(f"mooring.cli.{name.replace('-', '_')}").add(commands)
     version = commands.add_parser("version", help="print the version")
     version.set_defaults(run=_print_version)
     return parser

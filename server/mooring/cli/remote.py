@@ -1,10 +1,11 @@
-"""Explanations of a running server."""
+"""Answers of a running server."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mooring.cli.flags import Flags
 from mooring.framework.errors import PluginFailureError
@@ -12,6 +13,7 @@ from mooring.framework.errors import PluginFailureError
 if TYPE_CHECKING:
     import grpc
 
+    from mooring.framework import Pod
     from mooring.runtime.cycle.explain import Explanation
     from mooring.v1 import objects_pb2
     from mooring.v1 import scheduling_service_pb2 as pb
@@ -53,6 +55,80 @@ def explain_plainly(address: str, request: pb.ExplainRequest) -> Explanation:
 
     with grpc.insecure_channel(address, options=CHANNEL_OPTIONS) as channel:
         return _ask(channel, address, request)
+
+
+def capacity(args: argparse.Namespace, shapes: Sequence[Pod]) -> list[dict[str, Any]]:
+    """Ask that server how many more pods of each shape there is room for.
+
+    Raises:
+        CallError: It can't be reached, or rejects the call, or a file can't be read.
+    """
+    import msgspec
+
+    from mooring.v1 import objects_pb2
+    from mooring.v1 import simulation_service_pb2 as pb
+
+    sent = [objects_pb2.KubernetesObject(json=msgspec.json.encode(shape)) for shape in shapes]
+    request = pb.CapacityRequest(
+        shapes=[objects_pb2.PodSource(object=each) for each in sent],
+        profile=args.profile,
+        limit=args.limit,
+        include_nodes=args.nodes,
+        seed=args.seed,
+    )
+    response = _simulate(args, "Capacity", request)
+    return [
+        {
+            "shape": shape.key,
+            "count": each.count,
+            "limited": each.limited,
+            "end": each.end.message,
+            "nodes": {node.node: node.count for node in each.nodes},
+        }
+        for shape, each in zip(shapes, response.shapes, strict=True)
+    ]
+
+
+def removal(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Ask that server which nodes could go.
+
+    Raises:
+        CallError: As ``capacity``.
+    """
+    from mooring.v1 import simulation_service_pb2 as pb
+
+    request = pb.RemovalRequest(
+        nodes=args.node, cumulative=args.cumulative, profile=args.profile, seed=args.seed
+    )
+    response = _simulate(args, "Removal", request)
+    return [
+        {
+            "node": each.node,
+            "removable": each.removable,
+            "ending": each.ending_pod_count,
+            "landings": [
+                {
+                    "pod": f"{one.pod.namespace}/{one.pod.name}",
+                    "node": one.node,
+                    "message": one.status.message,
+                }
+                for one in each.landings
+            ],
+        }
+        for each in response.nodes
+    ]
+
+
+def _simulate(args: argparse.Namespace, method: str, request: Any) -> Any:
+    import grpc
+
+    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+
+    with _channel(args) as channel:
+        try:
+            return getattr(SimulationServiceStub(channel), method)(request, timeout=TIMEOUT_SECONDS)
+        except grpc.RpcError as error:
+            raise CallError(_rejection(args.server, error.code(), error.details())) from None
 
 
 def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Explanation:

@@ -62,6 +62,17 @@ class SelectiveReserve(ABC):
         """Return whether ``reserve`` may have anything to do for ``pod``, on any node."""
 
 
+class RoomCounter(ABC):
+    """Rejects nodes by what pods take of them alone, so that the pods that a node takes can be counted."""
+
+    @abstractmethod
+    def count_room(self, pod: Pod, nodes: NodeView) -> Int64s | None:
+        """int64[K]: how many more pods like ``pod`` each of ``nodes``, which takes one, would take.
+
+        None where that can't be told without placing them.
+        """
+
+
 class PlacesTogether(ABC):
     """Places some pods only together with the others of their group."""
 

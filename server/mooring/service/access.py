@@ -21,6 +21,7 @@ from mooring.serving.clients import certified_names, shown_names
 _SCHEDULING: Final = "/mooring.v1.SchedulingService/"
 _CLUSTER: Final = "/mooring.v1.ClusterService/"
 _PLUGINS: Final = "/mooring.v1.PluginService/"
+_SIMULATION: Final = "/mooring.v1.SimulationService/"
 
 
 def _always(_request: Any) -> bool:
@@ -49,6 +50,15 @@ CHANGES: Final[Mapping[str, Callable[[Any], bool]]] = {
     _PLUGINS + "ListPlugins": _never,
     _PLUGINS + "ListProfiles": _never,
     _PLUGINS + "GetCapabilities": _never,
+    _SIMULATION + "OpenSession": _never,
+    _SIMULATION + "CloseSession": _never,
+    _SIMULATION + "GetSession": _never,
+    _SIMULATION + "ChangeSession": _never,
+    _SIMULATION + "MarkSession": _never,
+    _SIMULATION + "RevertSession": _never,
+    _SIMULATION + "CommitSession": _never,
+    _SIMULATION + "Capacity": _never,
+    _SIMULATION + "Removal": _never,
 }
 """By method, whether a request changes something. A method that is missing here counts as one that does."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -11,10 +11,13 @@ from mooring.framework import Node, Pod
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.service.slots import Slots
+from mooring.sessions.sessions import Sessions
+from mooring.sessions.work_trees import Work
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.source_metrics import SourceState
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import objects_pb2
+from mooring.v1 import simulation_service_pb2 as simulation_pb
 
 
 class ObjectDecoder(Protocol):
@@ -55,6 +58,10 @@ class PushReceiver(Protocol):
             PermissionDeniedError: It belongs to another client.
         """
         ...
+
+
+ChangeReader = Callable[[Sequence[simulation_pb.SessionChange]], tuple[Sequence[object], tuple[str, ...]]]
+"""Reads changes of a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,8 @@ class Backend:
         commit_slots: Where commits run: they wait for the API server, for other pods, for volumes, which
             says nothing about the plugins' health.
         decoder: Reads objects.
+        read_changes: Reads changes for ``SessionState.apply_changes``, with warnings about what is ignored;
+            raises InvalidArgumentError where one is malformed.
         configuration_hash: Of the effective configuration.
         kube_version: Whose behaviour is followed, for example ``1.36``.
         server_version: mooring's own version.
@@ -114,13 +123,19 @@ class Backend:
         feature_gates: The gates set by the operator.
         limits: The limits of one call.
         metrics: Where decisions are counted; the server's own.
+        sessions: The sessions over the engine's state.
+        session_slots: Where calls about sessions run, which take no place of others.
+        work: The session's work tree that ``engine`` decides over; None = the live state.
     """
 
     engine: Engine
     committer: Committer
     slots: Slots
     commit_slots: Slots
+    sessions: Sessions
+    session_slots: Slots
     decoder: ObjectDecoder
+    read_changes: ChangeReader
     configuration_hash: str
     kube_version: str
     server_version: str
@@ -136,11 +151,16 @@ class Backend:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     limits: Limits = Limits()
     metrics: Metrics = field(default_factory=Metrics)
+    work: Work | None = None
+
+    def over(self, work: Work) -> Backend:
+        """Return what answers about a session, at whose version ``work`` is."""
+        return replace(self, engine=work.engine, pushes=None, read_pod=None, work=work)
 
     def provenance(self, state_version: int, node_epoch: int, profile: str = "") -> objects_pb2.Provenance:
-        """Where an answer comes from."""
+        """Where an answer comes from; of one about a session the live state that it began with."""
         return objects_pb2.Provenance(
-            state_version=state_version,
+            state_version=state_version if self.work is None else self.work.version.live_version,
             node_epoch=node_epoch,
             configuration_hash=self.configuration_hash,
             profile=profile,

@@ -24,7 +24,15 @@ COMMIT_MODES = (pb.COMMIT_MODE_DRY_RUN, pb.COMMIT_MODE_RESERVE, pb.COMMIT_MODE_B
 
 
 def asks_commit(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> bool:
-    """Return whether ``request`` wants more than to know the nodes: pods reserved or bound."""
+    """Return whether ``request`` wants more than to know the nodes: pods reserved or bound.
+
+    What is placed in a session counts nowhere else.
+    """
+    return not request.session and asks_place(request)
+
+
+def asks_place(request: pb.ScheduleRequest | pb.ScheduleGroupsRequest) -> bool:
+    """Return whether ``request`` wants its pods placed, in the live state or in a session."""
     return request.commit_mode not in (pb.COMMIT_MODE_UNSPECIFIED, pb.COMMIT_MODE_DRY_RUN)
 
 

@@ -26,6 +26,8 @@ from mooring.service.commits import commit_profile
 from mooring.service.objects import find_pod, status_message
 from mooring.service.outcomes import outcome_of, result_of
 from mooring.service.slots import SlotProgress
+from mooring.sessions.placing import place_group
+from mooring.sessions.work_trees import Work
 from mooring.v1 import objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -64,7 +66,12 @@ def schedule_groups(
         raise UnimplementedError(f"commit mode {mode} is not offered by this server; see GetCapabilities")
     asked = list(_decoded(backend, request, progress))
     dry = mode == pb.COMMIT_MODE_DRY_RUN
-    place = _dry_run(backend, request.seed, progress) if dry else _commit(backend, request, owner, progress)
+    if dry:
+        place = _dry_run(backend, request.seed, progress)
+    elif backend.work is not None:
+        place = _in_session(backend.work, request.seed, progress)
+    else:
+        place = _commit(backend, request, owner, progress)
     answers = []
     for one in asked:
         progress.check()
@@ -73,7 +80,7 @@ def schedule_groups(
         if dry:
             result = result_of(placed.decision.status)
             backend.metrics.dry_runs(result, one.profile.name).inc(len(one.group.pods))
-        else:
+        elif backend.work is None:
             _tell(_WORDS[mode], owner, placed)
     profiles = {one.profile.name: one.profile for one in asked}
     state = backend.engine.state
@@ -94,6 +101,15 @@ def _dry_run(backend: Backend, seed: int, progress: Progress) -> Callable[[_Aske
         for member in decision.placed:
             world.assume(member.pod, member.node_name)
         return PlacedGroup(decision)
+
+    return place
+
+
+def _in_session(work: Work, seed: int, progress: Progress) -> Callable[[_AskedGroup], PlacedGroup]:
+    """Return what places one group after the other in a session."""
+
+    def place(asked: _AskedGroup) -> PlacedGroup:
+        return PlacedGroup(place_group(work, asked.group, asked.profile, seed=seed, progress=progress))
 
     return place
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 from math import inf
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import grpc
 from google.protobuf import descriptor_pool
@@ -35,10 +35,13 @@ from mooring.service.arrivals import Arrival, Method
 from mooring.service.errors import abort, failure_of
 from mooring.service.memory import MemoryBudget, Share
 from mooring.service.reading import Reader, decompressed, is_compressed, no_message
+from mooring.service.slots import SlotProgress, Slots
 from mooring.telemetry.metrics import MethodMetrics, Metrics
 
 Behavior = Callable[[Any, grpc.ServicerContext], Any]
 """A method of a servicer: (request, context) to response. Messages differ by method, hence Any."""
+
+Response = TypeVar("Response")
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
@@ -64,6 +67,13 @@ def time_limit(context: grpc.ServicerContext) -> float:
     if remaining <= 0:
         raise DeadlineExceededError("the deadline had passed before the work began; allow more time")
     return time.monotonic() + remaining - min(ANSWER_SECONDS, ANSWER_SHARE * remaining)
+
+
+def in_slot(
+    slots: Slots, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
+) -> Response:
+    """Run ``work`` in a slot once it is its client's turn."""
+    return slots.run(work, time_limit(context), context.add_callback, client_of(context))
 
 
 class Pipeline(grpc.ServerInterceptor):

@@ -9,6 +9,7 @@ from mooring.service.cluster import ClusterServicer
 from mooring.service.plugins import PluginServicer
 from mooring.service.scheduling import SchedulingServicer
 from mooring.service.server import OfferedService
+from mooring.service.simulation import SimulationServicer
 from mooring.telemetry.decision_metrics import measure_cache, measure_reservations, measure_state
 from mooring.v1 import (
     cluster_service_pb2,
@@ -17,6 +18,8 @@ from mooring.v1 import (
     plugin_service_pb2_grpc,
     scheduling_service_pb2,
     scheduling_service_pb2_grpc,
+    simulation_service_pb2,
+    simulation_service_pb2_grpc,
 )
 
 
@@ -27,6 +30,7 @@ class Servicers:
     scheduling: SchedulingServicer
     cluster: ClusterServicer
     plugins: PluginServicer
+    simulation: SimulationServicer
 
     @classmethod
     def of(cls, backend: Backend) -> Servicers:
@@ -34,7 +38,14 @@ class Servicers:
         measure_state(backend.metrics, backend.engine.state)
         measure_cache(backend.metrics, backend.engine.cache_counts)
         measure_reservations(backend.metrics, backend.committer.reservations)
-        return cls(SchedulingServicer(backend), ClusterServicer(backend), PluginServicer(backend))
+        backend.metrics.sessions.set_function(lambda: len(backend.sessions))
+        backend.metrics.session_bytes.set_function(lambda: backend.sessions.size)
+        return cls(
+            SchedulingServicer(backend),
+            ClusterServicer(backend),
+            PluginServicer(backend),
+            SimulationServicer(backend),
+        )
 
     def services(self) -> tuple[OfferedService, ...]:
         """Each with its descriptor, ready to be added to a server."""
@@ -55,6 +66,12 @@ class Servicers:
                 plugin_service_pb2.DESCRIPTOR.services_by_name["PluginService"],
                 lambda server: plugin_service_pb2_grpc.add_PluginServiceServicer_to_server(
                     self.plugins, server
+                ),
+            ),
+            OfferedService(
+                simulation_service_pb2.DESCRIPTOR.services_by_name["SimulationService"],
+                lambda server: simulation_service_pb2_grpc.add_SimulationServiceServicer_to_server(
+                    self.simulation, server
                 ),
             ),
         )

@@ -36,6 +36,15 @@ IMPLEMENTED = (
     "mooring.v1.PluginService/ListPlugins",
     "mooring.v1.PluginService/ListProfiles",
     "mooring.v1.PluginService/GetCapabilities",
+    "mooring.v1.SimulationService/OpenSession",
+    "mooring.v1.SimulationService/CloseSession",
+    "mooring.v1.SimulationService/GetSession",
+    "mooring.v1.SimulationService/ChangeSession",
+    "mooring.v1.SimulationService/MarkSession",
+    "mooring.v1.SimulationService/RevertSession",
+    "mooring.v1.SimulationService/CommitSession",
+    "mooring.v1.SimulationService/Capacity",
+    "mooring.v1.SimulationService/Removal",
 )
 """The calls that this server answers; a test compares them with the servicers."""
 

@@ -9,6 +9,7 @@ from mooring.service.batch import Batch
 from mooring.service.commit_mode import CommitMode
 from mooring.service.committing import Committing
 from mooring.service.dry_run import DryRun
+from mooring.service.placing import Placing
 from mooring.service.schedule_answer import AnswerColumns
 from mooring.service.slots import SlotProgress
 from mooring.v1 import scheduling_service_pb2 as pb
@@ -55,4 +56,6 @@ class Schedule:
         seed = self._request.seed
         if batch.mode == pb.COMMIT_MODE_DRY_RUN:
             return DryRun(self._backend, batch, self._answer, seed)
+        if self._backend.work is not None:
+            return Placing(self._backend.work, batch, self._answer, seed)
         return Committing(self._backend, batch, self._answer, seed, self._owner)

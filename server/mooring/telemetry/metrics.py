@@ -85,6 +85,12 @@ class Metrics:
             ("stage",),
             registry=self.registry,
         )
+        self.sessions = Gauge(
+            "mooring_sessions", "Sessions of SimulationService that are open.", registry=self.registry
+        )
+        self.session_bytes = Gauge(
+            "mooring_session_bytes", "Bytes that the changes of all sessions take.", registry=self.registry
+        )
 
     def _plugins(self) -> None:
         self.plugin_execution_duration = self._histograms(

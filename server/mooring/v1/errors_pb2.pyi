@@ -100,6 +100,16 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND. No source has delivered a PodGroup of that name. Metadata: group. Push it, or wait for it."""
     ERROR_REASON_GROUPS_OFF: _ErrorReason.ValueType  # 32
     """FAILED_PRECONDITION. The feature gate GenericWorkload is off. Schedule the pods one by one, or have it turned on."""
+    ERROR_REASON_SESSION_NOT_FOUND: _ErrorReason.ValueType  # 33
+    """NOT_FOUND. There is no such session, or not any more: its lease ended. Open another one."""
+    ERROR_REASON_SESSION_EXPIRED: _ErrorReason.ValueType  # 34
+    """FAILED_PRECONDITION. The session began with a state of the cluster that is no longer known. Open another one."""
+    ERROR_REASON_SESSION_QUOTA: _ErrorReason.ValueType  # 35
+    """RESOURCE_EXHAUSTED. There are too many sessions, or they have too many changes, marks or levels. Close sessions, or ask
+    for less.
+    """
+    ERROR_REASON_MARK_NOT_FOUND: _ErrorReason.ValueType  # 36
+    """NOT_FOUND. The session has no such mark, or not any more. Use one that it has."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Every failed call carries google.rpc.ErrorInfo with domain "mooring.dev" and, as its reason, the name of one of these
@@ -185,4 +195,14 @@ ERROR_REASON_POD_GROUP_NOT_FOUND: ErrorReason.ValueType  # 31
 """NOT_FOUND. No source has delivered a PodGroup of that name. Metadata: group. Push it, or wait for it."""
 ERROR_REASON_GROUPS_OFF: ErrorReason.ValueType  # 32
 """FAILED_PRECONDITION. The feature gate GenericWorkload is off. Schedule the pods one by one, or have it turned on."""
+ERROR_REASON_SESSION_NOT_FOUND: ErrorReason.ValueType  # 33
+"""NOT_FOUND. There is no such session, or not any more: its lease ended. Open another one."""
+ERROR_REASON_SESSION_EXPIRED: ErrorReason.ValueType  # 34
+"""FAILED_PRECONDITION. The session began with a state of the cluster that is no longer known. Open another one."""
+ERROR_REASON_SESSION_QUOTA: ErrorReason.ValueType  # 35
+"""RESOURCE_EXHAUSTED. There are too many sessions, or they have too many changes, marks or levels. Close sessions, or ask
+for less.
+"""
+ERROR_REASON_MARK_NOT_FOUND: ErrorReason.ValueType  # 36
+"""NOT_FOUND. The session has no such mark, or not any more. Use one that it has."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

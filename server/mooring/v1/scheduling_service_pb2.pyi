@@ -88,10 +88,15 @@ class FilterRequest(_message.Message):
     NODES_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
     INCLUDE_TOTALS_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
     profile: _builtins.str
     """OPTIONAL. The profile; default as the service says."""
     include_totals: _builtins.bool
     """OPTIONAL. Adds totals where they are at hand, for callers that would call Score next; default false."""
+    session: _builtins.str
+    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    is no such session.
+    """
     @_builtins.property
     def pod(self) -> _objects_pb2.PodSource:
         """REQUIRED. The pod to place."""
@@ -107,10 +112,11 @@ class FilterRequest(_message.Message):
         nodes: _nodes_pb2.NodeSelection | None = ...,
         profile: _builtins.str = ...,
         include_totals: _builtins.bool = ...,
+        session: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "pod", b"pod"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_totals", b"include_totals", "nodes", b"nodes", "pod", b"pod", "profile", b"profile"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_totals", b"include_totals", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -194,12 +200,17 @@ class ScoreRequest(_message.Message):
     PROFILE_FIELD_NUMBER: _builtins.int
     INCLUDE_TOTALS_FIELD_NUMBER: _builtins.int
     OMIT_PLUGINS_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
     profile: _builtins.str
     """OPTIONAL. The profile; default as the service says."""
     include_totals: _builtins.bool
     """OPTIONAL. Adds normalized, weighted and totals; default false."""
     omit_plugins: _builtins.bool
     """OPTIONAL. Leaves plugins out of the answer, for callers that need the totals alone; default false."""
+    session: _builtins.str
+    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    is no such session.
+    """
     @_builtins.property
     def pod(self) -> _objects_pb2.PodSource:
         """REQUIRED. The pod to place."""
@@ -216,10 +227,11 @@ class ScoreRequest(_message.Message):
         profile: _builtins.str = ...,
         include_totals: _builtins.bool = ...,
         omit_plugins: _builtins.bool = ...,
+        session: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "pod", b"pod"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_totals", b"include_totals", "nodes", b"nodes", "omit_plugins", b"omit_plugins", "pod", b"pod", "profile", b"profile"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["include_totals", b"include_totals", "nodes", b"nodes", "omit_plugins", b"omit_plugins", "pod", b"pod", "profile", b"profile", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -295,8 +307,13 @@ class NormalizeScoreRequest(_message.Message):
     NODES_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
     PLUGINS_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
     profile: _builtins.str
     """OPTIONAL. The profile; default as the service says."""
+    session: _builtins.str
+    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    is no such session.
+    """
     @_builtins.property
     def pod(self) -> _objects_pb2.PodSource:
         """REQUIRED. The pod to place."""
@@ -318,10 +335,11 @@ class NormalizeScoreRequest(_message.Message):
         nodes: _nodes_pb2.NodeSelection | None = ...,
         profile: _builtins.str = ...,
         plugins: _abc.Iterable[_statuses_pb2.PluginScores] | None = ...,
+        session: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "pod", b"pod"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "plugins", b"plugins", "pod", b"pod", "profile", b"profile"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "plugins", b"plugins", "pod", b"pod", "profile", b"profile", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -526,6 +544,7 @@ class ScheduleRequest(_message.Message):
     COMMIT_MODE_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
     INCLUDE_TIES_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
     profile: _builtins.str
     """OPTIONAL. The profile for every pod; default as the service says, for each template."""
     commit_mode: Global___CommitMode.ValueType
@@ -536,6 +555,10 @@ class ScheduleRequest(_message.Message):
     """
     include_ties: _builtins.bool
     """OPTIONAL. Adds the nodes that had the highest total too; default false."""
+    session: _builtins.str
+    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    is no such session.
+    """
     @_builtins.property
     def templates(self) -> _containers.RepeatedCompositeFieldContainer[Global___PodTemplate]:
         """REQUIRED, one or more."""
@@ -558,10 +581,11 @@ class ScheduleRequest(_message.Message):
         commit_mode: Global___CommitMode.ValueType = ...,
         seed: _builtins.int = ...,
         include_ties: _builtins.bool = ...,
+        session: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "pods", b"pods"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit_mode", b"commit_mode", "include_ties", b"include_ties", "nodes", b"nodes", "pods", b"pods", "profile", b"profile", "seed", b"seed", "templates", b"templates"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit_mode", b"commit_mode", "include_ties", b"include_ties", "nodes", b"nodes", "pods", b"pods", "profile", b"profile", "seed", b"seed", "session", b"session", "templates", b"templates"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -695,12 +719,17 @@ class ScheduleGroupsRequest(_message.Message):
     PROFILE_FIELD_NUMBER: _builtins.int
     COMMIT_MODE_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
     profile: _builtins.str
     """OPTIONAL. The profile for every pod; default as the service says, for the first pod of each group."""
     commit_mode: Global___CommitMode.ValueType
     """OPTIONAL. What to do with the chosen nodes; default a dry run."""
     seed: _builtins.int
     """OPTIONAL. As in ScheduleRequest; decides between placements of equal scores, too."""
+    session: _builtins.str
+    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    is no such session.
+    """
     @_builtins.property
     def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___GroupToSchedule]:
         """REQUIRED, one or more; each group once."""
@@ -712,10 +741,11 @@ class ScheduleGroupsRequest(_message.Message):
         profile: _builtins.str = ...,
         commit_mode: Global___CommitMode.ValueType = ...,
         seed: _builtins.int = ...,
+        session: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit_mode", b"commit_mode", "groups", b"groups", "profile", b"profile", "seed", b"seed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit_mode", b"commit_mode", "groups", b"groups", "profile", b"profile", "seed", b"seed", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1123,8 +1153,13 @@ class PreemptRequest(_message.Message):
     NODES_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
     CANDIDATES_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
     profile: _builtins.str
     """OPTIONAL. The profile; default as the service says."""
+    session: _builtins.str
+    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    is no such session.
+    """
     @_builtins.property
     def pod(self) -> _objects_pb2.PodSource:
         """REQUIRED. The pod that found no node."""
@@ -1144,10 +1179,11 @@ class PreemptRequest(_message.Message):
         nodes: _nodes_pb2.NodeSelection | None = ...,
         profile: _builtins.str = ...,
         candidates: Global___PreemptionCandidates | None = ...,
+        session: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "nodes", b"nodes", "pod", b"pod"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "nodes", b"nodes", "pod", b"pod", "profile", b"profile"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidates", b"candidates", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1211,6 +1247,7 @@ class ExplainRequest(_message.Message):
     SEED_FIELD_NUMBER: _builtins.int
     ALL_REJECTIONS_FIELD_NUMBER: _builtins.int
     ALWAYS_SCORE_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
     profile: _builtins.str
     """OPTIONAL. The profile; default as the service says."""
     seed: _builtins.int
@@ -1219,6 +1256,10 @@ class ExplainRequest(_message.Message):
     """OPTIONAL. Names every plugin that rejects a node, not only the first; default false."""
     always_score: _builtins.bool
     """OPTIONAL. Scores a single feasible node too; default false, as the cycle does."""
+    session: _builtins.str
+    """OPTIONAL. The session of SimulationService that the question is about; default the live state. Fails as there if there
+    is no such session.
+    """
     @_builtins.property
     def pod(self) -> _objects_pb2.PodSource:
         """REQUIRED. The pod to place."""
@@ -1236,10 +1277,11 @@ class ExplainRequest(_message.Message):
         seed: _builtins.int = ...,
         all_rejections: _builtins.bool = ...,
         always_score: _builtins.bool = ...,
+        session: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "pod", b"pod"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_rejections", b"all_rejections", "always_score", b"always_score", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "seed", b"seed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_rejections", b"all_rejections", "always_score", b"always_score", "nodes", b"nodes", "pod", b"pod", "profile", b"profile", "seed", b"seed", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

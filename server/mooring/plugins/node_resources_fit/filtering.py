@@ -61,6 +61,14 @@ def room(requests: Requests, nodes: NodeView, by_devices: Container[str], *, res
     return shortages.verdicts()
 
 
+def count_room(requests: Requests, nodes: NodeView) -> Int64s:
+    """int64[K]: how many pods that each request so much there is room for."""
+    room: Int64s = nodes.allocatable(PODS) - nodes.requested(PODS)
+    for name, request in timely(requests):
+        np.minimum(room, (nodes.allocatable(name) - nodes.requested(name)) // request, out=room)
+    return np.maximum(room, 0)
+
+
 def reject(requests: Requests, nodes: NodeView, scores: Int64s) -> None:
     """Put ``REJECTED`` in place of the scores (int64[K]) of nodes that lack something."""
     for name, request in timely(((PODS, 1), *requests)):

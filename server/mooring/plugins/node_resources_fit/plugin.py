@@ -26,14 +26,14 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.internal import NodeRater
+from mooring.framework.internal import NodeRater, RoomCounter
 from mooring.framework.objects import DeviceClass
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
 from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, is_scalar_resource, pod_amounts
 from mooring.framework.upstream import Upstream
 from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
-from mooring.plugins.node_resources_fit.filtering import checked_requests, reject, room
+from mooring.plugins.node_resources_fit.filtering import checked_requests, count_room, reject, room
 from mooring.plugins.node_resources_fit.hints import events
 from mooring.plugins.node_resources_fit.scoring import placement_score, scorer_of
 from mooring.plugins.resource_uses import Requests, listed_requests
@@ -53,6 +53,7 @@ class NodeResourcesFit(
     PlacementScorePlugin[NodeResourcesFitArgs],
     CacheablePlugin,
     NodeRater,
+    RoomCounter,
 ):
     """Compares what the pod requests with what is left, and scores by the strategy in the args."""
 
@@ -90,6 +91,10 @@ class NodeResourcesFit(
         requests: Requests = state.read(_PRE_FILTER, tuple)
         by_devices = self._devices.of(requests, nodes.snapshot.objects)
         return room(requests, nodes, by_devices, resolvable=self._resolvable)
+
+    def count_room(self, pod: Pod, nodes: NodeView) -> Int64s | None:
+        requests = self._checked_requests(pod)
+        return None if self._devices.of(requests, nodes.snapshot.objects) else count_room(requests, nodes)
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: NodeView) -> Status:
         requests = self._scored_requests(pod)

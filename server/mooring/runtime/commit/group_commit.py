@@ -75,7 +75,7 @@ class GroupCommitter:
             if lost is None:
                 break
             if lost.status.code is Code.ERROR or attempt == MAX_ATTEMPTS:
-                return PlacedGroup(_given_up(decision, lost))
+                return PlacedGroup(given_up(decision, lost))
         return self._bind(decision, group, committed_as, owner, progress) if bind else PlacedGroup(decision)
 
     def _reserve(
@@ -110,7 +110,7 @@ class GroupCommitter:
                 reject_leaving(current_pod(self._engine.state, member.pod))
             except MooringError as error:
                 self._release(decision.placed, owner)
-                return PlacedGroup(_given_up(decision, _lost(member, error)))
+                return PlacedGroup(given_up(decision, _lost(member, error)))
         committed: dict[str, Committed] = {}
         failed: dict[str, GroupMember] = {}
         waiting = list(decision.placed)
@@ -130,7 +130,7 @@ class GroupCommitter:
                 failed[uid] = replace(member, status=status, message=message)
                 if len(committed) - len(failed.keys() & committed.keys()) + len(waiting) < needed:
                     self._release(waiting, owner)
-                    return PlacedGroup(_given_up(decision, failed[uid], keep=committed), committed)
+                    return PlacedGroup(given_up(decision, failed[uid], keep=committed), committed)
         members = tuple(failed.get(each.pod.metadata.uid, each) for each in decision.members)
         return PlacedGroup(replace(decision, members=members), committed)
 
@@ -173,7 +173,7 @@ def _lost(member: GroupMember, error: MooringError) -> GroupMember:
     return replace(member, status=Status(Code.ERROR, (error.reason,)), message=error.message)
 
 
-def _given_up(
+def given_up(
     decision: GroupDecision, lost: GroupMember, keep: dict[str, Committed] | None = None
 ) -> GroupDecision:
     """Return the decision about a group of which nothing came, since one of its pods lost its place."""

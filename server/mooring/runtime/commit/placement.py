@@ -61,7 +61,7 @@ def reserve_in_turn(
         DeadlineExceededError: The caller no longer waits; nothing was reserved.
     """
     engine, reservations = cycle.engine, cycle.reservations
-    plain = {index for index in set(indices) if _asks_nothing(*templates[index])}
+    plain = {index for index in set(indices) if asks_nothing(*templates[index])}
     count = next((at for at, index in enumerate(indices) if index not in plain), len(indices))
     locked = uids[: reservations.try_lock_pods(uids[:count])]
     placements: list[PlacedPod] = []
@@ -89,7 +89,7 @@ def reserve_in_turn(
     return placements
 
 
-def _asks_nothing(pod: Pod, profile: Profile) -> bool:
+def asks_nothing(pod: Pod, profile: Profile) -> bool:
     """Return whether pods like ``pod`` may be placed, and no Reserve plugin reserves anything for them."""
     return _may_be_placed(pod) and not any(_reserves_for(enabled.plugin, pod) for enabled in profile.reserve)
 

@@ -1,0 +1,98 @@
+"""Futures of manifests, without a server: how many more pods, and which nodes could go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from mooring.app.offline import core_over
+from mooring.app.options import EngineOptions
+from mooring.app.sessions import LiveState
+from mooring.cluster.manifests import load_manifests
+from mooring.framework import Pod
+from mooring.framework.errors import InvalidArgumentError, node_not_found
+from mooring.framework.pod_table import template_of
+from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.sessions.capacity import MOST, Capacity, capacity_of
+from mooring.sessions.removal import NodeRemoval, Removal, adopted
+from mooring.sessions.work_trees import Work
+
+
+def shapes_of(paths: Iterable[str | Path]) -> list[Pod]:
+    """Return the pods in manifests, one of each template; those of workloads included.
+
+    Raises:
+        InvalidArgumentError: A manifest can't be used, or there is no pod.
+    """
+    files = list(paths)
+    shapes: list[Pod] = []
+    for pod in load_manifests(files).pods:
+        if template_of(pod) not in map(template_of, shapes):
+            shapes.append(pod)
+    if not shapes:
+        raise InvalidArgumentError.at(", ".join(map(str, files)), "has neither a pod nor a workload")
+    return shapes
+
+
+def capacities(
+    options: EngineOptions,
+    paths: Iterable[str | Path],
+    shapes: Sequence[Pod],
+    *,
+    profile: str = "",
+    limit: int = MOST,
+    by_node: bool = False,
+    seed: int = 0,
+) -> Iterator[Capacity]:
+    """Yield how many more pods of each shape there is room for beside what is in manifests.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
+        NotFoundError: There is no such profile.
+    """
+    work = _work(options, paths)
+    for shape in shapes:
+        decided_by = work.engine.profile(profile, shape)
+        yield capacity_of(
+            work, shape, decided_by, limit=limit, by_node=by_node, seed=seed, progress=Unhurried()
+        )
+        work.go_back()
+
+
+def removals(
+    options: EngineOptions,
+    paths: Iterable[str | Path],
+    names: Sequence[str] = (),
+    *,
+    cumulative: bool = False,
+    profile: str = "",
+    seed: int = 0,
+) -> tuple[int, Iterator[NodeRemoval]]:
+    """Return of how many nodes it is said whether they could go, and what is said, node by node.
+
+    Args:
+        options: What decides.
+        paths: The manifests' files and directories.
+        names: The nodes; none = all, by name.
+        cumulative: A node that can go is gone for those after it.
+        profile: The profile of pods whose scheduler is none of the profiles.
+        seed: Decides between nodes of equal totals.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
+        NotFoundError: There is no such node.
+    """
+    work = _work(options, paths)
+    index = work.tree.snapshot.nodes.index
+    for name in names:
+        if name not in index:
+            raise node_not_found(name)
+    asked = list(names) or sorted(index)
+    removal = Removal(work, partial(adopted, work.engine, profile), seed=seed)
+    return len(asked), removal.try_nodes(asked, Unhurried(), cumulative=cumulative)
+
+
+def _work(options: EngineOptions, paths: Iterable[str | Path]) -> Work:
+    core, _ = core_over(options, paths)
+    return LiveState(core, options).work()

@@ -1,0 +1,201 @@
+"""``mooring what-if``: how many more pods would fit, and which nodes could go."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rich.console import Console
+from rich.progress import track
+from rich.text import Text
+
+from mooring.app.embedding import Option
+from mooring.cli import remote
+from mooring.cli.console import print_line, print_table
+from mooring.cli.flags import (
+    Commands,
+    Flags,
+    Parser,
+    add_deciding,
+    add_manifests,
+    add_output,
+    engine_options,
+    positive,
+    seed,
+)
+from mooring.cli.output import EXIT_OK, EXIT_USAGE, complain, print_json
+
+if TYPE_CHECKING:
+    from mooring.framework import Pod
+
+Item = TypeVar("Item")
+
+MANY_STEPS = 50
+"""From here on a progress bar is shown."""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and the questions that it has."""
+    text = "what would happen: how many more pods would fit, which nodes could go"
+    parser = commands.add_parser("what-if", help=text, description=text, allow_abbrev=False)
+    questions: Commands = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")
+    _add_capacity(questions)
+    _add_removal(questions)
+
+
+def _add_capacity(questions: Commands) -> None:
+    text = "how many more pods of each shape there is room for, and what ends it"
+    parser, flags = _question(questions, "capacity", text)
+    flags.many("shape", "PATH", "a manifest with a pod or a workload whose pods are meant")
+    flags.add("limit", "COUNT", "1000000", "the most pods of a shape to look for", positive)
+    flags.switch("nodes", "say how many each node takes")
+    flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
+    parser.set_defaults(run=_run_capacity)
+
+
+def _add_removal(questions: Commands) -> None:
+    text = "which nodes could go, and where their pods would land"
+    parser, flags = _question(questions, "removal", text)
+    flags.many("node", "NAME", "a node to look at; default all")
+    flags.switch("cumulative", "a node that can go is gone for those after it")
+    flags.add("profile", "NAME", "", "the profile of pods whose scheduler is none of the profiles")
+    parser.set_defaults(run=_run_removal)
+
+
+def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]:
+    parser = questions.add_parser(name, help=text, description=text, allow_abbrev=False)
+    flags = Flags(parser)
+    add_manifests(flags, required=False)
+    remote.add_server(flags)
+    flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
+    add_output(flags)
+    add_deciding(flags)
+    return parser, flags
+
+
+def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    if (code := _one_cluster(args)) != EXIT_OK:
+        return code
+    if not args.shape:
+        complain("give the pods with --shape PATH")
+        return EXIT_USAGE
+    from mooring.app.what_if import shapes_of
+
+    shapes = shapes_of(args.shape)
+    found = remote.capacity(args, shapes) if args.server else _capacities(args, options, shapes)
+    if args.output == "json":
+        print_json(found)
+        return EXIT_OK
+    rows = [(each["shape"], Text(_amount(each), _style(each["count"] > 0)), each["end"]) for each in found]
+    print_table(("SHAPE", "#MORE", "THEN"), rows)
+    for each in found if args.nodes else ():
+        print_table((f"NODE FOR {each['shape']}", "#PODS"), [(n, str(c)) for n, c in each["nodes"].items()])
+    return EXIT_OK
+
+
+def _capacities(
+    args: argparse.Namespace, options: tuple[Option, ...], shapes: list[Pod]
+) -> list[dict[str, Any]]:
+    from mooring.app.what_if import capacities
+
+    found = capacities(
+        engine_options(args, options),
+        args.manifests,
+        shapes,
+        profile=args.profile,
+        limit=args.limit,
+        by_node=args.nodes,
+        seed=args.seed,
+    )
+    return [
+        {
+            "shape": shape.key,
+            "count": each.count,
+            "limited": each.limited,
+            "end": each.message,
+            "nodes": {name: count for name, count in sorted(each.nodes.items()) if count and args.nodes},
+        }
+        for shape, each in zip(shapes, _with_bar(found, len(shapes)), strict=True)
+    ]
+
+
+def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    if (code := _one_cluster(args)) != EXIT_OK:
+        return code
+    found = remote.removal(args) if args.server else _removals(args, options)
+    if args.output == "json":
+        print_json(found)
+        return EXIT_OK
+    rows = []
+    for each in found:
+        can = each["removable"]
+        rows.append(
+            (each["node"], Text("can go" if can else "stays", _style(can)), str(_moved(each)), _why(each))
+        )
+    print_table(("NODE", "VERDICT", "#MOVED", "WHY"), rows)
+    print_line(f"{sum(each['removable'] for each in found)} of {len(found)} nodes could go")
+    return EXIT_OK
+
+
+def _removals(args: argparse.Namespace, options: tuple[Option, ...]) -> list[dict[str, Any]]:
+    from mooring.app.what_if import removals
+
+    count, found = removals(
+        engine_options(args, options),
+        args.manifests,
+        args.node,
+        cumulative=args.cumulative,
+        profile=args.profile,
+        seed=args.seed,
+    )
+    return [
+        {
+            "node": each.node_name,
+            "removable": each.removable,
+            "ending": each.ending,
+            "landings": [
+                {"pod": one.pod.key, "node": one.node_name, "message": one.message} for one in each.landings
+            ],
+        }
+        for each in _with_bar(found, count)
+    ]
+
+
+def _one_cluster(args: argparse.Namespace) -> int:
+    if bool(args.manifests) != bool(args.server):
+        return EXIT_OK
+    complain("give either --manifests PATH... or --server ADDRESS")
+    return EXIT_USAGE
+
+
+def _amount(found: dict[str, Any]) -> str:
+    return f"{found['count']} or more" if found["limited"] else str(found["count"])
+
+
+def _moved(found: dict[str, Any]) -> int:
+    return sum(bool(landing["node"]) for landing in found["landings"])
+
+
+def _why(found: dict[str, Any]) -> str:
+    if found["removable"]:
+        return ""
+    last = found["landings"][-1]
+    return f"{last['pod']}: {last['message']}"
+
+
+def _style(good: bool) -> str:
+    return "green" if good else "red"
+
+
+def _with_bar(steps: Iterable[Item], count: int) -> Iterable[Item]:
+    """Yield the steps, with a progress bar on a terminal when there are many."""
+    return track(
+        steps,
+        total=count,
+        description="looking",
+        console=Console(stderr=True),
+        transient=True,
+        disable=count < MANY_STEPS or not sys.stderr.isatty(),
+    )

@@ -1,0 +1,247 @@
+"""SimulationService: sessions, and questions made of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
+
+import grpc
+
+from mooring.framework.args import FieldError
+from mooring.framework.errors import InvalidArgumentError, UnavailableError, node_not_found
+from mooring.service.access import client_name
+from mooring.service.backend import Backend
+from mooring.service.interceptors import in_slot
+from mooring.service.objects import status_message, subject
+from mooring.service.slots import SlotProgress
+from mooring.sessions.capacity import MOST, Capacity, capacity_of
+from mooring.sessions.removal import Landing, NodeRemoval, Removal, adopted
+from mooring.sessions.sessions import LEASE_SECONDS, LONGEST_LEASE_SECONDS, Session
+from mooring.sessions.work_trees import Work
+from mooring.v1 import objects_pb2
+from mooring.v1 import simulation_service_pb2 as pb
+from mooring.v1.simulation_service_pb2_grpc import SimulationServiceServicer
+
+Response = TypeVar("Response")
+
+
+class SimulationServicer(SimulationServiceServicer):
+    """Answers from one backend."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._sessions = backend.sessions
+
+    def OpenSession(
+        self, request: pb.OpenSessionRequest, context: grpc.ServicerContext
+    ) -> pb.OpenSessionResponse:
+        owner, lease = client_name(context), _lease(request)
+        self._reject_unsynced()
+        origin = self._sessions.find(request.from_session, owner) if request.from_session else None
+        session = self._sessions.open(owner, origin=origin, lease=lease)
+        return pb.OpenSessionResponse(session=_message(session))
+
+    def CloseSession(
+        self, request: pb.CloseSessionRequest, context: grpc.ServicerContext
+    ) -> pb.CloseSessionResponse:
+        self._sessions.close(self._found(request.session, context))
+        return pb.CloseSessionResponse()
+
+    def GetSession(
+        self, request: pb.GetSessionRequest, context: grpc.ServicerContext
+    ) -> pb.GetSessionResponse:
+        session = self._found(request.session, context)
+
+        def look(progress: SlotProgress) -> pb.GetSessionResponse:
+            with self._sessions.trying(session, progress) as work:
+                return pb.GetSessionResponse(session=_message(session, work))
+
+        return self._run(context, look)
+
+    def ChangeSession(
+        self, request: pb.ChangeSessionRequest, context: grpc.ServicerContext
+    ) -> pb.ChangeSessionResponse:
+        session = self._found(request.session, context)
+        if not request.changes:
+            raise InvalidArgumentError.at("changes", "is empty; send one or more")
+
+        def change(progress: SlotProgress) -> pb.ChangeSessionResponse:
+            changes, warnings = self._backend.read_changes(request.changes)
+            with self._sessions.working(session, progress) as work:
+                work.tree.apply_changes(changes)
+            return pb.ChangeSessionResponse(session=_message(session), warnings=warnings)
+
+        return self._run(context, change)
+
+    def MarkSession(
+        self, request: pb.MarkSessionRequest, context: grpc.ServicerContext
+    ) -> pb.MarkSessionResponse:
+        return pb.MarkSessionResponse(mark=self._sessions.mark(self._found(request.session, context)))
+
+    def RevertSession(
+        self, request: pb.RevertSessionRequest, context: grpc.ServicerContext
+    ) -> pb.RevertSessionResponse:
+        session = self._found(request.session, context)
+        self._sessions.revert(session, request.mark)
+        return pb.RevertSessionResponse(session=_message(session))
+
+    def CommitSession(
+        self, request: pb.CommitSessionRequest, context: grpc.ServicerContext
+    ) -> pb.CommitSessionResponse:
+        session = self._found(request.session, context)
+        if not request.mark:
+            raise InvalidArgumentError.at("mark", "is missing; send the mark to forget")
+        self._sessions.commit(session, request.mark)
+        return pb.CommitSessionResponse(session=_message(session))
+
+    def Capacity(self, request: pb.CapacityRequest, context: grpc.ServicerContext) -> pb.CapacityResponse:
+        owner = client_name(context)
+        if not request.shapes:
+            raise InvalidArgumentError.at("shapes", "is empty; send one or more")
+        if request.limit > MOST:
+            raise InvalidArgumentError.at("limit", f"{request.limit} is more than {MOST}")
+
+        def count(progress: SlotProgress) -> pb.CapacityResponse:
+            with self._about(request.session, owner, progress) as work:
+                return _capacity(self._backend.over(work), work, request, progress)
+
+        return self._run(context, count)
+
+    def Removal(self, request: pb.RemovalRequest, context: grpc.ServicerContext) -> pb.RemovalResponse:
+        owner = client_name(context)
+        twice = [name for name, count in Counter(request.nodes).items() if count > 1]
+        if twice:
+            raise InvalidArgumentError.at("nodes", f"{twice[0]!r} is there more than once")
+
+        def remove(progress: SlotProgress) -> pb.RemovalResponse:
+            with self._about(request.session, owner, progress) as work:
+                return _removal(self._backend.over(work), work, request, progress)
+
+        return self._run(context, remove)
+
+    def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
+        self._reject_unsynced()
+        return in_slot(self._backend.session_slots, context, work)
+
+    def _reject_unsynced(self) -> None:
+        if not self._backend.synced():
+            raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
+
+    def _found(self, session_id: str, context: grpc.ServicerContext) -> Session:
+        if not session_id:
+            raise InvalidArgumentError([FieldError("session", "is missing; open one")])
+        return self._sessions.find(session_id, client_name(context))
+
+    @contextmanager
+    def _about(self, session_id: str, owner: str, progress: SlotProgress) -> Iterator[Work]:
+        """Lend a work tree of the session, or of the live state as it is now."""
+        if session_id:
+            with self._sessions.trying(self._sessions.find(session_id, owner), progress) as work:
+                yield work
+            return
+        session = self._sessions.open(owner)
+        try:
+            with self._sessions.trying(session, progress) as work:
+                yield work
+        finally:
+            self._sessions.close(session)
+
+
+def _lease(request: pb.OpenSessionRequest) -> float:
+    if not request.HasField("lease"):
+        return LEASE_SECONDS
+    seconds = request.lease.seconds + request.lease.nanos / 1e9
+    if not 0 < seconds <= LONGEST_LEASE_SECONDS:
+        raise InvalidArgumentError.at(
+            "lease", f"{seconds:g} s is not within 0 and {LONGEST_LEASE_SECONDS:g} s"
+        )
+    return seconds
+
+
+def _message(session: Session, work: Work | None = None) -> pb.Session:
+    version = session.version
+    message = pb.Session(
+        id=session.id,
+        state_version=version.live_version,
+        change_count=version.change_count,
+        mark_count=len(session.marks),
+    )
+    message.lease.FromNanoseconds(int(session.lease * 1e9))
+    if work is not None:
+        message.node_count = len(work.tree.snapshot.nodes)
+        message.pod_count = len(work.tree.snapshot.pods)
+    return message
+
+
+def _capacity(
+    there: Backend, work: Work, request: pb.CapacityRequest, progress: SlotProgress
+) -> pb.CapacityResponse:
+    shapes, profiles = [], {}
+    work.keep()
+    for at, source in enumerate(request.shapes):
+        progress.check()
+        pod = subject(there.decoder, work.tree, source, f"shapes[{at}]")
+        profile = work.engine.profile(request.profile, pod)
+        profiles[profile.name] = profile
+        found = capacity_of(
+            work,
+            pod,
+            profile,
+            limit=request.limit or MOST,
+            by_node=request.include_nodes,
+            seed=request.seed,
+            progress=progress,
+        )
+        work.go_back()
+        shapes.append(_shape(found, by_node=request.include_nodes))
+    warnings = dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings)
+    return pb.CapacityResponse(provenance=_provenance(there, work), shapes=shapes, warnings=warnings)
+
+
+def _shape(found: Capacity, *, by_node: bool) -> pb.ShapeCapacity:
+    nodes = sorted(found.nodes.items()) if by_node else ()
+    return pb.ShapeCapacity(
+        count=found.count,
+        limited=found.limited,
+        end=status_message(found.end, found.message),
+        nodes=[pb.NodeCount(node=name, count=count) for name, count in nodes if count],
+    )
+
+
+def _removal(
+    there: Backend, work: Work, request: pb.RemovalRequest, progress: SlotProgress
+) -> pb.RemovalResponse:
+    index = work.tree.snapshot.nodes.index
+    unknown = [name for name in request.nodes if name not in index]
+    if unknown:
+        raise node_not_found(unknown[0])
+    names = list(request.nodes) or sorted(index)
+    removal = Removal(work, partial(adopted, work.engine, request.profile), seed=request.seed)
+    found = removal.try_nodes(names, progress, cumulative=request.cumulative)
+    answers = [_node_removal(each) for each in found]
+    return pb.RemovalResponse(provenance=_provenance(there, work), nodes=answers)
+
+
+def _node_removal(found: NodeRemoval) -> pb.NodeRemoval:
+    return pb.NodeRemoval(
+        node=found.node_name,
+        removable=found.removable,
+        landings=[_landing(landing) for landing in found.landings],
+        ending_pod_count=found.ending,
+    )
+
+
+def _landing(landing: Landing) -> pb.Landing:
+    meta = landing.pod.metadata
+    return pb.Landing(
+        pod=objects_pb2.PodReference(namespace=meta.namespace, name=meta.name, uid=meta.uid),
+        node=landing.node_name,
+        status=status_message(landing.status, landing.message),
+    )
+
+
+def _provenance(there: Backend, work: Work) -> objects_pb2.Provenance:
+    return there.provenance(0, work.tree.snapshot.nodes.epoch)

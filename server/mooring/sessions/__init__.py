@@ -1,0 +1,1 @@
+"""What would happen if: versions of the cluster that never were, and questions about them."""

@@ -1,0 +1,160 @@
+"""How many more pods of a shape there is room for, and what ends it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from mooring.framework import Int64s, Plugin, Pod, Status
+from mooring.framework.cacheable import Part
+from mooring.framework.internal import RoomCounter, parts_of
+from mooring.runtime.commit.placement import asks_nothing
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.cycle import evaluate_filters
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.profiles.profile import Profile
+from mooring.sessions.placing import place_alike, place_pod
+from mooring.sessions.work_trees import Work
+
+MOST = 1_000_000
+"""Pods of one shape that are looked for at most."""
+
+_FIRST_STEP, _LONGEST_STEP = 256, 8_192
+"""Pods that are placed between two looks at the clock."""
+
+_MOVED_BY_PODS = Part.PODS | Part.RESOURCES | Part.FEASIBLE | Part.OUTSIDE | Part.OTHER_NODES
+
+
+@dataclass(slots=True)
+class Capacity:
+    """The room for pods of one shape.
+
+    Attributes:
+        count: How many there is room for, the limit at most.
+        limited: The limit ended the search.
+        end: What is said of the next pod; Success where the limit ended the search.
+        message: kube-scheduler's sentence about it.
+        nodes: How many each node takes, by name; empty where it depends on scores which ones do.
+    """
+
+    count: int = 0
+    limited: bool = False
+    end: Status = field(default_factory=Status)
+    message: str = ""
+    nodes: Counter[str] = field(default_factory=Counter)
+
+
+def capacity_of(
+    work: Work,
+    pod: Pod,
+    profile: Profile,
+    *,
+    limit: int = MOST,
+    by_node: bool = False,
+    seed: int = 0,
+    progress: Progress,
+) -> Capacity:
+    """Find out how many pods like ``pod`` could be placed one after the other.
+
+    Where pods of the shape are in nobody's way but by what they request of their own node, each node is
+    counted by itself; otherwise they are placed, which is the caller's to take back.
+
+    Raises:
+        DeadlineExceededError: The caller no longer waits.
+        PluginFailureError: A plugin failed.
+    """
+    counted = _counted(work, pod, profile, limit, progress)
+    if counted is not None and (not counted.limited or not by_node):
+        return counted
+    return _placed(work, pod, profile, limit, seed, progress)
+
+
+def _counted(work: Work, pod: Pod, profile: Profile, limit: int, progress: Progress) -> Capacity | None:
+    """Count node by node; None where that is not the same as placing."""
+    tables = work.tree.snapshot
+    if profile.extenders or tables.pods.nominated or not asks_nothing(pod, profile):
+        return None
+    evaluation, _ = work.engine.evaluate(pod, profile, ALL_NODES, evaluate_filters, progress=progress)
+    room = _room(work, evaluation, pod, profile)
+    if room is None:
+        return None
+    rows = evaluation.rows[evaluation.feasible]
+    total = int(room.sum())
+    if total > limit:
+        return Capacity(limit, limited=True)
+    names = tables.nodes.names
+    found = Capacity(
+        total, nodes=Counter(dict(zip((names[row] for row in rows), room.tolist(), strict=True)))
+    )
+    with work.tree.fuller(work.tree.kind_of(pod, remember=False).usage, rows, room):
+        _end(work, pod, profile, found, progress)
+    return found
+
+
+def _room(work: Work, evaluation: Evaluation, pod: Pod, profile: Profile) -> Int64s | None:
+    """int64[F]: how many pods each feasible node takes; None where pods are in each other's way otherwise."""
+    enabled: dict[str, Plugin[Any]] = {each.name: each.plugin for each in profile.pre_filter}
+    enabled |= {each.name: each.plugin for each in profile.filter}
+    nodes = evaluation.view(evaluation.rows[evaluation.feasible])
+    room = np.full(len(nodes), np.iinfo(np.int64).max, np.int64)
+    counted = False
+    own_terms = work.tree.kind_of(pod, remember=False).affinity_key is not None
+    moved = _MOVED_BY_PODS | Part.AFFINITIES if own_terms else _MOVED_BY_PODS
+    for name, plugin in enabled.items():
+        if name in evaluation.skipped:
+            continue
+        if isinstance(plugin, RoomCounter) and (count := plugin.count_room(pod, nodes)) is not None:
+            room, counted = np.minimum(room, count), True
+        elif parts_of(plugin, pod) & moved:
+            return None
+    return room if counted else None
+
+
+def _placed(work: Work, pod: Pod, profile: Profile, limit: int, seed: int, progress: Progress) -> Capacity:
+    found, step = Capacity(), _FIRST_STEP
+    while found.count < limit:
+        progress.check()
+        some = min(step, limit - found.count)
+        names, uids = _copies(pod, found.count, some)
+        choices = place_alike(work, [(pod, profile)], [0] * some, names, uids, seed=seed, progress=progress)
+        found.nodes.update(choice.node_name or "" for choice in choices)
+        found.count += len(choices)
+        step = min(2 * step, _LONGEST_STEP)
+        if len(choices) < some and not _one_more(work, pod, profile, found, seed, progress):
+            return found
+    found.limited = True
+    return found
+
+
+def _one_more(work: Work, pod: Pod, profile: Profile, found: Capacity, seed: int, progress: Progress) -> bool:
+    """Place one pod by itself; False if that is the end, with the reason in ``found``."""
+    (name,), (uid,) = _copies(pod, found.count, 1)
+    copy = replace(pod, metadata=replace(pod.metadata, name=name, uid=uid))
+    placed = place_pod(work, copy, profile, seed=seed, progress=progress)
+    if placed.choice.node_name is None:
+        _end(work, copy, profile, found, progress)
+        return False
+    if not placed.status.ok:
+        found.end, found.message = placed.status, placed.status.message
+        return False
+    found.nodes[placed.choice.node_name] += 1
+    found.count += 1
+    return True
+
+
+def _end(work: Work, pod: Pod, profile: Profile, found: Capacity, progress: Progress) -> None:
+    """Note what the filters say of ``pod``, which no node takes."""
+    last, _ = work.engine.evaluate(pod, profile, ALL_NODES, evaluate_filters, progress=progress)
+    found.end, found.message = last.status, last.message
+
+
+def _copies(pod: Pod, first: int, count: int) -> tuple[list[str], list[str]]:
+    """Return names and UIDs of ``count`` copies."""
+    meta = pod.metadata
+    numbers = range(first, first + count)
+    return [f"{meta.name}-{at}" for at in numbers], [f"{meta.uid}/copy-{at}" for at in numbers]

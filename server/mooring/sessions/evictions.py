@@ -1,0 +1,74 @@
+"""Whether pods may be evicted, as the Eviction API and those who drain nodes see it.
+
+Mirrors ``checkAndDecrement`` in ``pkg/registry/core/pod/storage/eviction.go``: the budgets' own selectors and
+what their status allows. The annotations are those of Cluster Autoscaler and Karpenter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from mooring.framework import Pod
+from mooring.framework.label_selector import NOTHING, LabelMatcher, SelectorError, compiled
+from mooring.framework.objects import PodDisruptionBudget
+
+_MIRROR = "kubernetes.io/config.mirror"
+_SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+_DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+
+Used = Counter[tuple[str, str]]
+"""How many evictions each budget has granted, by its namespace and name."""
+
+
+class Evictions:
+    """The disruption budgets of a cluster at one moment.
+
+    Args:
+        budgets: All of them.
+    """
+
+    def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
+        self._guarding: dict[str, list[tuple[PodDisruptionBudget, LabelMatcher]]] = {}
+        for budget in budgets:
+            self._guarding.setdefault(budget.metadata.namespace, []).append((budget, _matcher(budget)))
+
+    def obstacle(self, pod: Pod, used: Used) -> str:
+        """Return why ``pod`` can't be evicted, "" if it can; then ``used`` has its eviction, too."""
+        meta = pod.metadata
+        if meta.annotations.get(_DO_NOT_DISRUPT) == "true":
+            return f"it has the annotation {_DO_NOT_DISRUPT}"
+        if meta.annotations.get(_SAFE_TO_EVICT) == "false":
+            return f"its annotation {_SAFE_TO_EVICT} is false"
+        if not any(owner.controller for owner in meta.owner_references):
+            return "no controller would make it anew"
+        guards = [
+            budget
+            for budget, matcher in self._guarding.get(meta.namespace, ())
+            if matcher.matches(meta.labels)
+        ]
+        if len(guards) > 1:
+            return "it has more than one PodDisruptionBudget, which the Eviction API doesn't support"
+        for budget in guards:
+            key = (meta.namespace, budget.metadata.name)
+            if used[key] >= budget.status.disruptions_allowed:
+                return f"it would violate PodDisruptionBudget {budget.metadata.name}"
+            used[key] += 1
+        return ""
+
+
+def ends_with_node(pod: Pod) -> bool:
+    """Return whether nobody looks for another node for ``pod``: it is one of a DaemonSet, or static."""
+    if _MIRROR in pod.metadata.annotations:
+        return True
+    return any(owner.controller and owner.kind == "DaemonSet" for owner in pod.metadata.owner_references)
+
+
+def _matcher(budget: PodDisruptionBudget) -> LabelMatcher:
+    """Return a matcher of the pods that the budget protects: all for an empty selector, none without one."""
+    if budget.spec.selector is None:
+        return NOTHING
+    try:
+        return compiled(budget.spec.selector)
+    except SelectorError:
+        return NOTHING

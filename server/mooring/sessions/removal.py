@@ -1,0 +1,154 @@
+"""Whether a node could go: each of its pods evicted, and placed anew where there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from mooring.framework import Code, Pod, Status
+from mooring.framework.errors import FailedPreconditionError, NotFoundError
+from mooring.framework.objects import PodDisruptionBudget
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.profile import Profile
+from mooring.sessions.evictions import Evictions, Used, ends_with_node
+from mooring.sessions.placing import place_pod
+from mooring.sessions.work_trees import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where a pod would go.
+
+    Attributes:
+        pod: The pod, as it is on its old node.
+        node_name: Its new node, "" = none.
+        status: Why it has none.
+        message: The same as a sentence.
+    """
+
+    pod: Pod
+    node_name: str = ""
+    status: Status = field(default_factory=Status)
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRemoval:
+    """Whether a node could go.
+
+    Attributes:
+        node_name: The node.
+        removable: Whether all of its pods may be evicted and find other nodes.
+        landings: The pods that were looked at, the last one being the obstacle if there is one.
+        ending: How many pods end with the node.
+    """
+
+    node_name: str
+    removable: bool
+    landings: tuple[Landing, ...]
+    ending: int
+
+
+class Removal:
+    """Looks at the nodes of a work tree, by itself each or one after the other. For one thread.
+
+    Args:
+        work: The tree. What is done to it is the caller's to keep or to take back.
+        profile_of: The profile of a pod; raises NotFoundError for one of another scheduler.
+        seed: Decides between nodes of equal totals.
+    """
+
+    def __init__(self, work: Work, profile_of: Callable[[Pod], Profile], *, seed: int = 0) -> None:
+        self._work = work
+        self._profile_of = profile_of
+        self._seed = seed
+        self._evictions = Evictions(work.tree.snapshot.objects.all(PodDisruptionBudget))
+
+    def try_nodes(
+        self, names: Iterable[str], progress: Progress, *, cumulative: bool = False
+    ) -> Iterator[NodeRemoval]:
+        """Look at nodes that are there, each by itself; the tree is in the end what it was.
+
+        With ``cumulative`` a node that can go is gone for those after it, in the end as well.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+            PluginFailureError: A plugin failed.
+        """
+        used = Used()
+        self._work.keep()
+        for name in names:
+            progress.check()
+            counted = used.copy() if cumulative else Used()
+            found = self.remove_node(name, counted, progress)
+            if cumulative and found.removable:
+                self._work.keep()
+                used = counted
+            else:
+                self._work.go_back()
+            yield found
+
+    def remove_node(self, node_name: str, used: Used, progress: Progress) -> NodeRemoval:
+        """Remove a node, whose pods are placed anew; the tree is what comes of it.
+
+        Evictions that budgets granted are added to ``used``.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+            PluginFailureError: A plugin failed.
+        """
+        tables = self._work.tree.snapshot
+        there = list(tables.pods.on_row(tables.nodes.index[node_name]))
+        moving = [pod for pod in there if not ends_with_node(pod)]
+        ending = len(there) - len(moving)
+        # Those that can't be evicted are found before anything is moved, which takes much longer.
+        for pod in moving:
+            if obstacle := self._evictions.obstacle(pod, used):
+                status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (obstacle,))
+                return NodeRemoval(node_name, False, (Landing(pod, "", status, obstacle),), ending)
+        landings: list[Landing] = []
+        for pod in there:
+            self._work.tree.discard(pod.metadata.uid)
+        self._work.tree.remove_node(node_name)
+        for pod in sorted(moving, key=lambda pod: -pod.priority):
+            progress.check()
+            landings.append(self._land(pod, progress))
+            if not landings[-1].node_name:
+                return NodeRemoval(node_name, False, tuple(landings), ending)
+        return NodeRemoval(node_name, True, tuple(landings), ending)
+
+    def _land(self, pod: Pod, progress: Progress) -> Landing:
+        """Place ``pod`` as the one that its controller would make in its stead."""
+        spec, status = pod.spec, pod.status
+        again = replace(
+            pod,
+            spec=replace(spec, node_name=""),
+            status=replace(status, start_time=None, nominated_node_name=""),
+            metadata=replace(pod.metadata, deletion_timestamp=None),
+        )
+        try:
+            placed = place_pod(self._work, again, self._profile_of(again), seed=self._seed, progress=progress)
+        except (FailedPreconditionError, NotFoundError) as error:
+            return Landing(pod, "", Status(Code.ERROR, (error.reason,)), error.message)
+        if placed.status.ok:
+            return Landing(pod, placed.choice.node_name or "")
+        return Landing(pod, "", placed.status, placed.choice.message or placed.status.message)
+
+
+def adopted(engine: Engine, named: str, pod: Pod) -> Profile:
+    """Return the pod's own profile; the ``named`` one for pods of other schedulers, if one is named.
+
+    Raises:
+        NotFoundError: It has none (PROFILE_NOT_FOUND).
+    """
+    own = pod.spec.scheduler_name
+    if own in engine.profiles or named:
+        return engine.profile(own if own in engine.profiles else named)
+    raise NotFoundError(
+        f"pod {pod.key} is scheduled by {own!r}, which is none of the profiles",
+        reason="PROFILE_NOT_FOUND",
+        profile=own,
+    )

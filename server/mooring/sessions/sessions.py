@@ -1,0 +1,290 @@
+"""Sessions: versions that somebody works on, for as long as they are asked about."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from mooring.framework.errors import (
+    NotFoundError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+)
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.sessions.versions import Version
+from mooring.sessions.work_trees import Live, Work, WorkTrees
+
+log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 60.0
+"""How long a session lives after its last call, unless another time is asked for,"""
+LONGEST_LEASE_SECONDS = 600.0
+"""and at most."""
+
+_REAP_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What sessions may take.
+
+    Attributes:
+        sessions: How many there may be.
+        changes: How many changes a session may have since the live state.
+        size: Bytes that the changes of all sessions together may take.
+        depth: How many sessions may have been opened from each other, and how many marks one may have.
+    """
+
+    sessions: int = 16_384
+    changes: int = 500_000
+    size: int = 1 << 30
+    depth: int = 64
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """One session. Its version changes with the lock held.
+
+    Attributes:
+        id: What it is called by; nobody can guess it.
+        owner: The client that may use it, "" = any.
+        seed: Decides between nodes of equal totals.
+        lease: Seconds that it lives after a call.
+        version: What its next call finds.
+        depth: How many sessions it was opened from, each from the next.
+        marks: The versions to which it can go back, the oldest first.
+        expires: When it ends, in seconds of `time.monotonic`.
+    """
+
+    id: str
+    owner: str
+    seed: int
+    lease: float
+    version: Version
+    depth: int = 0
+    marks: list[Version] = field(default_factory=list)
+    expires: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    opened: Version = field(init=False)
+    """What it was opened with, which others may have, too."""
+
+    def __post_init__(self) -> None:
+        self.opened = self.version
+
+    @property
+    def size(self) -> int:
+        """Bytes that its own changes take."""
+        return max(version.size for version in (self.version, *self.marks)) - self.opened.size
+
+    def renew(self) -> None:
+        """Let its lease begin again."""
+        self.expires = time.monotonic() + self.lease
+
+
+class Sessions:
+    """All sessions of a process. Thread-safe.
+
+    Args:
+        live: The live state.
+        quota: What they may take.
+        most_trees: As ``WorkTrees``.
+    """
+
+    def __init__(self, live: Live, quota: Quota | None = None, most_trees: int = 2) -> None:
+        self.quota = quota or Quota()
+        self._live = live
+        self._trees = WorkTrees(live, most_trees)
+        self._lock = threading.Lock()
+        self._sessions: dict[str, Session] = {}
+        self._size = 0
+        self._reaping = False
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._sessions)
+
+    @property
+    def size(self) -> int:
+        """Bytes that their changes take."""
+        return self._size
+
+    def open(
+        self, owner: str = "", *, origin: Session | None = None, seed: int = 0, lease: float = LEASE_SECONDS
+    ) -> Session:
+        """Begin one with the live state as it is now, or with what another session is now.
+
+        Raises:
+            ResourceExhaustedError: There are too many, or too many opened from each other (SESSION_QUOTA).
+        """
+        depth = origin.depth + 1 if origin is not None else 0
+        if depth > self.quota.depth:
+            raise ResourceExhaustedError(
+                f"{depth} sessions were opened from each other; {self.quota.depth} may be",
+                reason="SESSION_QUOTA",
+            )
+        with self._lock:
+            if len(self._sessions) >= self.quota.sessions:
+                raise ResourceExhaustedError(
+                    f"there are {len(self._sessions)} sessions, as many as may be; close some, or wait for "
+                    "their leases to end",
+                    reason="SESSION_QUOTA",
+                )
+            version = origin.version if origin is not None else self._live.now()
+            session = Session(secrets.token_urlsafe(16), owner, seed, _lease(lease), version, depth)
+            session.renew()
+            self._sessions[session.id] = session
+            self._begin_to_reap()
+        return session
+
+    def find(self, session_id: str, owner: str = "") -> Session:
+        """Return the session, whose lease begins again.
+
+        Raises:
+            NotFoundError: There is none, or not any more (SESSION_NOT_FOUND).
+            PermissionDeniedError: It belongs to another client.
+        """
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise NotFoundError(
+                "there is no such session; its lease may have ended: open another one",
+                reason="SESSION_NOT_FOUND",
+            )
+        if session.owner not in ("", owner):
+            raise PermissionDeniedError("the session belongs to another client")
+        session.renew()
+        return session
+
+    def close(self, session: Session) -> None:
+        """End a session; sessions that were opened from it go on."""
+        with self._lock:
+            self._forget(session)
+
+    @contextmanager
+    def working(self, session: Session, progress: Progress) -> Iterator[Work]:
+        """Work on a session: what is changed in the block is its next version, or nothing if it raises.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+            FailedPreconditionError: It began too long ago (SESSION_EXPIRED).
+            ResourceExhaustedError: It has become too large (SESSION_QUOTA); nothing is changed.
+        """
+        with self._one_at_a_time(session, progress), self._trees.at(session.version, progress) as work:
+            yield work
+            kept = work.keep()
+            if kept is not session.version:
+                before = session.size
+                self._check_quota(session, kept)
+                session.version = kept
+                self._resize(session, before)
+
+    @contextmanager
+    def trying(self, session: Session, progress: Progress) -> Iterator[Work]:
+        """Work on a session whose version stays; otherwise as ``working``."""
+        with self._trees.at(session.version, progress) as work:
+            yield work
+
+    def mark(self, session: Session) -> int:
+        """Remember the version; return how many marks there are.
+
+        Raises:
+            ResourceExhaustedError: There are too many (SESSION_QUOTA).
+        """
+        with session.lock:
+            if len(session.marks) >= self.quota.depth:
+                raise ResourceExhaustedError(
+                    f"the session has {len(session.marks)} marks, as many as may be", reason="SESSION_QUOTA"
+                )
+            session.marks.append(session.version)
+            return len(session.marks)
+
+    def revert(self, session: Session, mark: int) -> None:
+        """Go back to a mark; it and later ones are gone. 0 = to what the session was opened with.
+
+        Raises:
+            NotFoundError: There is no such mark (MARK_NOT_FOUND).
+        """
+        with session.lock:
+            before = session.size
+            session.version = self._marked(session, mark)
+            del session.marks[max(0, mark - 1) :]
+            self._resize(session, before)
+
+    def commit(self, session: Session, mark: int) -> None:
+        """Forget a mark and later ones; what was changed since stays.
+
+        Raises:
+            NotFoundError: There is no such mark (MARK_NOT_FOUND).
+        """
+        with session.lock:
+            self._marked(session, mark)
+            del session.marks[max(0, mark - 1) :]
+
+    def stop(self) -> None:
+        """End all of them."""
+        with self._lock:
+            for session in [*self._sessions.values()]:
+                self._forget(session)
+
+    def _marked(self, session: Session, mark: int) -> Version:
+        if mark == 0:
+            return session.opened
+        if not 0 < mark <= len(session.marks):
+            raise NotFoundError(
+                f"the session has {len(session.marks)} marks, no mark {mark}", reason="MARK_NOT_FOUND"
+            )
+        return session.marks[mark - 1]
+
+    @contextmanager
+    def _one_at_a_time(self, session: Session, progress: Progress) -> Iterator[None]:
+        while not session.lock.acquire(timeout=0.05):
+            progress.check()
+        try:
+            yield
+        finally:
+            session.lock.release()
+
+    def _check_quota(self, session: Session, kept: Version) -> None:
+        size = self._size + kept.size - session.version.size
+        if kept.change_count > self.quota.changes or size > self.quota.size:
+            raise ResourceExhaustedError(
+                f"the session would have {kept.change_count} changes of at most {self.quota.changes}, and "
+                f"all sessions {size} bytes of at most {self.quota.size}; close some, or ask for less",
+                reason="SESSION_QUOTA",
+            )
+
+    def _resize(self, session: Session, before: int) -> None:
+        with self._lock:
+            if session.id in self._sessions:
+                self._size += session.size - before
+
+    def _forget(self, session: Session) -> None:
+        if self._sessions.pop(session.id, None) is not None:
+            self._size -= session.size
+
+    def _begin_to_reap(self) -> None:
+        if not self._reaping:
+            self._reaping = True
+            threading.Thread(target=self._reap, name="session-leases", daemon=True).start()
+
+    def _reap(self) -> None:
+        """End sessions whose lease has ended; and once there are none, everything that was kept for them."""
+        while True:
+            time.sleep(_REAP_SECONDS)
+            now = time.monotonic()
+            with self._lock:
+                for session in [each for each in self._sessions.values() if each.expires <= now]:
+                    self._forget(session)
+                if not self._sessions:
+                    self._trees.drop()
+                    self._live.rest()
+                    self._reaping = False
+                    return
+
+
+def _lease(seconds: float) -> float:
+    return min(seconds, LONGEST_LEASE_SECONDS) if seconds > 0 else LEASE_SECONDS

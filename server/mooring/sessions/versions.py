@@ -1,0 +1,87 @@
+"""Versions of the cluster: the live one at some moment, and what was changed since, step by step.
+
+A version never changes. It is its parent and the changes since, so that any number of sessions share what
+they have in common, and going back is to take an earlier one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+CHANGE_BYTES = 600
+"""What one change takes: its entry, and a record of a pod; an object that came with it is extra."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Version:
+    """One version.
+
+    Attributes:
+        position: Where in the live state's journal the first of its ancestors stands.
+        live_version: The version of the live state there.
+        parent: What it was made of; None = the live state.
+        changes: What was changed since, as the work tree noted it.
+        depth: How many ancestors it has.
+        size: Bytes that it and its ancestors take, about.
+    """
+
+    position: int
+    live_version: int
+    parent: Version | None = None
+    changes: Sequence[Any] = ()
+    depth: int = field(init=False)
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        parent = self.parent
+        object.__setattr__(self, "depth", parent.depth + 1 if parent is not None else 0)
+        size = parent.size if parent is not None else 0
+        object.__setattr__(self, "size", size + CHANGE_BYTES * len(self.changes))
+
+    def with_changes(self, changes: Sequence[Any]) -> Version:
+        """Return the version after ``changes``; this one without any."""
+        return Version(self.position, self.live_version, self, changes) if changes else self
+
+    @property
+    def change_count(self) -> int:
+        """How many changes there are since the live state."""
+        return self.size // CHANGE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to come from one version to another.
+
+    Attributes:
+        undone: The versions whose changes are taken back, in this order.
+        follows: Whether the live state is another one.
+        redone: The versions whose changes are made then, in this order.
+    """
+
+    undone: Sequence[Version]
+    follows: bool
+    redone: Sequence[Version]
+
+    @property
+    def length(self) -> int:
+        """How many changes lie on it, those of the live state aside."""
+        return sum(len(version.changes) for version in (*self.undone, *self.redone))
+
+
+def way_between(here: Version, there: Version) -> Way:
+    """Return the shortest way: back to what both have in common, and on from there."""
+    one, other = [*_ancestry(here)], [*_ancestry(there)]
+    common = {id(version) for version in one} & {id(version) for version in other}
+    return Way(
+        [version for version in one if id(version) not in common and version.parent is not None],
+        here.position != there.position,
+        [version for version in reversed(other) if id(version) not in common and version.parent is not None],
+    )
+
+
+def _ancestry(version: Version | None) -> Iterator[Version]:
+    while version is not None:
+        yield version
+        version = version.parent

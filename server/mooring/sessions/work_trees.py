@@ -1,0 +1,214 @@
+"""The few copies of the state in which versions are looked at, one after the other."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from mooring.framework import Int32s, Int64s
+from mooring.framework.errors import FailedPreconditionError
+from mooring.framework.resources import PodUsage
+from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.engine import Engine
+from mooring.sessions.versions import Version, way_between
+
+WAIT_SECONDS = 0.05
+"""Between two looks whether the caller of a call that waits for a work tree is still there."""
+
+
+class SessionState(ClusterState, Protocol):
+    """A private copy of the state that can become any version. For one thread at a time."""
+
+    def follow(self, position: int) -> None:
+        """Become what the live state was at ``position`` of its journal.
+
+        Raises:
+            FailedPreconditionError: That is too long ago (SESSION_EXPIRED).
+        """
+        ...
+
+    def redo(self, changes: Sequence[Any]) -> None:
+        """Make changes again, over the version in which they were made."""
+        ...
+
+    def undo(self, changes: Sequence[Any]) -> None:
+        """Take the last changes back."""
+        ...
+
+    def take_changes(self) -> Sequence[Any]:
+        """Return what was changed since the last call."""
+        ...
+
+    def apply_changes(self, changes: Sequence[Any]) -> None:
+        """Put and remove objects.
+
+        Raises:
+            InvalidArgumentError: One can't be used, or isn't there; some may have taken effect.
+        """
+        ...
+
+    def fuller(self, usage: PodUsage, rows: Int32s, counts: Int64s) -> AbstractContextManager[None]:
+        """Show ``rows`` (int32[K]) as if each had ``counts`` (int64[K]) more pods, as far as requests go.
+
+        Nothing may be written in the block.
+        """
+        ...
+
+    def remove_node(self, name: str) -> None:
+        """Remove a node that is there; its pods wait for one of that name."""
+        ...
+
+    def find_uid(self, namespace: str, name: str) -> str | None:
+        """Return the UID of the pod of that name."""
+        ...
+
+
+class Live(Protocol):
+    """The live state, as sessions need it. Safe from any thread."""
+
+    def now(self) -> Version:
+        """Return the version that it is now; its changes are noted from the first call on."""
+        ...
+
+    def work(self) -> Work:
+        """Return a new work tree that is ``now()``."""
+        ...
+
+    def rest(self) -> None:
+        """Note no changes any more: no version is in use."""
+        ...
+
+
+@dataclass(slots=True)
+class Work:
+    """A work tree that is at a version, for the thread that has it.
+
+    Attributes:
+        tree: The state.
+        engine: Decides over it.
+        version: What it was at the last ``keep``; what was changed since is taken back in the end.
+    """
+
+    tree: SessionState
+    engine: Engine
+    version: Version
+    busy: bool = field(default=False, repr=False)
+
+    def keep(self) -> Version:
+        """Return the version that it is now."""
+        self.version = self.version.with_changes(self.tree.take_changes())
+        return self.version
+
+    def go_back(self) -> None:
+        """Take back what was changed since the last ``keep``."""
+        self.tree.undo(self.tree.take_changes())
+
+    def become(self, version: Version) -> None:
+        """Go to ``version``.
+
+        Raises:
+            FailedPreconditionError: It began too long ago (SESSION_EXPIRED).
+        """
+        way = way_between(self.version, version)
+        for each in way.undone:
+            self.tree.undo(each.changes)
+            self.version = each.parent or each
+        if way.follows:
+            self.tree.follow(version.position)
+            self.version = Version(version.position, version.live_version)
+        for each in way.redone:
+            self.tree.redo(each.changes)
+            self.version = each
+        self.version = version
+
+
+class WorkTrees:
+    """Lends work trees. Thread-safe.
+
+    Args:
+        live: Makes them.
+        most: How many there may be, 1 or more. More help where versions that began at different times are
+            in use at once; a tree takes some 100 bytes a pod and 300 bytes a node.
+    """
+
+    def __init__(self, live: Live, most: int = 2) -> None:
+        self._live = live
+        self._most = most
+        self._lock = threading.Condition()
+        self._works: list[Work] = []
+
+    @contextmanager
+    def at(self, version: Version, progress: Progress) -> Iterator[Work]:
+        """Lend the work tree that is nearest to ``version``, at it; waits while others have all of them.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+            FailedPreconditionError: The version began too long ago (SESSION_EXPIRED).
+        """
+        work = self._borrow(version, progress.check)
+        try:
+            work = self._brought(work, version)
+            try:
+                yield work
+            finally:
+                self._take_back(work)
+        finally:
+            with self._lock:
+                work.busy = False
+                self._lock.notify()
+
+    def drop(self) -> None:
+        """Give back the memory of the trees; one that somebody has goes when it is returned."""
+        with self._lock:
+            self._works.clear()
+
+    def _brought(self, work: Work, version: Version) -> Work:
+        """Return ``work`` at ``version``; a new one where it can't come there from where it was."""
+        try:
+            work.become(version)
+        except FailedPreconditionError:
+            with self._lock:
+                self._remove(work)
+                work = self._made()
+                work.busy = True
+            work.become(version)
+        return work
+
+    def _take_back(self, work: Work) -> None:
+        """Undo what nobody keeps; a tree with which that fails is not lent again."""
+        try:
+            work.go_back()
+        except Exception:
+            with self._lock:
+                self._remove(work)
+            raise
+
+    def _remove(self, work: Work) -> None:
+        self._works = [each for each in self._works if each is not work]
+
+    def _borrow(self, version: Version, check: Callable[[], None]) -> Work:
+        with self._lock:
+            while True:
+                free = [work for work in self._works if not work.busy]
+                near = min(free, key=lambda work: _distance(work.version, version), default=None)
+                if near is None and len(self._works) < self._most:
+                    near = self._made()
+                if near is not None:
+                    near.busy = True
+                    return near
+                self._lock.wait(WAIT_SECONDS)
+                check()
+
+    def _made(self) -> Work:
+        work = self._live.work()
+        self._works.append(work)
+        return work
+
+
+def _distance(here: Version, there: Version) -> int:
+    """Return about how many changes lie between two versions."""
+    return abs(here.position - there.position) + way_between(here, there).length

@@ -1,0 +1,133 @@
+"""`mooring what-if`: how many more pods would fit and which nodes could go, of manifests and of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mooring.testing.builders import node_manifest, pod_manifest
+from tests.cli.commands import Started, call, serving, write_manifests
+
+SMALL: dict[str, Any] = {"cpu": "1", "memory": "1Gi", "pods": 10}
+OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "controller": True}]}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two small nodes and a larger one, each with a pod; that of `c` has nobody who makes it anew."""
+    return write_manifests(
+        tmp_path_factory.mktemp("what-if") / "cluster.yaml",
+        node_manifest("a", allocatable=SMALL),
+        node_manifest("b", allocatable=SMALL),
+        node_manifest("c", allocatable={**SMALL, "cpu": "2"}),
+        pod_manifest("on-a", node="a", requests={"cpu": "900m"}, metadata=OWNED),
+        pod_manifest("on-b", node="b", requests={"cpu": "900m"}, metadata=OWNED),
+        pod_manifest("on-c", node="c", requests={"cpu": "200m"}),
+    )
+
+
+@pytest.fixture(scope="module")
+def server(cluster: Path) -> Iterator[Started]:
+    with serving(cluster.parent, "--source", f"files:{cluster}") as started:
+        yield started
+
+
+@pytest.fixture
+def shapes(tmp_path: Path) -> Path:
+    """A pod, and a workload of three pods that have to be apart."""
+    apart = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+            ]
+        }
+    }
+    requests = {"resources": {"requests": {"cpu": "50m"}}}
+    pod = {"affinity": apart, "containers": [{"name": "c", "image": "i", **requests}]}
+    labels = {"app": "web"}
+    spec = {
+        "replicas": 3,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod},
+    }
+    workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    return write_manifests(tmp_path / "shapes.yaml", pod_manifest("one", requests={"cpu": "500m"}), workload)
+
+
+def test_how_many_more_pods_of_each_shape_there_is_room_for(
+    cluster: Path, shapes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = call(
+        capsys, "what-if", "capacity", "--manifests", cluster, "--shape", shapes, "--nodes", "-o", "json"
+    )
+    one, web = result.document
+    assert (result.code, one["shape"], one["count"]) == (0, "default/one", 3)
+    assert one["nodes"] == {"c": 3}
+    assert one["end"] == "0/3 nodes are available: 3 Insufficient cpu."
+    assert (web["count"], web["nodes"]) == (3, {"a": 1, "b": 1, "c": 1})
+    assert "anti-affinity" in web["end"]
+
+
+def test_which_nodes_could_go(cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = call(capsys, "what-if", "removal", "--manifests", cluster, columns=120)
+    lines = [line.split() for line in result.out.splitlines()]
+    assert [line[:3] for line in lines[1:3]] == [["a", "can", "go"], ["b", "can", "go"]]
+    assert lines[3][:2] == ["c", "stays"]
+    assert "default/on-c: no controller would make it anew" in result.out
+    assert result.out.splitlines()[-1] == "2 of 3 nodes could go"
+
+
+def test_nodes_that_go_together_share_the_room_that_is_left(
+    cluster: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words: list[Any] = ["what-if", "removal", "--manifests", cluster, "-o", "json"]
+    each = call(capsys, *words, "--node", "a", "--node", "b").document
+    assert [one["removable"] for one in each] == [True, True]
+    assert each[0]["landings"] == [{"pod": "default/on-a", "node": "c", "message": ""}]
+    together = call(capsys, *words, "--cumulative", "--node", "a", "--node", "b").document
+    assert [one["removable"] for one in together] == [True, True]
+    assert [one["landings"][0]["node"] for one in together] == ["c", "c"]
+
+
+@pytest.mark.parametrize("question", ["capacity", "removal"])
+def test_a_server_says_what_the_manifests_say(
+    question: str, cluster: Path, server: Started, shapes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ["--shape", shapes, "--nodes"] if question == "capacity" else []
+    offline = call(capsys, "what-if", question, "--manifests", cluster, "-o", "json", *more)
+    remote = call(capsys, "what-if", question, "--server", server.address("grpc"), "-o", "json", *more)
+    assert remote.document == offline.document
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint", "code"),
+    [
+        pytest.param(["removal"], "give either --manifests PATH... or --server ADDRESS", 2, id="no cluster"),
+        pytest.param(["capacity", "--manifests", "."], "give the pods with --shape PATH", 2, id="no shape"),
+        pytest.param(
+            ["removal", "--manifests", "CLUSTER", "--node", "x"], "node 'x' is not known", 1, id="node"
+        ),
+        pytest.param(
+            ["capacity", "--manifests", "CLUSTER", "--shape", "NODES"],
+            "has neither a pod nor a workload",
+            1,
+            id="no pod",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(
+    words: list[str],
+    complaint: str,
+    code: int,
+    cluster: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    nodes = write_manifests(tmp_path / "nodes.yaml", node_manifest("n"))
+    known = {"CLUSTER": cluster, "NODES": nodes}
+    result = call(capsys, "what-if", *(known.get(word, word) for word in words))
+    assert result.code == code
+    assert complaint in result.err

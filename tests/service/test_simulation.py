@@ -1,0 +1,333 @@
+"""SimulationService: sessions over gRPC, and the questions that are answered about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from mooring.sessions.sessions import Quota, Sessions
+from mooring.testing.builders import make_node, make_pod, node_manifest
+from mooring.v1 import cluster_service_pb2 as cluster_pb
+from mooring.v1 import nodes_pb2, objects_pb2
+from mooring.v1 import scheduling_service_pb2 as schedule_pb
+from mooring.v1 import simulation_service_pb2 as pb
+from tests.runtime.test_group_cycle import GATES, group, member, node
+from tests.service.backends import WAYS, direct, rejected, sent, statuses_code, world
+
+PLACE = schedule_pb.COMMIT_MODE_RESERVE
+
+
+def owned(kind: str) -> dict[str, Any]:
+    """The metadata of a pod that a controller of this kind made."""
+    return {"ownerReferences": [{"kind": kind, "name": "owner", "uid": "owner", "controller": True}]}
+
+
+OWNED = owned("ReplicaSet")
+SMALL: dict[str, Any] = {"cpu": "1", "memory": "1Gi", "pods": 10}
+ROOM = (make_node("a", allocatable=SMALL), make_node("b", allocatable={**SMALL, "cpu": "2"}))
+
+
+class Client:
+    """One session, and calls about it."""
+
+    def __init__(self, stubs: Any, **opened: Any) -> None:
+        self.stubs = stubs
+        self.simulation = stubs.simulation
+        self.id = self.simulation.OpenSession(pb.OpenSessionRequest(**opened)).session.id
+
+    def look(self) -> Any:
+        return self.simulation.GetSession(pb.GetSessionRequest(session=self.id)).session
+
+    def put(self, *manifests: dict[str, Any]) -> Any:
+        objects = [objects_pb2.KubernetesObject(json=json.dumps(each).encode()) for each in manifests]
+        return self.change(pb.SessionChange(put=cluster_pb.PutObjects(objects=objects)))
+
+    def remove(self, kind: str, name: str, namespace: str = "") -> Any:
+        removal = cluster_pb.RemoveObject(kind=kind, namespace=namespace, name=name)
+        return self.change(pb.SessionChange(remove=removal))
+
+    def change(self, *changes: pb.SessionChange) -> Any:
+        return self.simulation.ChangeSession(pb.ChangeSessionRequest(session=self.id, changes=changes))
+
+    def place(self, *pods: Any, mode: Any = PLACE) -> dict[str, str]:
+        """The node of each pod."""
+        templates = [schedule_pb.PodTemplate(pod=sent(pod)) for pod in pods]
+        request = schedule_pb.ScheduleRequest(session=self.id, templates=templates, commit_mode=mode)
+        answer = self.stubs.scheduling.Schedule(request)
+        return dict(zip((pod.metadata.name for pod in pods), answer.nodes.names.names, strict=True))
+
+    def mark(self) -> int:
+        mark: int = self.simulation.MarkSession(pb.MarkSessionRequest(session=self.id)).mark
+        return mark
+
+    def revert(self, mark: int = 0) -> Any:
+        return self.simulation.RevertSession(pb.RevertSessionRequest(session=self.id, mark=mark)).session
+
+
+@contextmanager
+def client(*objects: Any, **how: Any) -> Iterator[tuple[Client, Any]]:
+    with world(*objects, **how) as w, direct(w.backend) as stubs:
+        yield Client(stubs), w
+
+
+def pod(name: str, cpu: str = "1", **fields: Any) -> Any:
+    return make_pod(
+        name, requests={"cpu": cpu}, metadata={"uid": name, **fields.pop("metadata", {})}, **fields
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pods_placed_in_a_session_count_there_and_nowhere_else(way: Callable[..., Any]) -> None:
+    with world(*ROOM) as w, way(w.backend) as stubs:
+        session = Client(stubs)
+        before = stubs.cluster.GetClusterInfo(cluster_pb.GetClusterInfoRequest())
+        assert sorted(session.place(pod("p"), pod("q"), pod("r")).values()) == ["a", "b", "b"]
+        assert session.place(pod("s")) == {"s": ""}
+        assert session.look().pod_count == 3
+        after = stubs.cluster.GetClusterInfo(cluster_pb.GetClusterInfoRequest())
+        assert after == before
+
+
+def test_a_dry_run_in_a_session_changes_nothing_in_it() -> None:
+    with client(*ROOM) as (session, _):
+        for _ in range(2):
+            placed = session.place(pod("p", "2"), mode=schedule_pb.COMMIT_MODE_DRY_RUN)
+            assert placed == {"p": "b"}
+        assert session.look().change_count == 0
+
+
+def test_what_happens_in_the_cluster_does_not_show_in_a_session() -> None:
+    with client(*ROOM) as (session, w):
+        w.put(make_node("c"))
+        assert session.place(pod("p", "2")) == {"p": "b"}
+        assert session.look().node_count == 2
+        assert Client(session.stubs).look().node_count == 1
+
+
+def test_objects_are_changed_and_questions_see_them() -> None:
+    with client(*ROOM) as (session, _):
+        session.remove("Node", "b")
+        session.put(node_manifest("c", allocatable={**SMALL, "cpu": "4"}))
+        question = schedule_pb.FilterRequest(
+            session=session.id,
+            pod=sent(pod("p", "2")),
+            nodes=nodes_pb2.NodeSelection(all=nodes_pb2.AllNodes()),
+        )
+        answer = session.stubs.scheduling.Filter(question)
+        assert answer.feasible_count == 1
+        assert sorted(answer.nodes.names.names) == ["a", "c"]
+        explained = session.stubs.scheduling.Explain(
+            schedule_pb.ExplainRequest(session=session.id, pod=sent(pod("p", "2")))
+        )
+        assert explained.nodes.names.names[explained.selected_position] == "c"
+
+
+def test_changes_of_one_call_take_effect_together_or_not_at_all() -> None:
+    with client(*ROOM) as (session, _):
+        gone = [
+            pb.SessionChange(remove=cluster_pb.RemoveObject(kind="Node", name=name)) for name in ("a", "d")
+        ]
+        found = rejected(lambda: session.change(*gone))
+        assert found.text == "changes[1].remove: there is no Node d"
+        assert session.look().node_count == 2
+
+
+def test_marks_nest_and_reverting_undoes_what_was_done_since() -> None:
+    with client(*ROOM) as (session, _):
+        session.place(pod("p"))
+        outer = session.mark()
+        session.remove("Node", "b")
+        inner = session.mark()
+        session.put(node_manifest("c"))
+        assert (outer, inner) == (1, 2)
+        session.revert(inner)
+        assert (session.look().node_count, session.look().mark_count) == (1, 1)
+        session.revert(outer)
+        assert (session.look().node_count, session.look().pod_count) == (2, 1)
+        session.revert()
+        assert (session.look().pod_count, session.look().change_count) == (0, 0)
+
+
+def test_a_session_is_opened_from_another_and_both_go_on_by_themselves() -> None:
+    with client(*ROOM) as (first, _):
+        first.place(pod("p", "2"))
+        second = Client(first.stubs, from_session=first.id)
+        assert second.place(pod("q", "2")) == {"q": ""}
+        first.revert()
+        assert first.place(pod("q", "2")) == {"q": "b"}
+        assert second.look().pod_count == 1
+        first.simulation.CloseSession(pb.CloseSessionRequest(session=first.id))
+        assert second.look().pod_count == 1
+
+
+def test_a_closed_session_is_unknown() -> None:
+    with client(*ROOM) as (session, _):
+        session.simulation.CloseSession(pb.CloseSessionRequest(session=session.id))
+        assert rejected(lambda: session.place(pod("p"))).info.reason == "SESSION_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("quota", "message"),
+    [
+        pytest.param(Quota(changes=1), "2 changes of at most 1", id="changes"),
+        pytest.param(Quota(size=100), "bytes of at most 100", id="size"),
+    ],
+)
+def test_what_exceeds_a_quota_changes_nothing(quota: Quota, message: str) -> None:
+    with client(*ROOM) as (session, w):
+        w.backend.sessions.quota = quota
+        found = rejected(lambda: session.put(node_manifest("c"), node_manifest("d")))
+        assert (found.code.name, found.info.reason) == ("RESOURCE_EXHAUSTED", "SESSION_QUOTA")
+        assert message in found.text
+        assert session.look().node_count == 2
+
+
+@pytest.mark.parametrize(
+    ("quota", "open_"),
+    [
+        pytest.param(Quota(sessions=1), lambda session: Client(session.stubs), id="sessions"),
+        pytest.param(
+            Quota(depth=0), lambda session: Client(session.stubs, from_session=session.id), id="nested"
+        ),
+        pytest.param(Quota(depth=0), lambda session: session.mark(), id="marks"),
+    ],
+)
+def test_there_are_so_many_and_no_more(quota: Quota, open_: Callable[[Client], object]) -> None:
+    with client(*ROOM) as (session, w):
+        w.backend.sessions.quota = quota
+        assert rejected(lambda: open_(session)).info.reason == "SESSION_QUOTA"
+
+
+def test_capacity_says_how_many_more_there_is_room_for_and_what_ends_it() -> None:
+    with client(*ROOM, make_pod("running", requests={"cpu": "500m"}, node="a")) as (session, w):
+        request = pb.CapacityRequest(shapes=[sent(pod("p", "500m")), sent(pod("q", "5"))], include_nodes=True)
+        answer = session.simulation.Capacity(request)
+        small, large = answer.shapes
+        assert small.count == 5
+        assert {node.node: node.count for node in small.nodes} == {"a": 1, "b": 4}
+        assert small.end.message == "0/2 nodes are available: 2 Insufficient cpu."
+        assert (large.count, statuses_code(large.end)) == (0, "UNSCHEDULABLE")
+        assert len(w.state.snapshot.pods) == 1
+
+
+def test_capacity_ends_at_the_limit() -> None:
+    with client(*ROOM) as (session, _):
+        (shape,) = session.simulation.Capacity(
+            pb.CapacityRequest(shapes=[sent(pod("p", "100m"))], limit=7)
+        ).shapes
+        assert (shape.count, shape.limited, statuses_code(shape.end)) == (7, True, "SUCCESS")
+
+
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {"selector": {"matchLabels": {"app": "web"}}},
+    "status": {"disruptionsAllowed": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("running", "removable", "reason"),
+    [
+        pytest.param({"metadata": OWNED}, True, "", id="moves"),
+        pytest.param({"metadata": OWNED, "cpu": "2"}, False, "1 Insufficient cpu", id="no room"),
+        pytest.param({}, False, "no controller", id="nobody makes it anew"),
+        pytest.param(
+            {"metadata": {**OWNED, "annotations": {"karpenter.sh/do-not-disrupt": "true"}}},
+            False,
+            "do-not-disrupt",
+            id="must not be disrupted",
+        ),
+        pytest.param(
+            {
+                "metadata": {
+                    "ownerReferences": [{"kind": "DaemonSet", "name": "d", "uid": "d", "controller": True}]
+                }
+            },
+            True,
+            "",
+            id="ends with the node",
+        ),
+    ],
+)
+def test_a_node_can_go_if_its_pods_find_others(running: Any, removable: bool, reason: str) -> None:
+    with client(*ROOM, pod("p", running.pop("cpu", "500m"), node="b", **running)) as (session, w):
+        (answer,) = session.simulation.Removal(pb.RemovalRequest(nodes=["b"])).nodes
+        assert answer.removable is removable
+        message = answer.landings[-1].status.message if answer.landings else ""
+        assert reason in message
+        assert len(w.state.snapshot.nodes) == 2
+
+
+def test_budgets_are_used_up_node_by_node_and_by_all_together() -> None:
+    pods = [pod(name, "100m", node=name[0], labels={"app": "web"}, metadata=OWNED) for name in ("a1", "b1")]
+    nodes = (*ROOM, make_node("c", allocatable=SMALL))
+    with client(*nodes, *pods) as (session, _):
+        session.put(BUDGET)
+        ask = {"session": session.id, "nodes": ["a", "b"]}
+        each = session.simulation.Removal(pb.RemovalRequest(**ask)).nodes
+        assert [one.removable for one in each] == [True, True]
+        both = session.simulation.Removal(pb.RemovalRequest(cumulative=True, **ask)).nodes
+        assert [one.removable for one in both] == [True, False]
+        assert both[1].landings[-1].status.message == "it would violate PodDisruptionBudget web"
+        assert session.look().node_count == 3
+
+
+def test_nodes_that_go_one_after_the_other_leave_no_room_to_later_ones() -> None:
+    pods = [pod(name, "1", node=name[0], metadata=OWNED) for name in ("a1", "b1")]
+    nodes = (*ROOM, make_node("c", allocatable=SMALL))
+    with client(*nodes, *pods) as (session, _):
+        both = session.simulation.Removal(pb.RemovalRequest(nodes=["a", "b"], cumulative=True)).nodes
+        assert [one.removable for one in both] == [True, False]
+        assert both[0].landings[0].node in ("b", "c")
+
+
+@pytest.mark.parametrize(
+    ("request_", "failed"),
+    [
+        pytest.param(pb.RemovalRequest(nodes=["x"]), ("NOT_FOUND", "NODE_NOT_FOUND"), id="unknown node"),
+        pytest.param(
+            pb.RemovalRequest(nodes=["a", "a"]), ("INVALID_ARGUMENT", "REQUEST_INVALID"), id="twice"
+        ),
+        pytest.param(pb.RemovalRequest(session="x"), ("NOT_FOUND", "SESSION_NOT_FOUND"), id="no session"),
+    ],
+)
+def test_a_wrong_question_is_rejected(request_: Any, failed: tuple[str, str]) -> None:
+    with client(*ROOM) as (session, _):
+        found = rejected(lambda: session.simulation.Removal(request_))
+        assert (found.code.name, found.info.reason) == failed
+
+
+def test_without_sessions_no_changes_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mooring.sessions.sessions._REAP_SECONDS", 0.01)
+    with client(*ROOM) as (session, w):
+        session.place(pod("p"))
+        assert w.state._writer.journal is not None
+        session.simulation.CloseSession(pb.CloseSessionRequest(session=session.id))
+        sessions: Sessions = w.backend.sessions
+        while sessions._reaping:
+            pass
+        assert w.state._writer.journal is None
+        assert sessions.size == 0
+
+
+def test_a_group_is_placed_in_a_session_as_a_whole_or_not_at_all() -> None:
+    members = [member(f"m{at}") for at in range(3)]
+    with client(group(3), *members, node("a", 2), node("b", 1), gates=GATES) as (session, w):
+        asked = [schedule_pb.GroupToSchedule(namespace="default", name="g")]
+        request = schedule_pb.ScheduleGroupsRequest(session=session.id, groups=asked, commit_mode=PLACE)
+        mark = session.mark()
+        (placed,) = session.stubs.scheduling.ScheduleGroups(request).groups
+        assert sorted(pod.node for pod in placed.pods) == ["a", "a", "b"]
+        assert session.look().change_count == 3
+        session.revert(mark)
+        session.remove("Node", "b")
+        (rejected_group,) = session.stubs.scheduling.ScheduleGroups(request).groups
+        assert statuses_code(rejected_group.status) == "UNSCHEDULABLE"
+        assert session.look().change_count == 1
+        assert not any(record.node_name for record in w.state.snapshot.pods.records.values())
