@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from hypothesis import given, settings
@@ -139,7 +139,7 @@ class History:
         self._assumed: list[str] = []
         self._count = 0
 
-    def run(self, steps: Iterable[Step]) -> History:
+    def run(self, steps: Iterable[Step]) -> Self:
         for name, *arguments in steps:
             getattr(self, name)(*arguments)
         return self

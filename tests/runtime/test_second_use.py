@@ -90,14 +90,14 @@ def test_one_value_is_kept_however_large_it_is() -> None:
     assert cache.get("a") is not None
 
 
-def own_label(number: int) -> dict[str, Any]:
-    """A pod like those of a StatefulSet: each has a label with its own name."""
+def own_toleration(number: int) -> dict[str, Any]:
+    """A pod that is like no other in what plugins read."""
     prefers = {"weight": 1, "preference": {"matchExpressions": [{"key": "w", "operator": "Exists"}]}}
     return {
-        "labels": {"app": "web", "statefulset.kubernetes.io/pod-name": f"web-{number}"},
         "requests": {"cpu": "10m"},
         "spec": {
-            "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [prefers]}}
+            "tolerations": [{"key": f"web-{number}", "operator": "Exists"}],
+            "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [prefers]}},
         },
     }
 
@@ -114,7 +114,7 @@ def test_what_pods_leave_behind_does_not_grow_with_the_nodes(times: int) -> None
 
     def ask(number: int) -> None:
         for _ in range(times):
-            engine.decide(make_pod(f"web-{number}", **own_label(number)), engine.profile(), ALL_NODES)
+            engine.decide(make_pod(f"web-{number}", **own_toleration(number)), engine.profile(), ALL_NODES)
 
     for number in range(3):
         ask(number)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 
 import msgspec
 
@@ -26,8 +27,12 @@ from mooring.framework.pod_table import (
     PodTable,
 )
 from mooring.framework.resources import allocatable
+from mooring.framework.selected_labels import SELECTING, keys_of_object, keys_of_terms
 from mooring.framework.state import RowChange
 from mooring.framework.view import Snapshot
+
+_FIRST_KEYS = 1 << 8
+"""With so many keys that selectors name, and then twice as many as there were, they are gathered anew."""
 
 _WORTH_SUMMING_UP = 8
 """Pods from which on what they take is added up column by column."""
@@ -56,6 +61,7 @@ class TableWriter:
         self._nominated = SharedValues(self.pods.nominated, dict)
         self._groups = SharedValues(self.pods.groups, dict)
         self._volumes = VolumeWriter(self.snapshot)
+        self._most_keys = _FIRST_KEYS
 
     @property
     def snapshot(self) -> Snapshot:
@@ -74,6 +80,7 @@ class TableWriter:
             old.priorities.copy(),
             classes.classes,
             old.affinities.copy(),
+            old.selected_keys,
             old.nominated.copy(),
             old.groups.copy(),
             old.pending_count,
@@ -86,6 +93,7 @@ class TableWriter:
         twin._nominated = self._nominated.fork(pods.nominated)
         twin._groups = self._groups.fork(pods.groups)
         twin._volumes = self._volumes.fork(twin.snapshot)
+        twin._most_keys = self._most_keys
         return twin
 
     def put_node(self, node: Node, amounts: dict[str, int], row: int | None = None) -> None:
@@ -231,6 +239,8 @@ class TableWriter:
             if self.journal is not None:
                 self.journal.add(ObjectEntry(kind, key, before, after))
             self._volumes.index_object(before, after)
+            if after is not None:
+                self._select(keys_of_object(after))
             self.changes.append((UNPLACED, None, 0))
 
     def _attach(self, record: PodRecord) -> None:
@@ -300,7 +310,21 @@ class TableWriter:
         if affinity is None:
             affinity = AffinityClass(key, affinity_terms(record.kind.template))
             self._affinities.put(key, affinity)
+            self._select(keys_of_terms(affinity.terms))
         count(affinity, record.row, 1, self.nodes.table.capacity)
+
+    def _select(self, keys: Iterable[str]) -> None:
+        """Note that a selector names the label ``keys``; those that none names any more go in bulk."""
+        pods = self.pods
+        new = pods.selected_keys.union(keys)
+        if len(new) == len(pods.selected_keys):
+            return
+        if len(new) > self._most_keys:
+            terms = (keys_of_terms(affinity.terms) for affinity in pods.affinities.values())
+            objects = (keys_of_object(item) for kind in SELECTING for item in self.objects.table.all(kind))
+            new = frozenset(chain.from_iterable(chain(terms, objects)))
+            self._most_keys = max(_FIRST_KEYS, 2 * len(new))
+        pods.selected_keys = new
 
 
 def _is_plain(kind: PodKind) -> bool:

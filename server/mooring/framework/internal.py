@@ -23,8 +23,14 @@ REJECTED = -(1 << 40)
 """In place of the score of a node that is rejected: no other scores make up for it."""
 
 
-class SignedByShape(CacheablePlugin):
-    """Its signature looks at nothing that the pod requests, so that pods of one shape are signed once."""
+class SignedBySelectors(CacheablePlugin):
+    """Its answers look at those labels of the pod alone that selectors name (``selected_labels``), so that
+    others make no signature.
+    """
+
+
+class SignedByShape(SignedBySelectors):
+    """Its signature looks at nothing that the pod requests either: pods of one shape are signed once."""
 
 
 class StatelessReserve(CacheablePlugin):

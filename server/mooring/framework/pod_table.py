@@ -181,6 +181,8 @@ class PodTable:
         priorities: How many placed pods have each priority.
         classes: The placed pods as selectors see them.
         affinities: The distinct sets of pod affinity and anti-affinity terms of placed pods.
+        selected_keys: The label keys that the terms of placed pods, services and controllers name; now and
+            then also some that none names any more. Another set when it changes.
         nominated: UIDs of the pods without a node, by the name of their nominated node.
         groups: UIDs of the pods of each pod group, placed or not, by its namespace and name.
         pending_count: How many pods have no node.
@@ -195,6 +197,7 @@ class PodTable:
     priorities: dict[int, int] = field(default_factory=dict)
     classes: PodClasses = field(default_factory=PodClasses)
     affinities: dict[AffinityKey, AffinityClass] = field(default_factory=dict)
+    selected_keys: frozenset[str] = frozenset()
     nominated: dict[str, dict[str, None]] = field(default_factory=dict)
     groups: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
     pending_count: int = 0

@@ -11,7 +11,6 @@ import numpy as np
 
 from mooring.framework import (
     SUCCESS,
-    CacheablePlugin,
     Caller,
     Code,
     CycleState,
@@ -40,7 +39,7 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.deadline import timely
-from mooring.framework.internal import SelectiveReserve
+from mooring.framework.internal import SelectiveReserve, SignedBySelectors
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects.claims import ResourceClaim
 from mooring.framework.objects.devices import DeviceClass, DeviceTaintRule, ResourceSlice
@@ -114,7 +113,7 @@ class DynamicResources(
     ScorePlugin[DynamicResourcesArgs],
     ReservePlugin[DynamicResourcesArgs],
     PreBindPlugin[DynamicResourcesArgs],
-    CacheablePlugin,
+    SignedBySelectors,
     SelectiveReserve,
 ):
     """Rejects nodes on which a pod's claims can't get or use their devices; prefers early alternatives."""

@@ -11,7 +11,6 @@ from mooring.framework import (
     MAX_NODE_SCORE,
     SUCCESS,
     Bools,
-    CacheablePlugin,
     CycleState,
     Handle,
     Int64s,
@@ -23,7 +22,7 @@ from mooring.framework import (
     ScorePlugin,
     Status,
 )
-from mooring.framework.internal import NodeRater
+from mooring.framework.internal import NodeRater, SignedBySelectors
 from mooring.framework.normalize import MAX_EXACT
 from mooring.framework.objects import DeviceClass
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
@@ -50,7 +49,7 @@ _Shares = npt.NDArray[np.float64]
 class NodeResourcesBalancedAllocation(
     PreScorePlugin[NodeResourcesBalancedAllocationArgs],
     ScorePlugin[NodeResourcesBalancedAllocationArgs],
-    CacheablePlugin,
+    SignedBySelectors,
     NodeRater,
 ):
     """Scores how much more even the use of the listed resources becomes with the pod: 75 = no change."""

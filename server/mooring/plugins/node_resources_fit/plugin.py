@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from mooring.framework import (
     SUCCESS,
-    CacheablePlugin,
     CycleState,
     FilterPlugin,
     Handle,
@@ -26,7 +25,7 @@ from mooring.framework import (
     Status,
     Verdicts,
 )
-from mooring.framework.internal import NodeRater, RoomCounter
+from mooring.framework.internal import NodeRater, RoomCounter, SignedBySelectors
 from mooring.framework.objects import DeviceClass
 from mooring.framework.remembering import MAX_AT_ONCE, ByIdentity
 from mooring.framework.resources import DEFAULT_AMOUNTS, ResourceRules, is_scalar_resource, pod_amounts
@@ -51,7 +50,7 @@ class NodeResourcesFit(
     PreScorePlugin[NodeResourcesFitArgs],
     ScorePlugin[NodeResourcesFitArgs],
     PlacementScorePlugin[NodeResourcesFitArgs],
-    CacheablePlugin,
+    SignedBySelectors,
     NodeRater,
     RoomCounter,
 ):

@@ -89,14 +89,13 @@ class CachedBatch:
         Raises:
             NotCachedError: That can't be done.
         """
-        cached = template.cached
 
         def assume(_: None) -> None:
             self._assume(pod, template, names, uids)
 
-        with held(cached):
-            look = partial(cached.update, calls, start=self.start)
-            answer(self._cluster, self._cache.counts, cached, pod, look, assume)
+        with held(template.cached):
+            look = partial(template.cached.update, calls, start=self.start)
+            answer(self._cluster, self._cache.counts, template, pod, look, assume)
 
     def _assume(self, pod: Pod, template: Template, names: Sequence[str], uids: Sequence[str]) -> None:
         """As ``_decide``, for the holder of both locks."""

@@ -2,7 +2,8 @@
 
 A cached evaluation is true for one version of the state, and for one generation of the resource-state ids. It
 answers only for a pod of which nothing but the profile's rules decides: nominated pods and score lines in the
-log need a full evaluation. All of that is looked at under the state's lock, in the step that
+log need a full evaluation. And it is found by the labels that some selector names, so it answers only while
+these are all that selectors name. All of that is looked at under the state's lock, in the step that
 takes the answer; what was found true before the lock counts for nothing.
 
 Locks are taken in this order, and the state's is never held while another one is waited for:
@@ -27,6 +28,7 @@ from mooring.framework.errors import PluginFailureError
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
+from mooring.runtime.cache.evaluation_cache import Template
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
 from mooring.runtime.cycle.score import EVERY_SCORE, log
 from mooring.runtime.profiles.profile import Profile
@@ -63,23 +65,26 @@ def held(cached: CachedEvaluation) -> Iterator[None]:
 def answer(
     cluster: ClusterState,
     counts: CacheCounts,
-    cached: CachedEvaluation,
+    template: Template,
     pod: Pod,
     look: Callable[[], Found],
     take: Callable[[Found], Answer],
 ) -> Answer:
     """Call ``look`` without the state's lock until what it found is true for the state as it is.
 
-    Then ``take`` gets it, under that lock. The caller holds the lock of ``cached``, which ``look`` updates.
+    Then ``take`` gets it, under that lock. The caller holds the lock of the evaluation of ``template``, which
+    ``look`` updates.
 
     Raises:
         NotCachedError: The pod has to be evaluated in full, or the state changes faster than can be followed.
     """
+    cached = template.cached
     begun = cached.begun
     for _ in range(MAX_ATTEMPTS):
         found = look()
         with cluster.lock:
             check_rules_decide(cluster, pod)
+            check_labels(cluster, template)
             if cached.current():
                 answered = take(found)
                 if cached.begun == begun:
@@ -88,6 +93,17 @@ def answer(
                     counts.misses += 1
                 return answered
     raise NotCachedError(Bypass.STATE_CHANGING)
+
+
+def check_labels(cluster: ClusterState, template: Template) -> None:
+    """Go on only if no more labels are read than when ``template`` was found. The caller holds the state's
+    lock.
+
+    Raises:
+        NotCachedError: A selector names another one now.
+    """
+    if cluster.snapshot.pods.selected_keys is not template.selected_keys:
+        raise NotCachedError(Bypass.STATE_CHANGING)
 
 
 def check_may_decide(cluster: ClusterState, pod: Pod, profile: Profile) -> None:

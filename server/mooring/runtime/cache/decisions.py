@@ -80,10 +80,9 @@ class CachedDecisions:
         try:
             check_may_decide(self._cluster, pod, profile)
             template = cache.find(pod, profile)
-            cached = template.cached
-            with held(cached):
-                look = partial(cached.update, calls, start=start)
-                return answer(self._cluster, cache.counts, cached, pod, look, lambda _: take(template))
+            with held(template.cached):
+                look = partial(template.cached.update, calls, start=start)
+                return answer(self._cluster, cache.counts, template, pod, look, lambda _: take(template))
         except NotCachedError as error:
             return error.reason
 

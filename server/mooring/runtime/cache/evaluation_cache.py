@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from msgspec.structs import replace
 
@@ -40,10 +42,13 @@ class Template(msgspec.Struct, frozen=True):
     Attributes:
         kind: What they count as.
         cached: Their evaluation.
+        selected_keys: The label keys that selectors named when it was found: as long as it is these,
+            other labels are read by no plugin.
     """
 
     kind: PodKind
     cached: CachedEvaluation
+    selected_keys: frozenset[str]
 
 
 class EvaluationCache:
@@ -87,13 +92,14 @@ class EvaluationCache:
             NotCachedError: The pod is large, or nothing that is said of it can be used again.
             PluginFailureError: A plugin failed to sign the pod.
         """
-        meta = pod.metadata
+        meta, keys = pod.metadata, self._cluster.snapshot.pods.selected_keys
+        labels = self._signer.read_labels(pod, profile, keys)
         key = (
             profile.key,
             _encode(
                 (
                     meta.namespace,
-                    meta.labels,
+                    labels,
                     meta.annotations,
                     meta.owner_references,
                     meta.deletion_timestamp,
@@ -106,9 +112,12 @@ class EvaluationCache:
         if template is None:
             if len(key[1]) > _MAX_POD_BYTES:
                 raise NotCachedError(Bypass.LARGE_POD)
-            template, again = self._made(pod, profile, _OBJECT_BYTES * len(key[1]))
+            template, again = self._made(pod, profile, labels, keys, _OBJECT_BYTES * len(key[1]))
             if again:
                 self._remember(key, template)
+        elif template.selected_keys is not keys or template.kind.template.metadata.labels != meta.labels:
+            template = Template(self._cluster.kind_of(pod), template.cached, keys)
+            self._templates[key] = template
         self._evaluations.use(template.cached)
         return template
 
@@ -118,18 +127,27 @@ class EvaluationCache:
             self._forget_templates()
         self._templates[key] = template
 
-    def _made(self, pod: Pod, profile: Profile, pod_bytes: int) -> tuple[Template, bool]:
-        """Return what ``find`` returns, and whether to remember it."""
+    def _made(
+        self, pod: Pod, profile: Profile, labels: Mapping[str, str], keys: frozenset[str], pod_bytes: int
+    ) -> tuple[Template, bool]:
+        """Return what ``find`` returns, and whether to remember it; plugins read ``labels`` alone."""
         bare = replace(
             pod,
-            metadata=replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None),
+            metadata=replace(
+                pod.metadata,
+                name="",
+                uid="",
+                resource_version="",
+                creation_timestamp=None,
+                labels=labels,
+            ),
         )
         signature = self._signer.sign(bare, profile)
         if signature is None:
             raise NotCachedError(Bypass.EXTENDER if profile.extenders_for(pod) else Bypass.UNSIGNED)
         cached = self._evaluations.get(signature.whole) or self._new(bare, signature, pod_bytes)
         again = self._evaluations.put(signature.whole, cached)
-        return Template(self._cluster.kind_of(pod, remember=again), cached), again
+        return Template(self._cluster.kind_of(pod, remember=again), cached, keys), again
 
     def _new(self, pod: Pod, signature: Signature, pod_bytes: int) -> CachedEvaluation:
         cluster, tracker, key = self._cluster, self.tracker, signature.static

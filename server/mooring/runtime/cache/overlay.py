@@ -12,10 +12,9 @@ from mooring.framework.errors import PluginFailureError
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.framework.view import NodesChangedError
-from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cache.change_tracker import ChangeTracker
-from mooring.runtime.cache.consistency import check_may_decide, check_rules_decide, held
-from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.consistency import check_labels, check_may_decide, check_rules_decide, held
+from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT, Ranking
 from mooring.runtime.cache.resource_scores import UNKNOWN
@@ -43,16 +42,15 @@ class Branch:
 
     Args:
         pod: One of the pods.
-        cached: What they begin with; the caller has brought it up to date and holds its lock.
-        kind: What the pods count as.
+        template: Their template; the caller has brought its evaluation up to date and holds its lock.
         calls: Gives the way to call the plugins.
     """
 
-    def __init__(
-        self, pod: Pod, cached: CachedEvaluation, kind: PodKind, calls: Callable[[], PluginCalls]
-    ) -> None:
-        self.kind = kind
+    def __init__(self, pod: Pod, template: Template, calls: Callable[[], PluginCalls]) -> None:
+        cached = template.cached
+        self.kind = template.kind
         self._pod = pod
+        self._template = template
         self._cached = cached
         self._basis = cached.basis
         self.static = cached.static
@@ -73,6 +71,7 @@ class Branch:
             NotCachedError: More than the profile's rules decides by now.
         """
         check_rules_decide(cluster, self._pod)
+        check_labels(cluster, self._template)
         return self._cached.current(self._basis)
 
     def narrow(self, rows: Int32s, resource_ids: Int32s) -> None:
@@ -327,4 +326,4 @@ class Overlays:
         use = partial(calls, profile)
         with held(template.cached):
             template.cached.update(use)
-            return Branch(pod, template.cached, template.kind, use)
+            return Branch(pod, template, use)

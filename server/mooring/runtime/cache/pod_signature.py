@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from mooring.framework import CacheablePlugin, Part, Plugin, Pod
 from mooring.framework.errors import MooringError
-from mooring.framework.internal import SignedByShape, without_requests
+from mooring.framework.internal import SignedBySelectors, SignedByShape, without_requests
 from mooring.framework.memory import share_of_memory
+from mooring.framework.selected_labels import selected_labels
 from mooring.runtime.cache.resource_scores import ResourcePlugins, may_read_resources_alone
 from mooring.runtime.cache.second_use import SecondUseCache
 from mooring.runtime.cache.static_scores import narrowed
@@ -44,11 +45,13 @@ class _Plugins(msgspec.Struct, frozen=True):
     """The plugins of a profile that evaluate pods, each once.
 
     Attributes:
+        by_selectors: Whether none of them looks at a label that no selector names.
         by_shape: Those whose signature doesn't look at what a pod requests, or that give none to any pod.
         by_requests: The other ones.
         by_resources: Those of either that may read resources alone.
     """
 
+    by_selectors: bool
     by_shape: tuple[Plugin[Any], ...]
     by_requests: tuple[Plugin[Any], ...]
     by_resources: frozenset[Plugin[Any]]
@@ -101,9 +104,7 @@ class Signer:
         """
         if profile.extenders_for(pod):
             return None
-        plugins = self._plugins.get(profile.key)
-        if plugins is None:
-            plugins = self._plugins[profile.key] = _plugins(profile)
+        plugins = self._of(profile)
         shape = self._shape(pod, profile, plugins)
         own = shape and _parts(pod, plugins.by_requests, plugins.by_resources)
         if shape is None or own is None:
@@ -118,6 +119,19 @@ class Signer:
         return Signature(
             (profile.key, shape.whole, own.whole), (profile.key, shape.static, own.static), *halves
         )
+
+    def read_labels(self, pod: Pod, profile: Profile, keys: frozenset[str]) -> Mapping[str, str]:
+        """Return those of the pod's labels that its signature may depend on.
+
+        ``keys`` are those that selectors of the cluster name.
+        """
+        return selected_labels(pod, keys) if self._of(profile).by_selectors else pod.metadata.labels
+
+    def _of(self, profile: Profile) -> _Plugins:
+        plugins = self._plugins.get(profile.key)
+        if plugins is None:
+            plugins = self._plugins[profile.key] = _plugins(profile)
+        return plugins
 
     def _shape(self, pod: Pod, profile: Profile, plugins: _Plugins) -> _Parts | None:
         """None when a plugin that doesn't look at what ``pod`` requests says that nothing can be cached."""
@@ -134,6 +148,7 @@ class Signer:
 def _plugins(profile: Profile) -> _Plugins:
     plugins = profile.evaluating
     return _Plugins(
+        by_selectors=all(isinstance(plugin, SignedBySelectors) for plugin in plugins),
         by_shape=tuple(plugin for plugin in plugins if not _signs_requests(plugin)),
         by_requests=tuple(filter(_signs_requests, plugins)),
         by_resources=frozenset(filter(may_read_resources_alone, plugins)),

@@ -92,9 +92,10 @@ class CachedTotals:
 
         try:
             check_rules_decide(cluster, pod)
-            cached = self._cache.find(pod, profile).cached
+            template = self._cache.find(pod, profile)
+            cached = template.cached
             with held(cached):
-                return answer(cluster, counts, cached, pod, look, lambda found: found)
+                return answer(cluster, counts, template, pod, look, lambda found: found)
         except NotCachedError as error:
             return error.reason
 
