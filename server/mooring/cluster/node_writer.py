@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from mooring.cluster.image_writer import ImageWriter
 from mooring.cluster.shared_values import SharedValues
 from mooring.framework.columns import LabelColumns, grown
 from mooring.framework.node_table import PODS_ROW, NodeTable
+from mooring.framework.object_table import next_version
 from mooring.framework.objects import Node, Taint
+from mooring.framework.pod_table import UNPLACED
 from mooring.framework.resources import PodUsage
+from mooring.framework.state import RowChange
 
 _SMALLEST_CAPACITY = 16
 
@@ -49,6 +52,7 @@ class NodeWriter:
                 taint_set=old.taint_set.copy(),
                 taint_sets=old.taint_sets.copy(),
                 volumes_version=old.volumes_version.copy(),
+                row_version=old.row_version.copy(),
                 ports=old.ports.copy(),
                 image_set=old.image_set.copy(),
                 image_set_nodes=old.image_set_nodes.copy(),
@@ -65,6 +69,19 @@ class NodeWriter:
     def publish_names(self) -> None:
         """Readers may hold the names from now on, which stay as they are: the next change makes a copy."""
         self._names_are_read = True
+
+    def publish_rows(self, changes: Iterable[RowChange]) -> None:
+        """Give the rows of ``changes``, all of which is written, new versions."""
+        versions, index = self.table.row_version.data, self.table.index
+        for row, record, amount in changes:
+            if row != UNPLACED:
+                changed = UNPLACED if record is None and amount else row
+            elif record is not None:
+                changed = index.get(record.kind.template.status.nominated_node_name, UNPLACED)
+            else:
+                changed = UNPLACED
+            if changed != UNPLACED:
+                versions[changed] = next_version()
 
     def reserve_rows(self, count: int) -> None:
         """Make room for ``count`` more nodes at once."""
@@ -205,6 +222,7 @@ class NodeWriter:
         table.taint_set = grown(table.taint_set, capacity)
         table.image_set = grown(table.image_set, capacity)
         table.volumes_version = grown(table.volumes_version, capacity)
+        table.row_version = grown(table.row_version, capacity)
         for column in table.label_columns.values():
             column.grow(capacity)
         table.alive = grown(table.alive, capacity)

@@ -324,6 +324,7 @@ class State:
         changes = self._writer.changes
         if changes:
             self._log.extend(changes)
+            self._writer.nodes.publish_rows(changes)
             self.version += len(changes)
             changes.clear()
             self._writer.nodes.publish_names()

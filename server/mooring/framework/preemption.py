@@ -41,12 +41,15 @@ class RejectedNodes(Protocol):
         start: Where a search that stops early begins; any int >= 0, the same for the same pod and seed.
         independent: Whether the pods of a node change nothing for the others, so that several can be tried
             at once.
+        lasting: They are, and what is said of a node stays true until the node, its pods, those nominated for
+            it, or an object that is neither changes.
     """
 
     snapshot: Snapshot
     rows: Int32s
     start: int
     independent: bool
+    lasting: bool
 
     def status(self, node_name: str) -> Status:
         """Return the status of the node; UnschedulableAndUnresolvable when it was not evaluated."""

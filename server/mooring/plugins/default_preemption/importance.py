@@ -6,7 +6,8 @@ Mirrors ``MoreImportantPod`` and ``GetEarliestPodStartTime`` in ``pkg/scheduler/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from mooring.framework import Pod
@@ -41,29 +42,53 @@ def by_importance(pods: Sequence[Pod], now: float, came: Sequence[Pod] | None = 
     return [pods[position] for position in sorted(range(len(pods)), key=rank)]
 
 
-def cheapest(candidates: Sequence[Candidate], now: float) -> tuple[str, ...]:
-    """Return the nodes whose victims cost least, all equally good."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a candidate costs, whatever time it is.
+
+    Attributes:
+        price: How many budgets are violated, the top priority, the sum of priorities, and how many victims.
+        earliest: When the first of the top ones started, in seconds since the epoch; None where none has.
+        waiting: Whether one of the top ones has not started, or there is none: it counts as started now.
+    """
+
+    price: tuple[int, int, int, int]
+    earliest: float | None
+    waiting: bool
+
+    def start(self, now: float) -> float:
+        """Return when the first of the top victims started."""
+        if self.earliest is None:
+            return now
+        return min(self.earliest, now) if self.waiting else self.earliest
+
+
+def cheapest(
+    candidates: Sequence[Candidate], now: float, cost: Callable[[Candidate], Cost] | None = None
+) -> tuple[str, ...]:
+    """Return the nodes whose victims cost least, all equally good; ``cost`` does what ``cost_of`` does."""
     if not candidates:
         return ()
-    costs = [_cost(candidate, now) for candidate in candidates]
-    least = min(costs)
-    return tuple(
-        candidate.node_name for candidate, cost in zip(candidates, costs, strict=True) if cost == least
-    )
+    costs = list(map(cost or cost_of, candidates))
+    least = min([one.price for one in costs])
+    best = [
+        (candidate.node_name, one.start(now))
+        for candidate, one in zip(candidates, costs, strict=True)
+        if one.price == least
+    ]
+    latest = max([start for _, start in best])
+    return tuple([name for name, start in best if start == latest])
 
 
-def _cost(candidate: Candidate, now: float) -> tuple[int, int, int, int, float]:
+def cost_of(candidate: Candidate) -> Cost:
+    """Return what the candidate costs."""
     priorities = [priority_of(pod) for pod in candidate.victims]
     top = max(priorities, default=-_OFFSET)
-    tops = (started_at(pod, now) for pod in candidate.victims if priority_of(pod) == top)
-    earliest = min(tops, default=now)
-    return (
-        candidate.violations,
-        top,
-        sum(priority + _OFFSET for priority in priorities),
-        len(priorities),
-        -earliest,
-    )
+    tops = [pod for pod in candidate.victims if priority_of(pod) == top]
+    started = [started_at(pod, 0.0) for pod in tops if pod.status.start_time is not None]
+    total = sum(priority + _OFFSET for priority in priorities)
+    price = candidate.violations, top, total, len(priorities)
+    return Cost(price, min(started, default=None), len(started) < len(tops) or not tops)
 
 
 def started_at(pod: Pod, now: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from mooring.framework import (
     SUCCESS,
@@ -16,6 +17,7 @@ from mooring.framework import (
     CycleState,
     GroupPreemption,
     GroupWhatIf,
+    Handle,
     HintedEvent,
     KubeVersion,
     Part,
@@ -29,12 +31,14 @@ from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.internal import SignedByShape
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
+from mooring.framework.remembering import ByIdentity
 from mooring.framework.upstream import Upstream
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
 from mooring.plugins.default_preemption.groups import preempt_for_group
 from mooring.plugins.default_preemption.hints import events
-from mooring.plugins.default_preemption.importance import cheapest
+from mooring.plugins.default_preemption.importance import cheapest, cost_of
+from mooring.plugins.default_preemption.outcomes import KnownOutcomes, Outcome, Outcomes
 from mooring.plugins.default_preemption.victims import (
     NO_VICTIMS,
     VictimSearch,
@@ -54,6 +58,9 @@ GROUP_POLICY_GATE = "PodGroupPreemptionPolicy"
 
 MAX_AT_ONCE = 256
 """The most nodes that are tried at once; work beyond the last one needed is wasted."""
+
+MAX_COSTS = 1 << 14
+"""Candidates whose cost is remembered."""
 
 MANY = 2**31
 """More candidates than there are nodes."""
@@ -77,6 +84,11 @@ class DefaultPreemption(
     upstream = Upstream()
     Args = DefaultPreemptionArgs
     reads = (PodDisruptionBudget,)
+
+    def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._outcomes = Outcomes()
+        self._cost = ByIdentity(cost_of, most=MAX_COSTS)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.gates)
@@ -126,7 +138,7 @@ class DefaultPreemption(
             return replace(_none(NO_CANDIDATE), eligible=False)
         if left == found.candidates:
             return found
-        return Preemption(SUCCESS, left, cheapest(left, self.handle.clock.now()))
+        return Preemption(SUCCESS, left, cheapest(left, self.handle.clock.now(), self._cost))
 
     def _answer(
         self, pod: Pod, nodes: RejectedNodes, given: Sequence[Candidate] | None, enough: int = MANY
@@ -141,7 +153,7 @@ class DefaultPreemption(
         rejections: dict[str, Status] = {}
         found = list(search.checked(given) if given is not None else self._sought(search, rejections, enough))
         if found:
-            return Preemption(SUCCESS, tuple(found), cheapest(found, now))
+            return Preemption(SUCCESS, tuple(found), cheapest(found, now, self._cost))
         errors = sorted({status.message for status in rejections.values() if status.code is Code.ERROR})
         if errors:
             text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
@@ -159,7 +171,8 @@ class DefaultPreemption(
             return
         wanted = self._wanted(len(potential))
         kept: dict[bool, list[tuple[int, Candidate]]] = {False: [], True: []}
-        for at, found in self._tried(search, potential):
+        known = self._outcomes.of(search.pod, nodes)
+        for at, found in _tried(search, potential, known):
             if isinstance(found, Status):
                 rejections[potential[at]] = found
                 continue
@@ -172,22 +185,28 @@ class DefaultPreemption(
         for _, candidate in sorted([*kept[False], *kept[True]], key=lambda pair: pair[0]):
             yield candidate
 
-    def _tried(self, search: VictimSearch, names: Sequence[str]) -> Iterator[tuple[int, Candidate | Status]]:
-        """Yield each of ``names``' outcome with its position there; in growing batches where nodes are
-        independent.
-        """
-        places = [(search.nodes.start + step) % len(names) for step in range(len(names))]
-        size = 1
-        while places:
-            group, places = places[:size], places[size:]
-            yield from zip(group, search.on_nodes([names[at] for at in group]), strict=True)
-            if search.nodes.independent:
-                size = min(2 * size, MAX_AT_ONCE)
-
     def _wanted(self, count: int) -> int:
         """How many candidates of ``count`` nodes are enough."""
         share = count * self.args.min_candidate_nodes_percentage // 100
         return min(max(share, self.args.min_candidate_nodes_absolute), count)
+
+
+def _tried(search: VictimSearch, names: Sequence[str], known: KnownOutcomes) -> Iterator[tuple[int, Outcome]]:
+    """Yield each of ``names``' outcome with its position there; in growing batches where nodes are
+    independent.
+    """
+    places = ((search.nodes.start + step) % len(names) for step in range(len(names)))
+    size = 1
+    while group := list(islice(places, size)):
+        found = [known.find(names[at]) for at in group]
+        missing = [names[at] for at, outcome in zip(group, found, strict=True) if outcome is None]
+        searched = iter(search.on_nodes(missing) if missing else ())
+        for at, outcome in zip(group, found, strict=True):
+            if outcome is None:
+                known.keep(names[at], outcome := next(searched))
+            yield at, outcome
+        if search.nodes.independent:
+            size = min(2 * size, MAX_AT_ONCE)
 
 
 def _obstacle(pod: Pod, nodes: RejectedNodes) -> str:

@@ -79,6 +79,8 @@ class VictimSearch:
         """Victims among the ``lower`` pods by node; those in ``given`` go in any case."""
         answers: dict[str, Candidate | Status] = dict.fromkeys(lower, NO_VICTIMS)
         tried = [name for name, pods in lower.items() if pods]
+        if not tried:
+            return list(answers.values())
         with self.nodes.what_if(tried) as trial:
             for name in tried:
                 for pod in timely(lower[name]):

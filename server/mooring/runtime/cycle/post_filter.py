@@ -20,7 +20,7 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.extenders import process_preemption
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
-from mooring.runtime.cycle.what_if import NodesWhatIf, independent, what_if
+from mooring.runtime.cycle.what_if import NodesWhatIf, independent, lasting, what_if
 from mooring.runtime.profiles.profile import Profile
 
 NOT_ASKED = Status.unresolvable()
@@ -35,6 +35,7 @@ class EvaluatedNodes:
         self.rows: Int32s = evaluation.rows
         self.start = start
         self.independent = independent(evaluation)
+        self.lasting = self.independent and lasting(evaluation)
         self._evaluation = evaluation
         self._calls = calls
         self._fork: ClusterState | None = None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from mooring.framework import SUCCESS, Int32s, NodeView, Pod, Snapshot, Status
+from mooring.framework import SUCCESS, Int32s, NodeView, Part, Pod, Snapshot, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.internal import parts_of
 from mooring.framework.pod_table import PodRecord
@@ -142,10 +142,20 @@ def extensions(evaluation: Evaluation, method: str) -> Iterator[tuple[str, Calla
 
 def independent(evaluation: Evaluation) -> bool:
     """Return whether the pods of a node change nothing for the others."""
-    filters = (each for each in evaluation.profile.filter if each.name not in evaluation.skipped)
-    return all(parts_of(each.plugin, evaluation.pod).of_one_node for each in filters) and not (
+    return all(parts.of_one_node for parts in _filter_parts(evaluation)) and not (
         any(extensions(evaluation, "add_pod")) or any(extensions(evaluation, "remove_pod"))
     )
+
+
+def lasting(evaluation: Evaluation) -> bool:
+    """Return whether the answers of Filter change only with what the state has."""
+    return not any(Part.OUTSIDE in parts for parts in _filter_parts(evaluation))
+
+
+def _filter_parts(evaluation: Evaluation) -> Iterator[Part]:
+    for each in evaluation.profile.filter:
+        if each.name not in evaluation.skipped:
+            yield parts_of(each.plugin, evaluation.pod)
 
 
 @contextmanager
