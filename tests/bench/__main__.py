@@ -6,7 +6,17 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench import extender, first_list, in_process, memory, remote, report, scheduler_perf, variety
+from tests.bench import (
+    extender,
+    first_list,
+    groups,
+    in_process,
+    memory,
+    remote,
+    report,
+    scheduler_perf,
+    variety,
+)
 from tests.bench.steps import measure_all
 from tests.bench.workload import QUICK, Size, Workload
 
@@ -15,8 +25,8 @@ REPORT = report.FOLDER / "bench"
 
 def workloads(size: Size) -> list[Workload]:
     """All there are, in the order of the report."""
-    groups = (in_process, variety, scheduler_perf, remote, extender, memory, first_list)
-    return [workload for group in groups for workload in group.workloads(size)]
+    kinds = (in_process, variety, scheduler_perf, groups, remote, extender, memory, first_list)
+    return [workload for kind in kinds for workload in kind.workloads(size)]
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = REPORT) -> int:

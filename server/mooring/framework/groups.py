@@ -49,7 +49,7 @@ class PodGroupInfo:
 
     def scheduled(self, snapshot: Snapshot) -> Sequence[Pod]:
         """Its pods that have a node, bound there or not yet."""
-        return [pod for pod in snapshot.pods.in_group(self.key) if pod.spec.node_name]
+        return list(snapshot.pods.placed_in_group(self.key))
 
 
 @dataclass(frozen=True, slots=True)

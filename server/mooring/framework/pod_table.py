@@ -227,6 +227,11 @@ class PodTable:
         """Return the pods of a pod group, in the order in which they came."""
         return (record.pod for record in self._records(self.groups.get(group, {})))
 
+    def placed_in_group(self, group: tuple[str, str]) -> Iterator[Pod]:
+        """Return those of ``in_group`` that have a node."""
+        records = self._records(self.groups.get(group, {}))
+        return (record.pod for record in records if record.node_name)
+
     def pending(self) -> Iterator[Pod]:
         """Yield the pods without a node, in the order in which they came."""
         for record in tuple(self.records.values()):

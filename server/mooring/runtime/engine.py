@@ -15,12 +15,13 @@ from functools import partial
 import numpy as np
 from msgspec import structs
 
-from mooring.framework import Int32s, Pod, PodGroupInfo
+from mooring.framework import Pod, PodGroupInfo
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.cache.batch import CachedBatch
 from mooring.runtime.cache.decisions import CachedDecisions
 from mooring.runtime.cache.evaluation_cache import EvaluationCache
+from mooring.runtime.cache.group_decisions import GroupDecisions
 from mooring.runtime.cache.outcome import Bypass, CacheCounts, NotCachedError
 from mooring.runtime.cache.overlay import Overlays
 from mooring.runtime.cache.self_check import Cached, SelfCheck
@@ -30,7 +31,7 @@ from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
-from mooring.runtime.cycle.group_cycle import GroupCycle, Picks, alike, waiting_pods
+from mooring.runtime.cycle.group_cycle import GroupCycle, Picks, topology_keys, waiting_pods, without_leaving
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import (
     NoPlugins,
@@ -279,24 +280,16 @@ class Engine:
         Raises:
             PluginFailureError: A plugin failed.
         """
-        world = (state or self.state).fork(pods=waiting_pods(group))
-        calls = partial(self.calls, profile, progress)
-        overlays = Overlays(world, EvaluationCache(world))
-        decided_as, progress = grouped(profile), progress or Unhurried()
-
-        def quick(pods: Sequence[Pod], rows: Int32s) -> ChoiceColumns | None:
-            templates, indices = alike(pods)
-            found = overlays.decide(
-                [(pod, decided_as) for pod in templates],
-                indices,
-                [pod.metadata.uid for pod in pods],
-                seed,
-                progress,
-                self._trying,
-                within=rows,
-            )
-            return None if isinstance(found, Bypass) else found
-
+        source = state or self.state
+        for key in topology_keys(group):
+            # A copy of the state has the columns that the state has.
+            source.snapshot.nodes.label(key)
+        with source.lock:
+            live = (self._cache, source.version) if state is None else None
+            world = source.fork(pods=waiting_pods(group, source.snapshot))
+        calls, waits = partial(self.calls, profile, progress), progress or Unhurried()
+        pods = without_leaving(group).pods
+        quick = GroupDecisions(live, world, grouped(profile), pods, seed, waits, self._trying).decide
         return GroupCycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
 
     def assume_if_fits(

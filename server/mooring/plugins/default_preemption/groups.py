@@ -99,7 +99,7 @@ def _units(snapshot: Snapshot, rows: Int32s, now: float) -> Iterator[VictimUnit]
                 yield VictimUnit((pod,), priority, key is not None, started_at(pod, now))
             elif key not in together:
                 together.add(key)
-                pods = tuple(each for each in snapshot.pods.in_group(key) if each.spec.node_name)
+                pods = tuple(snapshot.pods.placed_in_group(key))
                 started = min(started_at(each, now) for each in pods)
                 yield VictimUnit(pods, priority, grouped=True, started=started)
 

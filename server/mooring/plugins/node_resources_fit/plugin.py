@@ -34,7 +34,7 @@ from mooring.plugins.dynamic_resources.extended_resources import DevicesInstead
 from mooring.plugins.node_resources_fit.args import NodeResourcesFitArgs
 from mooring.plugins.node_resources_fit.filtering import checked_requests, count_room, reject, room
 from mooring.plugins.node_resources_fit.hints import events
-from mooring.plugins.node_resources_fit.scoring import placement_score, scorer_of
+from mooring.plugins.node_resources_fit.scoring import RequestedTogether, placement_score, scorer_of
 from mooring.plugins.resource_uses import Requests, listed_requests
 
 _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
@@ -42,6 +42,7 @@ _UNRESOLVABLE_SINCE = KubeVersion(1, 34)
 
 _PRE_FILTER = "PreFilterNodeResourcesFit"
 _PRE_SCORE = "PreScoreNodeResourcesFit"
+_GROUP = "PlacementScoreNodeResourcesFit"
 
 
 class NodeResourcesFit(
@@ -110,10 +111,12 @@ class NodeResourcesFit(
         return scores
 
     def score_placement(self, state: CycleState, group: PodGroupInfo, found: PodGroupAssignments) -> int:
-        nothing = listed_requests({}, self._scored_names)
-        requests = [nothing, *map(self._scored_requests, found.pods)]
+        requested = state.get(_GROUP, RequestedTogether)
+        if requested is None:
+            requested = RequestedTogether(self._requests_to_score, listed_requests({}, self._scored_names))
+            state.write(_GROUP, requested)
         weights = [resource.weight for resource in self.args.scoring_strategy.resources]
-        return placement_score(weights, requests, found.nodes)
+        return placement_score(weights, requested.by(found.pods), found.nodes)
 
     def _scored(self, requests: Requests, nodes: NodeView) -> Int64s:
         return self._scorer(requests, self._devices.among(requests, nodes))

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView
+from mooring.framework import MAX_NODE_SCORE, Bools, Int64s, NodeView, Pod
 from mooring.framework.normalize import MAX_EXACT, percentage
 from mooring.plugins.loops import loop
 from mooring.plugins.node_resources_fit.args import (
@@ -42,15 +42,43 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
     return lambda requests, nodes: _rounded_mean(weights, requests, nodes, curve)
 
 
-def placement_score(weights: Sequence[int], pods: Sequence[Requests], nodes: NodeView) -> int:
+class RequestedTogether:
+    """What some pods of a group request, for one cycle, in which most are asked about in each placement.
+
+    Args:
+        requests_of: The listed resources' requests of a pod.
+        nothing: The requests of a pod that asks for none of them.
+    """
+
+    def __init__(self, requests_of: Callable[[Pod], Requests], nothing: Requests) -> None:
+        self._requests_of = requests_of
+        self._nothing = nothing
+        self._each: dict[str, Requests] = {}
+        self._last: tuple[Sequence[Pod], Requests] = (), nothing
+
+    def by(self, pods: Sequence[Pod]) -> Requests:
+        """Return the sums, by resource in the order of the list."""
+        asked, sums = self._last
+        if pods is not asked:
+            columns = zip(self._nothing, *map(self._of, pods), strict=True)
+            sums = tuple((entries[0][0], sum(amount for _, amount in entries)) for entries in columns)
+            self._last = pods, sums
+        return sums
+
+    def _of(self, pod: Pod) -> Requests:
+        uid = pod.metadata.uid
+        known = self._each.get(uid)
+        if known is None:
+            known = self._each[uid] = self._requests_of(pod)
+        return known
+
+
+def placement_score(weights: Sequence[int], wanted: Requests, nodes: NodeView) -> int:
     """Return how full ``nodes`` are together with the pods of a group on them, 0..100: the fuller, the more.
 
-    Whatever the strategy is that nodes are scored by. ``pods`` has at least one entry, which may ask for
-    nothing. Mirrors ``scorePlacement`` in resource_allocation.go.
+    ``wanted`` is what these pods request together. Whatever the strategy is that nodes are scored by. Mirrors
+    ``scorePlacement`` in resource_allocation.go.
     """
-    wanted = tuple(
-        (entries[0][0], sum(amount for _, amount in entries)) for entries in zip(*pods, strict=True)
-    )
     total = divisor = 0
     for position, request, offered, used in listed_columns(wanted, nodes, non_zero=True):
         capacity = int(offered.sum())

@@ -26,7 +26,11 @@ class PodGroupPodsCount(PlacementScorePlugin[None]):
     upstream = Upstream(weight=1, gate="TopologyAwareWorkloadScheduling", since=_PLUGIN_SINCE)
 
     def score_placement(self, state: CycleState, group: PodGroupInfo, found: PodGroupAssignments) -> int:
-        return len(group.scheduled(found.nodes.snapshot)) + len(found.pods)
+        before = state.get(self.name, int)
+        if before is None:
+            before = len(group.scheduled(found.nodes.snapshot))
+            state.write(self.name, before)
+        return before + len(found.pods)
 
     def normalize_placement_scores(self, state: CycleState, group: PodGroupInfo, scores: Int64s) -> Int64s:
         most = int(scores.max(initial=0))

@@ -59,12 +59,13 @@ class EvaluationCache:
     configuration nothing that was evaluated under another one is found.
 
     Attributes:
-        tracker: What changed in the state.
+        cluster: The state.
+        tracker: What changed in it.
         counts: Hits, misses and bypasses.
     """
 
     def __init__(self, cluster: ClusterState) -> None:
-        self._cluster = cluster
+        self.cluster = cluster
         self.tracker = ChangeTracker(cluster)
         self._templates: dict[tuple[str, bytes], Template] = {}
         self._template_bytes = 0
@@ -92,7 +93,7 @@ class EvaluationCache:
             NotCachedError: The pod is large, or nothing that is said of it can be used again.
             PluginFailureError: A plugin failed to sign the pod.
         """
-        meta, keys = pod.metadata, self._cluster.snapshot.pods.selected_keys
+        meta, keys = pod.metadata, self.cluster.snapshot.pods.selected_keys
         labels = self._signer.read_labels(pod, profile, keys)
         key = (
             profile.key,
@@ -116,7 +117,7 @@ class EvaluationCache:
             if again:
                 self._remember(key, template)
         elif template.selected_keys is not keys or template.kind.template.metadata.labels != meta.labels:
-            template = Template(self._cluster.kind_of(pod), template.cached, keys)
+            template = Template(self.cluster.kind_of(pod), template.cached, keys)
             self._templates[key] = template
         self._evaluations.use(template.cached)
         return template
@@ -147,10 +148,10 @@ class EvaluationCache:
             raise NotCachedError(Bypass.EXTENDER if profile.extenders_for(pod) else Bypass.UNSIGNED)
         cached = self._evaluations.get(signature.whole) or self._new(bare, signature, pod_bytes)
         again = self._evaluations.put(signature.whole, cached)
-        return Template(self._cluster.kind_of(pod, remember=again), cached, keys), again
+        return Template(self.cluster.kind_of(pod, remember=again), cached, keys), again
 
     def _new(self, pod: Pod, signature: Signature, pod_bytes: int) -> CachedEvaluation:
-        cluster, tracker, key = self._cluster, self.tracker, signature.static
+        cluster, tracker, key = self.cluster, self.tracker, signature.static
 
         def static(calls: Calls, version: int) -> StaticScores:
             known = self._static.get(key)

@@ -18,6 +18,7 @@ from mooring.runtime.cache.evaluation_cache import EvaluationCache, Template
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT, Ranking
 from mooring.runtime.cache.resource_scores import UNKNOWN
+from mooring.runtime.cache.static_scores import StaticScores
 from mooring.runtime.cycle.choice import ChoiceColumns
 from mooring.runtime.cycle.plugin_calls import PluginCalls, Progress
 from mooring.runtime.cycle.tie_break import choose
@@ -295,6 +296,24 @@ class Overlays:
         Raises:
             DeadlineExceededError: The caller no longer waits.
         """
+        found = self.run(templates, indices, uids, seed, progress, calls, within)
+        return found if isinstance(found, Bypass) else found[0]
+
+    def run(
+        self,
+        templates: Sequence[tuple[Pod, Profile]],
+        indices: Sequence[int],
+        uids: Sequence[str],
+        seed: int,
+        progress: Progress,
+        calls: Callable[[Profile], PluginCalls],
+        within: Int32s | None = None,
+    ) -> tuple[ChoiceColumns, list[StaticScores]] | Bypass:
+        """As ``decide``, with the static scores that it was decided by, those of each template that occurs.
+
+        Raises:
+            DeadlineExceededError: The caller no longer waits.
+        """
         try:
             for attempt in range(MAX_ATTEMPTS):
                 try:
@@ -307,7 +326,7 @@ class Overlays:
                 except BeginAgainError:
                     continue
                 self._cache.counts.hits += len(uids)
-                return columns
+                return columns, [branch.static for branch in branches.values()]
         except NotCachedError as error:
             return error.reason
         except NodesChangedError:

@@ -96,6 +96,19 @@ class ChoiceColumns:
     feasible: list[int] = field(default_factory=list)
     evaluated: list[int] = field(default_factory=list)
 
+    def choice(self, at: int) -> Choice:
+        """Return that of one pod; what plugins wrote is not in it."""
+        return Choice(
+            self.names[at],
+            self.rows[at],
+            self.totals[at],
+            self.tie_counts[at],
+            self.evaluated[at],
+            self.feasible[at],
+            self.version,
+            CycleState(),
+        )
+
     @classmethod
     def of(cls, choice: Choice, epoch: int) -> ChoiceColumns:
         """Return columns with one choice, of a pod that has a node."""

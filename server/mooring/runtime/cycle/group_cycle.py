@@ -25,6 +25,7 @@ from mooring.framework import (
     Pod,
     PodGroupAssignments,
     PodGroupInfo,
+    Snapshot,
     Status,
 )
 from mooring.framework.objects import ObjectMeta, PodSpec, PodStatus
@@ -36,6 +37,7 @@ from mooring.runtime.cycle.group_checks import check_group
 from mooring.runtime.cycle.group_result import (
     GroupDecision,
     GroupMember,
+    PlacedMembers,
     TriedPlacement,
     after_preemption,
     cause_of,
@@ -99,8 +101,8 @@ class SeededPicks:
         """Go on as before."""
 
 
-Quick = Callable[[Sequence[Pod], Int32s], ChoiceColumns | None]
-"""Decides the first of some pods among some rows, each beside those before it, up to one that finds no node.
+Quick = Callable[[Int32s], ChoiceColumns | None]
+"""Decides the first of the group's pods among some rows, each beside those before it, while it finds a node.
 
 None where that can't be done without an evaluation of each.
 """
@@ -132,13 +134,31 @@ def _same(first: Pod, second: Pod) -> bool:
     return _own(first) == _own(second)
 
 
-def waiting_pods(group: PodGroupInfo) -> list[Pod]:
-    """Return the pods of a group as its cycle shows them where they have no node.
+def topology_keys(group: PodGroupInfo) -> list[str]:
+    """Return the labels by which a group's placements may be told apart."""
+    constraints = group.group.spec.scheduling_constraints
+    return [] if constraints is None else [constraint.key for constraint in constraints.topology]
+
+
+def waiting_pods(group: PodGroupInfo, snapshot: Snapshot) -> list[Pod]:
+    """Return the pods of a group as its cycle shows them without a node, but those that are known so.
 
     A pod that is nominated for a node takes nothing but its place there from the others of its group, and has
     no priority: kube-scheduler finds such a pod's object in its queue, where a group that is tried is not.
     """
-    return [_bare(pod) if pod.status.nominated_node_name else pod for pod in group.pods]
+    nominated = {pod.metadata.uid for pod in group.pods if pod.status.nominated_node_name}
+    return [
+        _bare(pod) if pod.metadata.uid in nominated else pod
+        for pod in group.pods
+        if pod.metadata.uid in nominated or not _is_known(pod, snapshot)
+    ]
+
+
+def _is_known(pod: Pod, snapshot: Snapshot) -> bool:
+    record, version = snapshot.pods.get(pod.metadata.uid), pod.metadata.resource_version
+    return (
+        record is not None and not record.node_name and bool(version) and record.resource_version == version
+    )
 
 
 def without_leaving(group: PodGroupInfo) -> PodGroupInfo:
@@ -188,6 +208,7 @@ class GroupCycle:
         self._seed = seed
         self._picks = picks or SeededPicks(seed, group.group.metadata.uid)
         self._state = CycleState()
+        self._scheduled = 0
         self._judges = profile.placement_feasible
 
     def run(self) -> GroupDecision:
@@ -227,6 +248,8 @@ class GroupCycle:
             self._profile = known
 
     def _run(self) -> GroupDecision:
+        self._state = CycleState()
+        self._scheduled = len(self._group.scheduled(self._world.snapshot))
         if not self._profile.gates.enabled(PLACEMENTS_GATE):
             whole = self._try(GroupPlacement("", self._world.snapshot.nodes.rows()))
             return self._decision(_at_least_one(whole), [whole], 0)
@@ -260,24 +283,20 @@ class GroupCycle:
 
     def _try(self, placement: GroupPlacement) -> TriedPlacement:
         """Try the pods one after the other; they are nowhere again afterwards."""
-        group, world = self._group, self._world
         state, calls = CycleState(), self._calls()
         calls.check()
-        before, count = len(group.scheduled(world.snapshot)), len(group.pods)
+        before, count = self._scheduled, len(self._group.pods)
         status = self._feasible(state, PlacementProgress(before, count), calls)
         if status.code is Code.UNSCHEDULABLE:
             return TriedPlacement(placement, rejected_group(*status.reasons), ())
-        known = self._known(placement)
-        if len(known) == count:
+        known = None if self._quick is None else self._quick(placement.rows)
+        if known is not None and len(known.rows) == count:
             status = self._feasible(state, PlacementProgress(before + count, 0), calls)
             # What a placement can't take any more it can't take later either.
             if status.code is not Code.UNSCHEDULABLE:
-                members = [
-                    GroupMember(pod, choice, SUCCESS, "")
-                    for pod, choice in zip(group.pods, known, strict=True)
-                ]
-                return _tried(placement, status, members)
-        return self._one_by_one(placement, known, before, state)
+                return _tried(placement, status, PlacedMembers(self._group.pods, known))
+        choices = [known.choice(at) for at in range(len(known.rows))] if known is not None else []
+        return self._one_by_one(placement, choices, before, state)
 
     def _one_by_one(
         self, placement: GroupPlacement, known: Sequence[Choice], before: int, state: CycleState
@@ -303,22 +322,10 @@ class GroupCycle:
         finally:
             for uid in reversed(placed):
                 world.forget(uid)
-        return _tried(placement, status, members)
+        return _tried(placement, status, tuple(members))
 
     def _feasible(self, state: CycleState, progress: PlacementProgress, calls: PluginCalls) -> Status:
         return feasible_so_far(self._judges, state, self._group, progress, calls)
-
-    def _known(self, placement: GroupPlacement) -> list[Choice]:
-        """Return what is decided for the first pods without an evaluation of each."""
-        found = None if self._quick is None else self._quick(self._group.pods, placement.rows)
-        if found is None:
-            return []
-        columns = (found.names, found.rows, found.totals, found.tie_counts, found.evaluated, found.feasible)
-        version, notes = found.version, CycleState()
-        return [
-            Choice(name, row, total, ties, evaluated, feasible, version, notes)
-            for name, row, total, ties, evaluated, feasible in zip(*columns, strict=True)
-        ]
 
     def _decide(self, pod: Pod, placement: GroupPlacement) -> Choice:
         options = CycleOptions(start=mix64(self._seed, pod.metadata.uid), group=self._group)
@@ -345,7 +352,7 @@ def _tried(placement: GroupPlacement, status: Status, members: Sequence[GroupMem
     """Return what came of a placement; a group that still waits for more pods was rejected there."""
     if status.code is Code.WAIT:
         status = rejected_group(*status.reasons)
-    return TriedPlacement(placement, status, tuple(members))
+    return TriedPlacement(placement, status, members)
 
 
 def _at_least_one(tried: TriedPlacement) -> Status:
@@ -354,10 +361,9 @@ def _at_least_one(tried: TriedPlacement) -> Status:
 
 
 def _assignments(tried: TriedPlacement, world: ClusterState) -> PodGroupAssignments:
-    placed = [member for member in tried.members if member.node_name]
-    return PodGroupAssignments(
-        tried.placement,
-        NodeView(world.snapshot, tried.placement.rows),
-        tuple(member.pod for member in placed),
-        tuple(member.node_name for member in placed),
-    )
+    nodes, members = NodeView(world.snapshot, tried.placement.rows), tried.members
+    if isinstance(members, PlacedMembers):
+        return PodGroupAssignments(tried.placement, nodes, members.pods, members.node_names)
+    placed = [member for member in members if member.node_name]
+    pods = tuple(member.pod for member in placed)
+    return PodGroupAssignments(tried.placement, nodes, pods, tuple(member.node_name for member in placed))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import overload
 
 from mooring.framework import SUCCESS, Code, GroupPlacement, GroupPreemption, Int64s, Pod, Status
 from mooring.framework.objects import PodGroup
-from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 
 UNSCHEDULABLE_GROUP = "pod group is unschedulable"
 """What begins what is said of a group, and of its pods, that was rejected as a whole."""
@@ -45,6 +46,36 @@ class GroupMember:
         return "" if self.choice is None else self.choice.node_name or ""
 
 
+class PlacedMembers(Sequence[GroupMember]):
+    """All pods of a group, each with a node that it got without an evaluation in full.
+
+    A placement that isn't taken is hardly looked at, so each is made when somebody does.
+
+    Attributes:
+        pods: The pods.
+        node_names: The node of each.
+    """
+
+    def __init__(self, pods: tuple[Pod, ...], found: ChoiceColumns) -> None:
+        self.pods = pods
+        self.node_names = tuple(found.names)
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self.pods)
+
+    @overload
+    def __getitem__(self, at: int) -> GroupMember: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[GroupMember]: ...
+
+    def __getitem__(self, at: int | slice) -> GroupMember | Sequence[GroupMember]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        return GroupMember(self.pods[at], self._found.choice(at), SUCCESS, "")
+
+
 @dataclass(frozen=True, slots=True)
 class TriedPlacement:
     """One placement, in which the pods of the group were tried one after the other.
@@ -57,11 +88,13 @@ class TriedPlacement:
 
     placement: GroupPlacement
     status: Status
-    members: tuple[GroupMember, ...]
+    members: Sequence[GroupMember]
 
     @property
     def placed(self) -> int:
         """How many of the pods got a node."""
+        if isinstance(self.members, PlacedMembers):
+            return len(self.members)
         return sum(bool(member.node_name) for member in self.members)
 
 

@@ -6,7 +6,7 @@ Mirrors ``RunPodGroupPostFilterPlugins`` in ``framework/runtime/framework.go`` a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.cycle.sampling import search_order
-from mooring.runtime.cycle.what_if import NodesWhatIf
+from mooring.runtime.cycle.what_if import NodesWhatIf, independent
 from mooring.runtime.profiles.profile import Enabled
 
 _POINT = "PodGroupPostFilter"
@@ -61,6 +61,7 @@ class TriedAgain:
         self._calls = calls
         self._gone: dict[str, PodKind] = {}
         self._notes: list[NodesWhatIf] = []
+        self._independent = False
 
     def remove(self, pods: Sequence[Pod]) -> None:
         for pod in pods:
@@ -72,29 +73,33 @@ class TriedAgain:
         decision = self._again()
         placed = [(member, member.choice) for member in decision.placed]
         self.assignments = tuple((member.pod, member.node_name) for member, _ in placed)
-        self._notes = [
-            NodesWhatIf(choice.evaluation, self._world, self._calls)
-            for _, choice in placed
-            if choice is not None
-        ]
+        evaluations = [choice.evaluation for _, choice in placed if choice is not None]
+        self._notes = [NodesWhatIf(evaluation, self._world, self._calls) for evaluation in evaluations]
+        self._independent = all(map(independent, evaluations))
         return decision.status
 
     def put_back(self, pods: Sequence[Pod]) -> bool:
         for pod in pods:
             self._world.assume(pod, pod.spec.node_name, self._gone[pod.metadata.uid])
             self._tell("add_pod", pod)
-        if self._fits():
+        if self._fits({pod.spec.node_name for pod in pods}):
             return True
         for pod in pods:
             self._world.discard(pod.metadata.uid)
             self._tell("remove_pod", pod)
         return False
 
-    def _fits(self) -> bool:
-        """Return whether all assignments pass the filters, each beside those before it."""
+    def _fits(self, touched: Collection[str]) -> bool:
+        """Return whether all assignments pass the filters, each beside those before it.
+
+        They did before pods came to ``touched`` nodes; the other nodes needn't be looked at where no plugin
+        looks at one for what it says of another.
+        """
         counted: list[str] = []
         try:
             for (pod, node_name), notes in zip(self.assignments, self._notes, strict=True):
+                if self._independent and node_name not in touched:
+                    continue
                 if not notes.statuses([node_name])[0].ok:
                     return False
                 self._world.assume(pod, node_name)
