@@ -22,7 +22,8 @@ from mooring.framework import (
 )
 from mooring.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from mooring.framework.errors import DeadlineExceededError
-from mooring.scheduler.budget import AttemptBudget
+from mooring.framework.objects import ObjectMeta, PodGroup
+from mooring.scheduler.budget import AttemptBudget, group_seconds
 from mooring.scheduler.scheduler import LONGEST_DECISION_SECONDS
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.scheduler_metrics import SchedulerMetrics
@@ -85,6 +86,40 @@ def test_what_may_help_such_a_pod_makes_others_wait_for_it_no_sooner_than_its_pa
     world.wait(60)
     assert Thorough.rounds > once
     assert world.queue.count_pods()["unschedulable"] == 1
+
+
+def test_a_group_may_take_what_its_pods_may_and_then_pauses_as_a_whole() -> None:
+    gates = {"GenericWorkload": True}
+    world = World(Thorough, nodes=[make_node("a")], attempt_seconds=0.05, gates=gates, version="1.37")
+    Thorough.rounds = 0
+    meta = ObjectMeta(name="g", namespace="default", uid="group")
+    spec = {"schedulingGroup": {"podGroupName": "g"}}
+    world.add(PodGroup(metadata=meta), make_pod("m", spec=spec), make_pod(HUGE, spec=spec), make_pod("alone"))
+    world.settle()
+    assert world.cluster.node_of("alone") == "a"
+    assert 0 < Thorough.rounds < ROUNDS
+    [condition] = world.cluster.groups["g"].status.conditions
+    assert condition.reason == "SchedulerError"
+    assert "and was ended in plugin Thorough at PreFilter" in condition.message
+    once = Thorough.rounds
+    world.wait(5)
+    assert Thorough.rounds == once, "it was tried again although it had just kept others waiting"
+    world.wait(60)
+    assert Thorough.rounds > once
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pods", "together"),
+    [
+        pytest.param(1.0, 1, 1.0, id="a pod"),
+        pytest.param(1.0, 4, 4.0, id="a group"),
+        pytest.param(1.0, 1000, 30.0, id="a large group"),
+        pytest.param(50.0, 3, 50.0, id="as long as one pod at least"),
+        pytest.param(0.0, 3, 0.0, id="without limit"),
+    ],
+)
+def test_what_several_pods_may_take_together(seconds: float, pods: int, together: float) -> None:
+    assert group_seconds(seconds, pods) == together
 
 
 def test_the_pause_grows_with_what_an_attempt_took_beyond_its_free_share() -> None:

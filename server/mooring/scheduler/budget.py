@@ -20,6 +20,11 @@ PAUSE_TIMES = 100.0
 """of so many times what it took beyond, so that others have nearly all of the time whatever may help it."""
 
 
+def group_seconds(seconds: float, pods: int) -> float:
+    """Return what an attempt of so many pods together may take, given what that of one may; 0 = no limit."""
+    return min(seconds * pods, max(seconds, MAX_GROUP_SECONDS))
+
+
 @dataclass(slots=True)
 class AttemptBudget:
     """Implements ``Progress`` for the cycle of one pod or group. Made and checked by the deciding thread.

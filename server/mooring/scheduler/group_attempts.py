@@ -12,7 +12,7 @@ from mooring.framework import SUCCESS, Code, PodGroupInfo, PodsToActivate, Statu
 from mooring.framework.errors import DeadlineExceededError, MooringError, NotFoundError
 from mooring.framework.objects import PodGroup
 from mooring.runtime.commit.reservations import Reservation
-from mooring.runtime.cycle.group_result import GroupDecision, GroupMember
+from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, rejected_group
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.attempt import Attempt
 from mooring.scheduler.binding import Binders, Counts
@@ -111,13 +111,14 @@ class GroupAttempts:
         parts.observer.group_decided(parts.clock.monotonic() - attempt.began)
         if decision.preemption is not None:
             parts.observer.group_preemption(decision.preemption.status.code.label)
-        if decision.status.ok:
-            self._commit(attempt, decision)
+        status = decision.status
+        if status.ok:
+            status = self._commit(attempt, decision)
         else:
             self._reject(attempt, info, decision)
-        self._report(attempt, decision.status, waiting=_waits(decision))
-        # For the queue, a group for which no room can be made was rejected, also where looking for it failed.
-        return decision.status if decision.preemption is None else Status.unschedulable()
+        self._report(attempt, status, waiting=_waits(decision))
+        # For the queue, a group for which room was looked for was rejected, also where that failed.
+        return status if decision.preemption is None else Status.unschedulable()
 
     def _group(self, attempt: _GroupAttempt) -> PodGroup | None:
         """Return the group as it is now, as which it is tried; None when it is gone."""
@@ -139,13 +140,19 @@ class GroupAttempts:
                 tried.append(member)
         return tried, unknown
 
-    def _commit(self, attempt: _GroupAttempt, decision: GroupDecision) -> None:
-        """Reserve all places, and only then bind: what waits at Permit for the last one goes on with it."""
+    def _commit(self, attempt: _GroupAttempt, decision: GroupDecision) -> Status:
+        """Reserve all places, and only then bind: what waits at Permit for the last one goes on with it.
+
+        Returns:
+            Success if one of the pods keeps its place. kube-scheduler says so in any case, and tries at once,
+            again and again, a group whose pods all lose theirs.
+        """
         parts, state = self._parts, self._parts.engine.state
         for member in decision.placed:
             # Where the others were expected before must not be in its way.
             state.nominate(member.pod.metadata.uid, "")
         begun: list[tuple[Attempt, Reservation, Counts]] = []
+        lost: list[str] = []
         for member in decision.members:
             pod, choice = member.pod, member.choice
             if choice is None or not (member.node_name and member.status.ok):
@@ -156,25 +163,32 @@ class GroupAttempts:
                 one = attempt.close(pod.metadata.uid, parts.clock.monotonic())
                 begun.append((one, found, (choice.evaluated, choice.feasible)))
             else:
+                lost.append(f"pod {pod.key}: {found.message}")
                 state.nominate(pod.metadata.uid, pod.status.nominated_node_name)
                 self._fail(attempt, member, found)
-        for one, reservation, counts in begun:
-            others = reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
-            if others is not None:
-                # Those of this group that have no place yet are on their way back to it.
-                parts.queue.activate_pods(pod for pod in others.pods if pod.group != attempt.item.key)
-            self._binders.begin_binding(one, reservation, counts)
+        for each in begun:
+            self._begin_binding(attempt, *each)
+        return SUCCESS if begun else rejected_group(*lost[:1])
 
     def _begin_placing(self, attempt: _GroupAttempt, member: GroupMember) -> Reservation | SchedulingFailure:
-        begin = self._parts.committer.begin_placing_member
+        begin, budget = self._parts.committer.begin_placing_member, AttemptBudget(self._parts.attempt_seconds)
         try:
-            found = begin(member.pod, member.node_name, attempt.profile, attempt.budget)
+            found = begin(member.pod, member.node_name, attempt.profile, budget)
         except MooringError as error:
             return failed(error)
         except Exception as error:
             log.exception("placing pod %s on node %s", member.pod.key, member.node_name)
             return failed(error)
         return rejected_by_plugin(found) if isinstance(found, Status) else found
+
+    def _begin_binding(
+        self, attempt: _GroupAttempt, one: Attempt, reservation: Reservation, counts: Counts
+    ) -> None:
+        others = reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
+        if others is not None:
+            # Those of this group that have no place yet are on their way back to it.
+            self._parts.queue.activate_pods(pod for pod in others.pods if pod.group != attempt.item.key)
+        self._binders.begin_binding(one, reservation, counts)
 
     def _reject(self, attempt: _GroupAttempt, info: PodGroupInfo, decision: GroupDecision) -> None:
         """Give all pods back, and make the room that was found for them."""

@@ -19,7 +19,7 @@ from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.scheduler.attempt import Attempt, Deciding
 from mooring.scheduler.binding import Binders
-from mooring.scheduler.budget import MAX_GROUP_SECONDS, AttemptBudget
+from mooring.scheduler.budget import AttemptBudget, group_seconds
 from mooring.scheduler.failure import (
     SchedulingFailure,
     failed,
@@ -130,7 +130,7 @@ class Scheduler:
         if entity is None:
             return pause
         began, size = parts.clock.monotonic(), len(entity.members)
-        budget = AttemptBudget(min(size * parts.attempt_seconds, MAX_GROUP_SECONDS))
+        budget = AttemptBudget(group_seconds(parts.attempt_seconds, size))
         try:
             if isinstance(entity, QueuedGroup):
                 self._deciding = Deciding(f"pod group {'/'.join(entity.key)}", began, budget)
