@@ -17,10 +17,14 @@ from mooring.framework.objects import (
     ObjectMeta,
     PodGroup,
     PodGroupResourceClaim,
+    PodGroupSchedulingConstraints,
     PodGroupSchedulingPolicy,
     PodGroupSpec,
+    TopologyConstraint,
 )
 from mooring.scheduler.group_status import changed_conditions, condition_of
+from mooring.telemetry.metrics import Metrics
+from mooring.telemetry.scheduler_metrics import SchedulerMetrics
 from mooring.testing import make_node, make_pod
 
 from .world import World
@@ -122,6 +126,17 @@ class TestDecision:
         made = world(2)
         made.add(gang(), *members(3))
         assert bound(made) == {"m0", "m1"}
+
+    def test_the_pods_of_a_group_share_a_topology_domain(self) -> None:
+        racks = {"n0": "a", "n1": "b", "n2": "b", "n3": "c"}
+        nodes = [
+            make_node(name, labels={"rack": rack}, allocatable={"cpu": "2"}) for name, rack in racks.items()
+        ]
+        made = World(nodes=nodes, gates={**GATES, "TopologyAwareWorkloadScheduling": True}, version="1.37")
+        together = PodGroupSchedulingConstraints((TopologyConstraint("rack"),))
+        made.add(gang(3, scheduling_constraints=together), *members(3))
+        assert bound(made) == {"m0", "m1", "m2"}
+        assert {racks[made.cluster.node_of(f"m{at}")] for at in range(3)} == {"b"}
 
     def test_the_most_important_group_goes_first(self) -> None:
         made = world()
@@ -446,3 +461,28 @@ class TestConditions:
     def test_changed(self, known: list[Any], status: Status, changed: list[Any] | None) -> None:
         group = {"metadata": {"generation": 1}, "status": {"conditions": known}}
         assert changed_conditions(group, condition_of(status), 1_800_000_000.0) == changed
+
+
+def test_metrics() -> None:
+    metrics = Metrics()
+    observer = SchedulerMetrics(metrics)
+    made = world(2, observer=observer)
+    observer.measure_queue(made.queue)
+    made.add(gang(2), *members(2), gang(2, "large"), *(member(f"l{at}", group="large") for at in range(2)))
+    made.add(member("lost", group="unknown"))
+
+    def value(name: str, **labels: str) -> float | None:
+        return metrics.registry.get_sample_value(f"mooring_{name}", labels)
+
+    profile = {"profile": "default-scheduler"}
+    assert value("podgroup_schedule_attempts_total", result="scheduled", **profile) == 1
+    assert value("podgroup_schedule_attempts_total", result="unschedulable", **profile) == 1
+    assert value("podgroup_scheduling_attempt_duration_seconds_count", result="scheduled", **profile) == 1
+    assert value("podgroup_scheduling_algorithm_duration_seconds_count") == 2
+    assert value("workload_preemption_attempts_total", result="UnschedulableAndUnresolvable") == 1
+    assert value("queued_entities", queue="backoff", type="podgroup") == 1
+    assert value("queued_entities", queue="backoff", type="pod") == 0
+    assert value("pending_pods", queue="backoff") == 2
+    assert value("pending_pods", queue="incomplete") == 1
+    labels = {"queue": "active", "event": "UnschedulablePodAdd", "type": "podgroup"}
+    assert value("queue_incoming_entities_total", **labels) == 2

@@ -91,7 +91,8 @@ class SchedulerMetrics:
 
     def queued(self, queue: str, event: str, kind: str, pods: int) -> None:
         self._incoming.pods(queue, event).inc(pods)
-        self._incoming.entities(queue, event, kind).inc()
+        if kind:
+            self._incoming.entities(queue, event, kind).inc()
 
     def preempted(self, kind: str, victims: int) -> None:
         if kind == "pod":

@@ -17,7 +17,7 @@ class SchedulerObserver(Protocol):
         ...
 
     def queued(self, queue: str, event: str, kind: str, pods: int) -> None:
-        """Count a ``pod``, or a ``podgroup`` of so many pods, that was added to a queue."""
+        """Count a ``pod`` or a ``podgroup`` of so many pods that was added to a queue; "" = it was there."""
         ...
 
     def preempted(self, kind: str, victims: int) -> None:

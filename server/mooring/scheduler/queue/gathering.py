@@ -96,7 +96,7 @@ class Gathering:
         elif (taken := self._take(key)) is not None:
             group, strategy = taken
             group.add_pod(item)
-            self._places.place(group, strategy, label)
+            self._places.place(group, strategy, label, was_there=True)
         elif self.tried == uid_of(key):
             self._pending.add_pod(key, item)
         else:
@@ -113,7 +113,7 @@ class Gathering:
             group, strategy = taken
             group.remove_pod(uid)
             if group.pods:
-                self._places.place(group, strategy, label)
+                self._places.place(group, strategy, label, was_there=True)
         else:
             self._incomplete.remove_pod(key, uid)
             self._pending.remove_pod(key, uid)

@@ -26,7 +26,12 @@ PLACES = ("active", "backoff", "unschedulable", "gated")
 KINDS = ("pod", "podgroup")
 
 Incoming = Callable[[str, str, str, int], None]
-"""``(queue, event, kind, pods)``: a ``pod``, or a ``podgroup`` of so many, came to that place."""
+"""``(queue, event, kind, pods)``: a ``pod``, or a ``podgroup`` of so many, came to that place of the queue.
+
+The kind is "" for a group that was there before, and to which a pod came, or of which one went.
+"""
+
+_LEADS_TO = {Strategy.AT_ONCE: "active", Strategy.AFTER_BACKOFF: "backoff", Strategy.SKIP: "unschedulable"}
 
 
 class Places:
@@ -107,36 +112,40 @@ class Places:
                 return True
         return False
 
-    def place(self, item: QueuedEntity, strategy: Strategy, label: str) -> bool:
-        """Put it where it belongs; True unless that is among the unschedulable and gated ones."""
-        if strategy is Strategy.SKIP:
-            return self._park(item, label)
-        if strategy is Strategy.AFTER_BACKOFF and self.backoff.lasts(item):
-            return self._back_off(item, label)
-        return self.activate(item, label)
+    def place(self, item: QueuedEntity, strategy: Strategy, label: str, *, was_there: bool = False) -> bool:
+        """Put it where it belongs; True unless that is among the unschedulable and gated ones.
 
-    def activate(self, item: QueuedEntity, label: str, *, gates_asked: bool = False) -> bool:
-        """Let it be tried, unless a gate holds it back; True when none does."""
+        With ``was_there`` it was taken from where the strategy leads to.
+        """
+        known = _LEADS_TO[strategy] if was_there else ""
+        if strategy is Strategy.SKIP:
+            return self._park(item, label, known)
+        if strategy is Strategy.AFTER_BACKOFF and self.backoff.lasts(item):
+            return self._back_off(item, label, known)
+        return self.activate(item, label, known=known)
+
+    def activate(self, item: QueuedEntity, label: str, *, gates_asked: bool = False, known: str = "") -> bool:
+        """Let it be tried, unless a gate holds it back; True when none does. ``known`` is where it was."""
         if not gates_asked and self._gated(item):
-            return self._park(item, label)
+            return self._park(item, label, known)
         for each in (item, *item.members):
             if each.first_attempt_at is None:
                 each.first_attempt_at = self._clock.now()
         self.unschedulable.remove(item.uid)
         self.backoff.remove(item.uid)
         self.active.put(item)
-        return self._arrived("active", item, label)
+        return self._arrived("active", item, label, known)
 
-    def _back_off(self, item: QueuedEntity, label: str) -> bool:
+    def _back_off(self, item: QueuedEntity, label: str, known: str) -> bool:
         if self._gated(item):
-            return self._park(item, label)
+            return self._park(item, label, known)
         self.unschedulable.remove(item.uid)
         self.backoff.put(item)
-        return self._arrived("backoff", item, label)
+        return self._arrived("backoff", item, label, known)
 
-    def _park(self, item: QueuedEntity, label: str) -> bool:
+    def _park(self, item: QueuedEntity, label: str, known: str) -> bool:
         if item.uid not in self.unschedulable:
-            self._incoming("unschedulable", label, item.kind, len(item.members))
+            self._count("unschedulable", item, label, known)
         self.unschedulable.put(item)
         return False
 
@@ -152,7 +161,10 @@ class Places:
                 each.flushed = False
         return bool(gated_by)
 
-    def _arrived(self, queue: str, item: QueuedEntity, label: str) -> bool:
-        self._incoming(queue, label, item.kind, len(item.members))
+    def _arrived(self, queue: str, item: QueuedEntity, label: str, known: str) -> bool:
+        self._count(queue, item, label, known)
         self._wake()
         return True
+
+    def _count(self, queue: str, item: QueuedEntity, label: str, known: str) -> None:
+        self._incoming(queue, label, "" if queue == known else item.kind, len(item.members))
