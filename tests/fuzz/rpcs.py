@@ -15,11 +15,12 @@ from mooring.testing.builders import to_json
 from mooring.v1 import cluster_service_pb2 as cluster_pb
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1 import simulation_service_pb2 as simulation_pb
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from mooring.v1.statuses_pb2 import PluginScores
 from tests.fuzz.judging import Judge, Target
 from tests.fuzz.mutating import change_message, changed_bytes, changed_json
-from tests.fuzz.serving import HOST, METHODS, OBJECTS, ZONE, Served, kind_of, serving
+from tests.fuzz.serving import HOST, METHODS, OBJECTS, SESSION, ZONE, Served, kind_of, serving
 
 SPEC = {
     "affinity": {
@@ -102,10 +103,15 @@ def seeds() -> tuple[bytes, ...]:
         candidates = [pb.PreemptionCandidate(node="n0", victims=victims)]
         found.append(pb.PreemptRequest(pod=source, candidates=pb.PreemptionCandidates(candidates=candidates)))
         found.append(pb.PreemptRequest(pod=source))
+        found.append(pb.FilterRequest(pod=source, session=SESSION))
+        placed = pb.COMMIT_MODE_RESERVE
+        found.append(pb.ScheduleRequest(templates=[template], commit_mode=placed, session=SESSION))
+        found.append(simulation_pb.CapacityRequest(shapes=[source], limit=5, include_nodes=True))
     reference = PodReference(namespace="default", name="p9", uid="u9")
     found += [pb.BindRequest(pod=reference, node="n1"), pb.UnreserveRequest(pod=reference)]
     found += [cluster_pb.ListNodesRequest(form=form, since_epoch=0) for form in nodes_pb.NodeForm.values()]
     found += _pushes()
+    found += _simulations()
     empty = [name.encode() + b"\n" for name in METHODS]
     return (*map(_named, found), *empty)
 
@@ -129,6 +135,27 @@ def _pushes() -> list[cluster_pb.PushObjectsRequest]:
     events = [*(cluster_pb.PushEvent(put=one) for one in put), cluster_pb.PushEvent(remove=removed)]
     push = partial(cluster_pb.PushObjectsRequest, source="cluster", session="s", first_sequence=40)
     return [push(events=[event]) for event in events]
+
+
+def _simulations() -> list[Message]:
+    node = KubernetesObject(json=to_json(make_node("n7", labels={ZONE: "z1"})))
+    put = simulation_pb.SessionChange(put=cluster_pb.PutObjects(kind="Node", objects=[node]))
+    removals = [
+        cluster_pb.RemoveObject(kind="Node", name="n5"),
+        cluster_pb.RemoveObject(kind="Pod", name="p0"),
+    ]
+    gone = [simulation_pb.SessionChange(remove=removal) for removal in removals]
+    return [
+        *(simulation_pb.ChangeSessionRequest(session=SESSION, changes=[one]) for one in (put, *gone)),
+        simulation_pb.MarkSessionRequest(session=SESSION),
+        simulation_pb.RevertSessionRequest(session=SESSION),
+        simulation_pb.RevertSessionRequest(session=SESSION, mark=1),
+        simulation_pb.CommitSessionRequest(session=SESSION, mark=1),
+        simulation_pb.GetSessionRequest(session=SESSION),
+        simulation_pb.OpenSessionRequest(from_session=SESSION),
+        simulation_pb.RemovalRequest(nodes=["n0", "n1"], cumulative=True),
+        simulation_pb.RemovalRequest(session=SESSION),
+    ]
 
 
 def change(dice: Random, data: bytes, others: Sequence[bytes]) -> bytes:

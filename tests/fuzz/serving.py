@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,10 +24,11 @@ from mooring.service.errors import failure_of
 from mooring.service.memory import MemoryBudget, Share, body_budget_bytes
 from mooring.service.offer import Servicers
 from mooring.service.reading import MAX_MESSAGE_BYTES, Reader
+from mooring.sessions import capacity
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import to_json
 from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import objects_pb2, plugin_service_pb2, scheduling_service_pb2
+from mooring.v1 import objects_pb2, plugin_service_pb2, scheduling_service_pb2, simulation_service_pb2
 from tests.cluster.following import held
 from tests.fuzz.judging import Finding, check, check_text
 from tests.service.backends import World, world
@@ -37,6 +40,7 @@ SERVICES = {
     "scheduling": scheduling_service_pb2.DESCRIPTOR.services_by_name["SchedulingService"],
     "cluster": cluster_pb.DESCRIPTOR.services_by_name["ClusterService"],
     "plugins": plugin_service_pb2.DESCRIPTOR.services_by_name["PluginService"],
+    "simulation": simulation_service_pb2.DESCRIPTOR.services_by_name["SimulationService"],
 }
 METHODS = {
     method.name: (part, GetMessageClass(method.input_type))
@@ -57,6 +61,11 @@ CHANGING = ("Bind", "Reserve", "Unreserve", "Schedule", "PushObjects")
 
 PATIENCE = 20.0
 """Seconds that the caller gives each call."""
+
+SESSION = "s"
+"""The id of the session that is open,"""
+FOR_GOOD = 1e9
+"""and how many seconds it lives."""
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
@@ -109,6 +118,10 @@ class Served:
         ]
         load = cluster_pb.PushObjectsRequest(source="cluster", session="s", first_sequence=1, events=events)
         self._servicers.cluster.PushObjects(load, _context())
+        sessions = served.backend.sessions
+        session = sessions.open()
+        # Nobody guesses the real one.
+        sessions._sessions[SESSION] = replace(session, id=SESSION, lease=FOR_GOOD, expires=inf)
         self._known = self._content()
 
     @property
@@ -182,6 +195,10 @@ def _context() -> Any:
 @contextmanager
 def serving() -> Iterator[Served]:
     """A server with a state of its own."""
-    # What is counted in large requests alone is counted in all of them.
-    with patch.object(reading, "SMALL_BYTES", 0), world(push=True) as served:
+    # What is counted in large requests alone is counted in all of them, and no node is filled pod by pod.
+    with (
+        patch.object(reading, "SMALL_BYTES", 0),
+        patch.object(capacity, "MOST_PLACED", 20),
+        world(push=True) as served,
+    ):
         yield Served(served)

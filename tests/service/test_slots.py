@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from mooring.framework import timely
 from mooring.framework.errors import DeadlineExceededError, ResourceExhaustedError
 from mooring.runtime.cycle.plugin_calls import NullObserver, PluginCalls
-from mooring.service.slots import MAX_STUCK_ABOUT_ONE_POD, SlotProgress, Slots
+from mooring.service.slots import MAX_STUCK_ABOUT_ONE_POD, SHARE_BESIDE_OTHERS, SlotProgress, Slots
 from tests.process import until
 from tests.service.harness import LONG
 
@@ -293,3 +293,30 @@ def test_clients_have_their_work_run_in_turn(monkeypatch: pytest.MonkeyPatch) ->
             call.result()
     assert order == ["modest 0", "greedy 0", "new", "modest 1", "greedy 1", "greedy 2", "greedy 3"]
     slots.stop()
+
+
+@pytest.mark.parametrize(
+    ("busy", "rests"), [pytest.param(True, True, id="others work"), pytest.param(False, False, id="alone")]
+)
+def test_slots_that_give_way_rest_for_a_multiple_of_what_they_worked(
+    busy: bool, rests: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    clock = [0.0]
+    monkeypatch.setattr("mooring.service.slots.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("mooring.service.slots.time.sleep", slept.append)
+    slots = Slots(1)
+    slots.give_way_to(lambda: busy)
+
+    def work(progress: SlotProgress) -> str:
+        for _ in range(2):
+            clock[0] += 0.004
+            progress.check()
+        return "done"
+
+    try:
+        assert slots.run(work, late()) == "done"
+    finally:
+        slots.stop()
+    share = SHARE_BESIDE_OTHERS
+    assert slept == (pytest.approx([0.004 / share - 0.004] * 2) if rests else [])

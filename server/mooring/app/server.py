@@ -82,23 +82,22 @@ def serve(
         deposed.set()
         stop.set()
 
-    slots = Slots(options.plugin_slots, options.max_abandoned_workers, metrics.abandoned_workers)
-    commit_slots = Slots(COMMIT_SLOTS, MAX_OPEN_COMMITS)
-    session_slots = Slots(WORK_TREES, options.max_abandoned_workers)
+    slots = _AllSlots.of(options, metrics)
     decisions = _decisions(options, MetricsObserver(metrics), give_up)
-    servicers = Servicers.of(decisions.backend(slots, commit_slots, session_slots, metrics))
+    servicers = Servicers.of(decisions.backend(slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
     extender = _extender(options, servicers)
     server = build(
         servicers.services(),
         options.service,
         metrics=metrics,
-        slots=slots,
+        slots=slots.plugins,
+        session_slots=slots.sessions,
         ready=decisions.freshness.not_ready,
     )
     with ExitStack() as running:
-        running.callback(commit_slots.stop)
-        running.callback(session_slots.stop)
+        running.callback(slots.commits.stop)
+        running.callback(slots.sessions.stop)
         decisions.start(running)
         server.start()
         running.callback(server.drain)
@@ -127,6 +126,25 @@ def _extender(options: ServerOptions, servicers: Servicers) -> ExtenderServer | 
 
 
 @dataclass(frozen=True, slots=True)
+class _AllSlots:
+    """Where calls run that take long: plugins' code, commits, and calls about sessions."""
+
+    plugins: Slots
+    commits: Slots
+    sessions: Slots
+
+    @classmethod
+    def of(cls, options: ServerOptions, metrics: Metrics) -> _AllSlots:
+        """As many as the options say."""
+        most = options.max_abandoned_workers
+        return cls(
+            Slots(options.plugin_slots, most, metrics.abandoned_workers),
+            Slots(COMMIT_SLOTS, MAX_OPEN_COMMITS),
+            Slots(WORK_TREES, most),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class _Decisions:
     """What answers stand on: the engine over its source, and what commits."""
 
@@ -138,17 +156,17 @@ class _Decisions:
     election: LeaderElection | None
     api: KubernetesApi | None
 
-    def backend(self, slots: Slots, commit_slots: Slots, session_slots: Slots, metrics: Metrics) -> Backend:
+    def backend(self, slots: _AllSlots, metrics: Metrics) -> Backend:
         """Return what the servicers answer from."""
         metrics.registry.register(SourceCollector(self.sources))
         core, options = self.core, self.options
         return Backend(
             engine=core.engine,
             committer=Committer(self.cycle),
-            slots=slots,
-            commit_slots=commit_slots,
+            slots=slots.plugins,
+            commit_slots=slots.commits,
             sessions=Sessions(LiveState(core, options.engine), most_trees=WORK_TREES),
-            session_slots=session_slots,
+            session_slots=slots.sessions,
             decoder=Decoder(),
             read_changes=read_changes,
             configuration_hash=core.configuration.hash,

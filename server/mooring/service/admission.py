@@ -1,10 +1,13 @@
-"""How many calls are worked on at once: questions, commits and pushes apart, each pool shared by its clients.
+"""How many calls are worked on at once: questions, commits, pushes and calls about sessions apart.
+
+Each pool is shared by its clients.
 
 Calls that wait for others, as commits do for the API server, thus take no place of those that don't.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter
@@ -24,13 +27,20 @@ QUEUE_SHARE: Final = 0.25
 QUEUE_SECONDS: Final = 1.0
 """and its upper bound."""
 
+LIVE_SECONDS: Final = 0.1
+"""After a call about the live state for so long another one is likely to come."""
+
 PUSHES: Final = 4
 """Pushes at once; a source has one, as a rule."""
 
 _SCHEDULING: Final = "/mooring.v1.SchedulingService/"
 _COMMITS: Final = frozenset(_SCHEDULING + name for name in ("Bind", "Reserve", "Unreserve"))
 _SCHEDULES: Final = frozenset(_SCHEDULING + name for name in ("Schedule", "ScheduleGroups"))
+_ABOUT_SESSIONS: Final = frozenset(
+    _SCHEDULING + name for name in ("Filter", "Score", "NormalizeScore", "Explain", "Preempt")
+)
 _PUSH: Final = "/mooring.v1.ClusterService/PushObjects"
+_SIMULATION: Final = "/mooring.v1.SimulationService/"
 
 
 def client_of(context: grpc.ServicerContext) -> Hashable:
@@ -58,6 +68,9 @@ class CallPool:
         calls: Their name, in the plural.
         places: How many there are, 1 or more; half as many calls may wait.
         rejected: Called for each call that is rejected.
+
+    Attributes:
+        ended: When a call was last counted out, in seconds of ``time.monotonic``.
     """
 
     def __init__(self, calls: str, places: int, rejected: Callable[[], None]) -> None:
@@ -67,6 +80,7 @@ class CallPool:
         self._most_waiting = max(1, places // 2)
         self._rejected = rejected
         self._lock = threading.Lock()
+        self.ended = -math.inf
         self._inflight = 0
         self._held: dict[Hashable, int] = {}
         self._turns: list[_Turn] = []
@@ -97,6 +111,7 @@ class CallPool:
 
     def leave(self, client: Hashable) -> None:
         """Count a call out, and give its place to one that waits."""
+        self.ended = time.monotonic()
         with self._lock:
             self._inflight -= 1
             held = self._held.pop(client) - 1
@@ -159,14 +174,28 @@ class Admission:
         self._questions = CallPool("questions", limit, rejected)
         self._commits = CallPool("commits", limit, rejected)
         self._pushes = CallPool("pushes", PUSHES, rejected)
-        pools = (self._questions, self._commits, self._pushes)
+        self._futures = CallPool("calls about sessions", limit, rejected)
+        pools = (self._questions, self._commits, self._pushes, self._futures)
         metrics.inflight_calls.set_function(lambda: sum(pool.inflight for pool in pools))
+
+    def is_live(self) -> bool:
+        """Return whether calls about the live state are being worked on, or were a moment ago."""
+        ended = max(self._questions.ended, self._commits.ended)
+        inflight = self._questions.inflight + self._commits.inflight
+        return inflight > 0 or time.monotonic() - ended < LIVE_SECONDS
 
     def pool_of(self, method: str) -> Callable[[Any], CallPool]:
         """Tells the pool of a request of ``method``, its full name as on the wire."""
+        if method.startswith(_SIMULATION):
+            return lambda _: self._futures
         if method in _SCHEDULES:
-            return lambda request: self._commits if asks_commit(request) else self._questions
+            return lambda request: self._commits if asks_commit(request) else self._asked_of(request)
         if method == _PUSH:
             return lambda _: self._pushes
+        if method in _ABOUT_SESSIONS:
+            return self._asked_of
         pool = self._commits if method in _COMMITS else self._questions
         return lambda _: pool
+
+    def _asked_of(self, request: Any) -> CallPool:
+        return self._futures if request.session else self._questions

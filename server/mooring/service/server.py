@@ -184,6 +184,7 @@ def build(
     metrics: Metrics,
     slots: Slots,
     ready: Callable[[], str],
+    session_slots: Slots | None = None,
 ) -> Server:
     """Build a server and bind its ports.
 
@@ -193,6 +194,7 @@ def build(
         metrics: Where it counts; the same object that the servicers use.
         slots: Where the servicers run plugins; stopped with the server, and behind liveness.
         ready: Why no decisions can be made yet, as one phrase; "" once they can.
+        session_slots: Where calls about sessions run, which give way to all others.
 
     Raises:
         ListenError: An address cannot be listened on, or must not be without TLS.
@@ -201,6 +203,8 @@ def build(
     names = [str(service.descriptor.full_name) for service in services]
     probes = Probes(slots.fault, ready)
     admission = Admission(metrics, options.max_concurrent_calls)
+    if session_slots is not None:
+        session_slots.give_way_to(admission.is_live)
     guarded = bool(options.allow_clients) or not is_local(options.listen)
     access = Access(guarded, typed_names(options.allow_clients))
     threads = Threads(options.transport_threads, "grpc")

@@ -28,6 +28,13 @@ MAX_STUCK_ABOUT_ONE_POD = 2
 """With this many threads stuck about one pod, calls about it are rejected: a client that repeats calls
 about a pod for which a plugin never returns takes no more threads from others, nor ends the process."""
 
+SHARE_BESIDE_OTHERS = 0.04
+"""What slots that give way take of a processor while others need it: one thread at a time runs Python."""
+
+MIN_WORK_SECONDS = 0.0005
+LONGEST_REST_SECONDS = 0.25
+"""Work between two rests, at least, and a rest at most."""
+
 log = logging.getLogger(__name__)
 
 
@@ -45,16 +52,31 @@ class SlotProgress:
         answered_by: Afterwards `cache`, or `full` with the reason in brackets.
     """
 
-    __slots__ = ("_admit", "_cancelled", "answered_by", "deadline", "extension_point", "plugin", "pod")
+    __slots__ = (
+        "_admit",
+        "_cancelled",
+        "_rest",
+        "answered_by",
+        "deadline",
+        "extension_point",
+        "plugin",
+        "pod",
+    )
 
-    def __init__(self, deadline: float, admit: Callable[[str], None] = lambda _: None) -> None:
-        """`admit` is called with the pod; it raises when no more work about it is taken."""
+    def __init__(
+        self,
+        deadline: float,
+        admit: Callable[[str], None] = lambda _: None,
+        rest: Callable[[], None] | None = None,
+    ) -> None:
+        """`admit` is called with the pod; it raises when no more work about it is taken. `rest` may sleep."""
         self.plugin = ""
         self.extension_point = ""
         self.answered_by = ""
         self.deadline = deadline
         self.pod = ""
         self._admit = admit
+        self._rest = rest
         self._cancelled = False
 
     def about(self, pod: str) -> None:
@@ -72,6 +94,8 @@ class SlotProgress:
 
     def check(self) -> None:
         """Raise DeadlineExceededError if the caller no longer waits."""
+        if self._rest is not None:
+            self._rest()
         if self._cancelled or time.monotonic() >= self.deadline:
             raise self.exceeded()
 
@@ -94,10 +118,34 @@ class _Stage(Enum):
     GIVEN_UP = auto()
 
 
+class _Rest:
+    """Makes a thread sleep after it worked, for as long as others have work, too."""
+
+    __slots__ = ("_began", "_others", "_times")
+
+    def __init__(self, others: Callable[[], bool], threads: int) -> None:
+        self._others = others
+        self._times = threads / SHARE_BESIDE_OTHERS - 1
+        self._began = 0.0
+
+    def begin(self) -> None:
+        """Work begins now."""
+        self._began = time.perf_counter()
+
+    def __call__(self) -> None:
+        """Sleep, if it is time to."""
+        worked = time.perf_counter() - self._began
+        if worked < MIN_WORK_SECONDS or not self._others():
+            return
+        time.sleep(min(worked * self._times, LONGEST_REST_SECONDS))
+        self.begin()
+
+
 @dataclass(slots=True, eq=False)
 class _SlotJob:
     work: Callable[[SlotProgress], Any]
     progress: SlotProgress
+    rest: _Rest | None = None
     finished: threading.Lock = field(default_factory=threading.Lock)
     stage: _Stage = _Stage.QUEUED
     result: Any = None
@@ -162,6 +210,7 @@ class Slots:
         self._turns = _Turns()
         self._wakes: queue.SimpleQueue[bool] = queue.SimpleQueue()
         """For each job True, and False for each thread that is to end."""
+        self._others: Callable[[], bool] | None = None
         self._lock = threading.Lock()
         self._workers = 0
         self._stuck: set[_SlotJob] = set()
@@ -169,6 +218,10 @@ class Slots:
         self._started = 0
         with self._lock:
             self._fill()
+
+    def give_way_to(self, others: Callable[[], bool]) -> None:
+        """Let all work here take `SHARE_BESIDE_OTHERS` of a processor while ``others`` says there is more."""
+        self._others = others
 
     @property
     def abandoned(self) -> int:
@@ -208,7 +261,8 @@ class Slots:
             ResourceExhaustedError: Too many threads are stuck.
         """
         self.check()
-        job = _SlotJob(work, SlotProgress(deadline, self._admit))
+        rest = None if self._others is None else _Rest(self._others, self._count)
+        job = _SlotJob(work, SlotProgress(deadline, self._admit, rest), rest)
         if on_cancel is not None:
             on_cancel(job.progress.cancel)
         job.finished.acquire()
@@ -292,11 +346,16 @@ class Slots:
             if job is None:
                 return True
             job.stage = _Stage.RUNNING
+        if job.rest is not None:
+            job.rest.begin()
         try:
             job.result = job.work(job.progress)
         except BaseException as error:  # noqa: BLE001 - it belongs to the caller, who waits in `run`
             job.error = error
-        return self._finish(job)
+        goes_on = self._finish(job)
+        if job.rest is not None:
+            job.rest()
+        return goes_on
 
     def _finish(self, job: _SlotJob) -> bool:
         """Hands the job back; False if this thread was abandoned and another one has its place."""

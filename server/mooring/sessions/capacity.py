@@ -22,7 +22,9 @@ from mooring.sessions.placing import place_alike, place_pod
 from mooring.sessions.work_trees import Work
 
 MOST = 1_000_000
-"""Pods of one shape that are looked for at most."""
+"""Pods of one shape that are looked for at most,"""
+MOST_PLACED = 100_000
+"""and where they have to be placed one after the other, which takes memory for each."""
 
 _FIRST_STEP, _LONGEST_STEP = 256, 8_192
 """Pods that are placed between two looks at the clock."""
@@ -116,7 +118,7 @@ def _room(work: Work, evaluation: Evaluation, pod: Pod, profile: Profile) -> Int
 
 
 def _placed(work: Work, pod: Pod, profile: Profile, limit: int, seed: int, progress: Progress) -> Capacity:
-    found, step = Capacity(), _FIRST_STEP
+    found, step, limit = Capacity(), _FIRST_STEP, min(limit, MOST_PLACED)
     while found.count < limit:
         progress.check()
         some = min(step, limit - found.count)

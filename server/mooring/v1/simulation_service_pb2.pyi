@@ -458,7 +458,9 @@ class CapacityRequest(_message.Message):
     profile: _builtins.str
     """OPTIONAL. The profile; default as SchedulingService says."""
     limit: _builtins.int
-    """OPTIONAL. The most pods of a shape to look for; default and at most 1,000,000."""
+    """OPTIONAL. The most pods of a shape to look for; default and at most 1,000,000, of shapes whose pods are in each other's way
+    otherwise than by what they request of their node 100,000.
+    """
     include_nodes: _builtins.bool
     """OPTIONAL. Adds how many pods each node takes; default false."""
     seed: _builtins.int
