@@ -7,12 +7,11 @@ from functools import cache
 
 import pytest
 
-from tests.conformance.compare import differences
 from tests.conformance.families.draft import Manifest
 from tests.conformance.generator import names_of
 from tests.conformance.program import NEWEST, VERSIONS
 from tests.conformance.recordings import TESTDATA, read
-from tests.conformance.run import explained, vectors_of
+from tests.conformance.run import disagreement, vectors_of
 
 
 @cache
@@ -42,7 +41,7 @@ def test_recorded_scenarios(version: str, family: str) -> None:
     wrong = {
         vector["scenario"]["id"]: found
         for vector in vectors
-        if (found := differences(explained(vector["scenario"], version), vector["document"]))
+        if (found := disagreement(vector["scenario"], vector, version))
     }
     assert not wrong
 
@@ -61,4 +60,4 @@ def test_each_release_has_its_vectors(version: str) -> None:
     ],
 )
 def test_named_case(version: str, case: Manifest) -> None:
-    assert differences(explained(case["scenario"], version), case["document"]) == []
+    assert disagreement(case["scenario"], case, version) == []

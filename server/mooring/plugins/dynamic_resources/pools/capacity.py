@@ -79,7 +79,7 @@ def _up_to_step(asked: int, valid: CapacityRequestPolicyRange, least: int, rules
     nanos = _finest(valid, rules)
     start, step = _whole(least, nanos), _whole(parse_quantity(valid.step), nanos)
     if rules.version < AMOUNTS_CHECKED_SINCE:
-        return (start - (start - units(asked)) // step * step) * NANO
+        return _wrapped(start - (start - units(asked)) // step * step) * NANO
     if (nanos == _MILLI and asked % _MILLI) or asked > MAX_INT64 * nanos:
         raise CapacityError(f"an amount of {asked} billionths can't be reckoned with in steps")
     found = start - (start - _whole(asked, nanos)) // step * step
@@ -93,6 +93,11 @@ def _finest(valid: CapacityRequestPolicyRange, rules: Rules) -> int:
     given = [parse_quantity(each) for each in (valid.min, valid.max, valid.step) if each is not None]
     in_millis = all(each % _MILLI == 0 and abs(each) <= MAX_INT64 * _MILLI for each in given)
     return _MILLI if rules.fractions and in_millis and parse_quantity(valid.step or 0) >= _MILLI else NANO
+
+
+def _wrapped(amount: int) -> int:
+    """``amount`` as an int64 has it, which wraps around."""
+    return (amount + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _whole(amount: int, nanos: int) -> int:
@@ -113,4 +118,4 @@ def _violates(amount: int, policy: CapacityRequestPolicy, rules: Rules) -> bool:
     if nanos == _MILLI and amount % _MILLI:
         return True
     start = _whole(parse_quantity(valid.min or 0), nanos)
-    return (_whole(amount, nanos) - start) % _whole(parse_quantity(valid.step), nanos) != 0
+    return _wrapped(_whole(amount, nanos) - start) % _whole(parse_quantity(valid.step), nanos) != 0
