@@ -28,6 +28,16 @@ class SignedBySelectors(CacheablePlugin):
     others make no signature.
     """
 
+    def leaves_named_node(self, pod: Pod) -> bool:
+        """Return whether all points up to Filter say the same of the ``named_node`` as if ``pod`` named
+        none.
+        """
+        return True
+
+
+class NamedNodeFilter(SignedBySelectors):
+    """Its PreFilter leaves only the ``named_node`` of a pod that has one, and its Filter passes it."""
+
 
 class SignedByShape(SignedBySelectors):
     """Its signature looks at nothing that the pod requests either: pods of one shape are signed once."""

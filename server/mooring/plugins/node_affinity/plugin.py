@@ -26,7 +26,7 @@ from mooring.framework import (
     Verdicts,
 )
 from mooring.framework.deadline import timely
-from mooring.framework.internal import SignedByShape
+from mooring.framework.internal import NamedNodeFilter, SignedByShape
 from mooring.framework.node_selector import (
     NAME_FIELD,
     preferred_errors,
@@ -53,6 +53,7 @@ class NodeAffinity(
     PreScorePlugin[NodeAffinityArgs],
     ScorePlugin[NodeAffinityArgs],
     SignedByShape,
+    NamedNodeFilter,
 ):
     """Rejects nodes that node selector or required affinity don't match, and scores preferred terms.
 

@@ -94,6 +94,11 @@ class PodTopologySpread(
         counts = Part.NODES | Part.PODS | Part.FEASIBLE | Part.OTHER_NODES
         return counts | self.skip_depends_on(pod)
 
+    def leaves_named_node(self, pod: Pod) -> bool:
+        # Hard constraints count the pods on the nodes that the pod's affinity leaves; soft ones only score.
+        constraints = pod.spec.topology_spread_constraints or self._defaults
+        return all(constraint.when_unsatisfiable == SOFT for constraint in constraints)
+
     def skip_depends_on(self, pod: Pod) -> Part:
         # Whether there are default constraints for the pod depends on its services and its controller.
         return Part.NONE if pod.spec.topology_spread_constraints else Part.OBJECTS

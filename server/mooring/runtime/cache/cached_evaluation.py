@@ -127,6 +127,14 @@ class CachedEvaluation:
         total = ranking.top if self._feasible > 1 else 0
         return Selected(row, total, ranking.ties, self._feasible, static.evaluated)
 
+    def select_named(self, row: int) -> Selected | None:
+        """Select the node of ``row``, the only candidate; None when it is rejected."""
+        if self._dynamic is not None:
+            fits = self._dynamic.is_feasible(row)
+        else:
+            fits = row < len(self._totals) and self._totals.item(row) != OUT
+        return Selected(row, 0, 1, 1, 1) if fits else None
+
     def select_batch(self, seed: int, uids: Sequence[str], kind: PodKind) -> tuple[list[Selected], int]:
         """Select nodes for the first of some pods of ``kind``; each of them counts for the next one.
 

@@ -79,7 +79,7 @@ class CachedDecisions:
         cache = self._cache
         try:
             check_may_decide(self._cluster, pod, profile)
-            template = cache.find(pod, profile)
+            template = cache.find_decision(pod, profile)
             with held(template.cached):
                 look = partial(template.cached.update, calls, start=start)
                 return answer(self._cluster, cache.counts, template, pod, look, lambda _: take(template))
@@ -94,20 +94,28 @@ class CachedDecisions:
         """
         cached = template.cached
         version, static = cached.version, cached.static
-        selected = self._assumed(pod, template, seed) if assume else cached.select(seed, pod.metadata.uid)
+        select = self._assumed if assume else self._selected
+        selected = select(pod, template, seed)
         if selected is None:
             raise NotCachedError(Bypass.NO_NODE)
         name = self._cluster.snapshot.nodes.names[selected.row]
         found = selected.row, selected.total, selected.ties, selected.evaluated, selected.feasible
         return Choice(name, *found, version, static.cycle_state)
 
+    def _selected(self, pod: Pod, template: Template, seed: int) -> Selected | None:
+        """Select a node for a pod. The caller holds both locks."""
+        if not template.node:
+            return template.cached.select(seed, pod.metadata.uid)
+        row = self._cluster.snapshot.nodes.index.get(template.node)
+        return None if row is None else template.cached.select_named(row)
+
     def _assumed(self, pod: Pod, template: Template, seed: int) -> Selected | None:
         """Select a node for a pod, which counts there from now on. The caller holds both locks."""
         cached, cluster, uid = template.cached, self._cluster, pod.metadata.uid
         record = cluster.snapshot.pods.records.get(uid)
-        if record is not None and record.node_name:
-            # It stays there, or can't be assumed.
-            selected, taken_in = cached.select(seed, uid), 0
+        if template.node or (record is not None and record.node_name):
+            # In the latter case it stays there, or can't be assumed.
+            selected, taken_in = self._selected(pod, template, seed), 0
         else:
             nodes, taken_in = cached.select_batch(seed, (uid,), template.kind)
             selected = nodes[0] if nodes else None

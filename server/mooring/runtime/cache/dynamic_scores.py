@@ -83,6 +83,11 @@ class DynamicScores:
         self._version = version
         self._cycle_states.keep(evaluation.state, version)
 
+    def is_feasible(self, row: int) -> bool:
+        """Return whether the node of ``row`` is feasible."""
+        at = int(np.searchsorted(self._rows, row))
+        return at < len(self._rows) and self._rows.item(at) == row
+
     def select(self, seed: int, uid: str) -> Selected | None:
         """Select the node for the pod with ``uid``; None when none is feasible."""
         rows = self._rows

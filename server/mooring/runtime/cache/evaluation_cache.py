@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mooring.framework import Pod
 from mooring.framework.memory import share_of_memory
+from mooring.framework.named_node import without_named_node
 from mooring.framework.pod_table import PodKind
 from mooring.framework.state import ClusterState
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation, Calls
@@ -44,11 +45,14 @@ class Template(msgspec.Struct, frozen=True):
         cached: Their evaluation.
         selected_keys: The label keys that selectors named when it was found: as long as it is these,
             other labels are read by no plugin.
+        node: The only node that they can go to, while the evaluation is of pods that may go anywhere; "" when
+            they may as well.
     """
 
     kind: PodKind
     cached: CachedEvaluation
     selected_keys: frozenset[str]
+    node: str = ""
 
 
 class EvaluationCache:
@@ -85,6 +89,14 @@ class EvaluationCache:
     def _forget_templates(self) -> None:
         self._templates.clear()
         self._template_bytes = 0
+
+    def find_decision(self, pod: Pod, profile: Profile) -> Template:
+        """As ``find``, for a decision: pods that differ in the node that they name share an evaluation."""
+        node = "" if profile.samples else self._signer.named_node(pod, profile)
+        if not node:
+            return self.find(pod, profile)
+        like = self.find(without_named_node(pod), profile)
+        return Template(self.cluster.kind_of(pod), like.cached, like.selected_keys, node)
 
     def find(self, pod: Pod, profile: Profile) -> Template:
         """Return the template of ``pod``, with its signature.

@@ -9,8 +9,9 @@ import msgspec
 
 from mooring.framework import CacheablePlugin, Part, Plugin, Pod
 from mooring.framework.errors import MooringError
-from mooring.framework.internal import SignedBySelectors, SignedByShape, without_requests
+from mooring.framework.internal import NamedNodeFilter, SignedBySelectors, SignedByShape, without_requests
 from mooring.framework.memory import share_of_memory
+from mooring.framework.named_node import named_node
 from mooring.framework.selected_labels import selected_labels
 from mooring.runtime.cache.resource_scores import ResourcePlugins, may_read_resources_alone
 from mooring.runtime.cache.second_use import SecondUseCache
@@ -46,12 +47,14 @@ class _Plugins(msgspec.Struct, frozen=True):
 
     Attributes:
         by_selectors: Whether none of them looks at a label that no selector names.
+        naming: Those to which it may matter that a pod names a node; None when none sees to it.
         by_shape: Those whose signature doesn't look at what a pod requests, or that give none to any pod.
         by_requests: The other ones.
         by_resources: Those of either that may read resources alone.
     """
 
     by_selectors: bool
+    naming: tuple[SignedBySelectors, ...] | None
     by_shape: tuple[Plugin[Any], ...]
     by_requests: tuple[Plugin[Any], ...]
     by_resources: frozenset[Plugin[Any]]
@@ -127,6 +130,13 @@ class Signer:
         """
         return selected_labels(pod, keys) if self._of(profile).by_selectors else pod.metadata.labels
 
+    def named_node(self, pod: Pod, profile: Profile) -> str:
+        """Return the only node that ``pod`` can go to, if it is like others but for that; "" otherwise."""
+        name, naming = named_node(pod), self._of(profile).naming
+        if not name or naming is None or not all(plugin.leaves_named_node(pod) for plugin in naming):
+            return ""
+        return name
+
     def _of(self, profile: Profile) -> _Plugins:
         plugins = self._plugins.get(profile.key)
         if plugins is None:
@@ -147,8 +157,12 @@ class Signer:
 
 def _plugins(profile: Profile) -> _Plugins:
     plugins = profile.evaluating
+    by_selectors = [plugin for plugin in plugins if isinstance(plugin, SignedBySelectors)]
+    filters = [[enabled.plugin for enabled in at] for at in (profile.pre_filter, profile.filter)]
+    named = all(any(isinstance(plugin, NamedNodeFilter) for plugin in at) for at in filters)
     return _Plugins(
-        by_selectors=all(isinstance(plugin, SignedBySelectors) for plugin in plugins),
+        by_selectors=len(by_selectors) == len(plugins),
+        naming=tuple(by_selectors) if named and len(by_selectors) == len(plugins) else None,
         by_shape=tuple(plugin for plugin in plugins if not _signs_requests(plugin)),
         by_requests=tuple(filter(_signs_requests, plugins)),
         by_resources=frozenset(filter(may_read_resources_alone, plugins)),
