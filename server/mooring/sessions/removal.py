@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from mooring.framework import Code, Pod, Status
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.framework.objects import PodDisruptionBudget
+from mooring.runtime.cycle.group_cycle import alike
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.sessions.evictions import Evictions, Used, ends_with_node
-from mooring.sessions.placing import place_pod
+from mooring.sessions.placing import place_alike, place_pod
 from mooring.sessions.work_trees import Work
 
 
@@ -109,26 +110,42 @@ class Removal:
             if obstacle := self._evictions.obstacle(pod, used):
                 status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (obstacle,))
                 return NodeRemoval(node_name, False, (Landing(pod, "", status, obstacle),), ending)
-        landings: list[Landing] = []
         for pod in there:
             self._work.tree.discard(pod.metadata.uid)
         self._work.tree.remove_node(node_name)
-        for pod in sorted(moving, key=lambda pod: -pod.priority):
+        landings = self._land_all(sorted(moving, key=lambda pod: -pod.priority), progress)
+        removable = len(landings) == len(moving) and all(landing.node_name for landing in landings)
+        return NodeRemoval(node_name, removable, tuple(landings), ending)
+
+    def _land_all(self, pods: Sequence[Pod], progress: Progress) -> list[Landing]:
+        """Place ``pods``, up to the first that finds no node."""
+        landings: list[Landing] = []
+        while len(landings) < len(pods):
             progress.check()
-            landings.append(self._land(pod, progress))
+            rest = pods[len(landings) :]
+            landings += self._land_alike(rest, progress)
+            if len(landings) == len(pods):
+                break
+            landings.append(self._land(pods[len(landings)], progress))
             if not landings[-1].node_name:
-                return NodeRemoval(node_name, False, tuple(landings), ending)
-        return NodeRemoval(node_name, True, tuple(landings), ending)
+                break
+        return landings
+
+    def _land_alike(self, pods: Sequence[Pod], progress: Progress) -> list[Landing]:
+        """Place the first of ``pods`` in one step, as far as that goes."""
+        templates, indices = alike([_anew(pod) for pod in pods])
+        try:
+            decided = [(template, self._profile_of(template)) for template in templates]
+        except NotFoundError:
+            return []
+        names = [pod.metadata.name for pod in pods]
+        uids = [pod.metadata.uid for pod in pods]
+        choices = place_alike(self._work, decided, indices, names, uids, seed=self._seed, progress=progress)
+        return [Landing(pod, choice.node_name or "") for pod, choice in zip(pods, choices, strict=False)]
 
     def _land(self, pod: Pod, progress: Progress) -> Landing:
         """Place ``pod`` as the one that its controller would make in its stead."""
-        spec, status = pod.spec, pod.status
-        again = replace(
-            pod,
-            spec=replace(spec, node_name=""),
-            status=replace(status, start_time=None, nominated_node_name=""),
-            metadata=replace(pod.metadata, deletion_timestamp=None),
-        )
+        again = _anew(pod)
         try:
             placed = place_pod(self._work, again, self._profile_of(again), seed=self._seed, progress=progress)
         except (FailedPreconditionError, NotFoundError) as error:
@@ -151,4 +168,14 @@ def adopted(engine: Engine, named: str, pod: Pod) -> Profile:
         f"pod {pod.key} is scheduled by {own!r}, which is none of the profiles",
         reason="PROFILE_NOT_FOUND",
         profile=own,
+    )
+
+
+def _anew(pod: Pod) -> Pod:
+    """Return the pod that the controller of ``pod`` would make in its stead."""
+    return replace(
+        pod,
+        spec=replace(pod.spec, node_name=""),
+        status=replace(pod.status, start_time=None, nominated_node_name=""),
+        metadata=replace(pod.metadata, deletion_timestamp=None),
     )
