@@ -7,5 +7,6 @@ from mooring.client.client import Client
 from mooring.client.errors import reason_of
 from mooring.client.nodes import NodeIndex
 from mooring.client.pods import Placement, Pods
+from mooring.client.session import ClientSession, Trial
 
-__all__ = ["Client", "NodeIndex", "Placement", "Pods", "reason_of"]
+__all__ = ["Client", "ClientSession", "NodeIndex", "Placement", "Pods", "Trial", "reason_of"]

@@ -11,6 +11,7 @@ import grpc
 from mooring.client.errors import NO_SOURCE, STALE, may_be_sent_again, reason_of
 from mooring.client.nodes import NodeIndex
 from mooring.client.pods import Placement, Pods, fill, placements
+from mooring.client.session import ClientSession
 from mooring.v1.cluster_service_pb2 import RemoveSourceRequest
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from mooring.v1.nodes_pb2 import NODE_FORM_INDICES, NODE_FORM_NAMES
@@ -29,7 +30,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
 
 class Client:
-    """Schedules pods with a mooring server, and removes push sources.
+    """Schedules pods with a mooring server, opens sessions, and removes push sources.
 
     Safe from any thread; the channel stays the caller's.
 
@@ -42,6 +43,7 @@ class Client:
     """
 
     def __init__(self, channel: grpc.Channel, timeout: float = 10.0) -> None:
+        self._channel = channel
         self._scheduling = SchedulingServiceStub(channel)
         self._cluster = ClusterServiceStub(channel)
         self._timeout = timeout
@@ -89,6 +91,14 @@ class Client:
             names = self._names(response)
             if names is not None:
                 return list(placements(uids, names, response))
+
+    def session(self) -> ClientSession:
+        """Return a new session, which begins with the cluster as it is now.
+
+        Raises:
+            grpc.RpcError: There are too many, or the server can't be reached.
+        """
+        return ClientSession(self._channel, self._timeout)
 
     def remove_source(self, source: str) -> bool:
         """Remove a push source with all its objects.
