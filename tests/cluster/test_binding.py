@@ -306,6 +306,9 @@ def test_a_leader_whose_lease_runs_out_while_a_binding_waits_for_its_turn_sends_
         pytest.param(lambda api: api.delete_pod(POD), id="delete a pod"),
         pytest.param(lambda api: api.patch_pod_status(POD, {"nominatedNodeName": "n"}), id="write a status"),
         pytest.param(lambda api: api.patch(ObjectReference("Pod", "default", "p"), {}), id="patch"),
+        pytest.param(
+            lambda api: api.set_finalizers(ObjectReference("Pod", "default", "p"), ["f"]), id="finalizers"
+        ),
         pytest.param(lambda api: api.create("Event", "default", {"metadata": {"name": "e"}}), id="create"),
     ],
 )

@@ -40,7 +40,7 @@ class Api:
         """One request. Raises ApiError for an HTTP error, URLError when nobody listens."""
         request = urllib.request.Request(
             self.address + path,
-            data=None if body is None else json.dumps(body, separators=(",", ":")).encode(),
+            data=None if body is None else json.dumps(body).encode(),
             method=method,
             headers=self._headers,
         )

@@ -156,6 +156,9 @@ class FakeCluster:
             self.put(replace(group, status=replace(group.status, conditions=conditions)))
         return {}
 
+    def set_finalizers(self, target: ObjectReference, finalizers: Sequence[str]) -> dict[str, Any]:
+        return self.patch(target, {"metadata": {"finalizers": list(finalizers)}})
+
     def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
         assert kind == "Event"
         self.events.append((body["reason"], body["regarding"]["name"], body["note"]))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from mooring.cluster.api import RESOURCES, ApiServer, Resource, Response, failure, served_version
-from mooring.cluster.api.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from mooring.cluster.api.client import MERGE_PATCH, PROTOBUF, STRATEGIC_MERGE_PATCH
 from mooring.cluster.decoding import decode_pod
+from mooring.cluster.decoding.protobuf_objects import ENVELOPE
 from mooring.framework.cluster_api import ObjectReference
-from mooring.framework.errors import NotFoundError
+from mooring.framework.errors import InvalidArgumentError, NotFoundError
 from mooring.framework.handle import Leadership, Unchallenged, require_leader
 from mooring.framework.objects import Pod
+from mooring.kubernetes.v1 import meta_pb2
 
 
 class KubernetesApi:
@@ -80,6 +82,23 @@ class KubernetesApi:
         )
         return _document(response, f"write {_name(target)}")
 
+    def set_finalizers(self, target: ObjectReference, finalizers: Sequence[str]) -> dict[str, Any]:
+        try:
+            return self.patch(target, {"metadata": {"finalizers": list(finalizers)}})
+        except InvalidArgumentError:
+            path = self._path(target)
+            stored = self._api.request("GET", path, accept=PROTOBUF)
+            if not (stored.ok and stored.body.startswith(ENVELOPE)):
+                raise
+        response = self._api.request(
+            "PUT",
+            path,
+            body=with_finalizers(stored.body, target, finalizers),
+            content_type=PROTOBUF,
+            before=self._require_leader,
+        )
+        return _document(response, f"write {_name(target)}")
+
     def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:
         resource = RESOURCES[kind]
         version = self._version(resource)
@@ -112,6 +131,17 @@ class KubernetesApi:
                 )
             self._versions[resource.kind] = version
             return version
+
+
+def with_finalizers(stored: bytes, target: ObjectReference, finalizers: Sequence[str]) -> bytes:
+    """Return an object as it is stored, in protobuf, with these finalizers, at the version of ``target``."""
+    envelope = meta_pb2.Unknown.FromString(stored[len(ENVELOPE) :])
+    thing = meta_pb2.PartialObjectMetadata.FromString(envelope.raw)
+    thing.metadata.uid = target.uid or thing.metadata.uid
+    thing.metadata.resource_version = target.resource_version or thing.metadata.resource_version
+    thing.metadata.finalizers[:] = finalizers
+    envelope.raw = thing.SerializeToString()
+    return ENVELOPE + envelope.SerializeToString()
 
 
 def _body(response: Response, subject: str) -> bytes:

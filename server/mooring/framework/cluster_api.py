@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -58,6 +58,14 @@ class ClusterApi(Protocol):
         self, target: ObjectReference, patch: Mapping[str, Any], *, subresource: str = ""
     ) -> dict[str, Any]:
         """JSON-merge ``patch`` into the object; returns it as it is then."""
+        ...
+
+    def set_finalizers(self, target: ObjectReference, finalizers: Sequence[str]) -> dict[str, Any]:
+        """Replace the object's finalizers, and nothing else of it; returns it as it is then.
+
+        A patch may fail where this doesn't: the API server stores a patched object anew from JSON, in which a
+        driver's parameters can read otherwise than they are stored.
+        """
         ...
 
     def create(self, kind: str, namespace: str, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 
 DEFAULT_TIMEOUT_SECONDS = 10.0
@@ -104,6 +105,7 @@ class ApiServer:
         content_type: str = JSON,
         timeout: float | None = None,
         before: Callable[[], None] | None = None,
+        accept: str = JSON,
     ) -> Response:
         """Send one request and return its response, whatever the status. ``failure`` says what a rejection
         means.
@@ -116,17 +118,18 @@ class ApiServer:
             method: GET, POST, PUT, PATCH or DELETE.
             path: From the root, such as ``/api/v1/nodes``.
             query: Parameters of the URL.
-            body: JSON values; None = no body.
+            body: JSON values, or bytes that are sent as they are; None = no body.
             content_type: Of the body.
             timeout: Seconds for the whole call; None = ``options.timeout_seconds``.
             before: Called each time right before a request with a body is sent; what it raises ends the call.
+            accept: The media type of the answer.
 
         Raises:
             UnavailableError: There was no answer; the request may have been carried out.
         """
         end = time.monotonic() + (timeout or self.options.timeout_seconds)
-        data = None if body is None else msgspec.json.encode(body)
-        request = ApiRequest(method, path, query or {}, data, content_type, before)
+        data = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
+        request = ApiRequest(method, path, query or {}, data, content_type, before, accept)
         while True:
             response = self._answer(request, end)
             pause = _pause(request, response)

@@ -30,6 +30,7 @@ class ApiRequest:
         data: The body; None = none.
         content_type: Of the body.
         before: Called right before a request with a body is sent; what it raises ends the request.
+        accept: The media type of the answer.
     """
 
     method: str
@@ -38,6 +39,7 @@ class ApiRequest:
     data: bytes | None = None
     content_type: str = ""
     before: Callable[[], None] | None = None
+    accept: str = "application/json"
 
 
 class Connection:
@@ -114,7 +116,7 @@ class Connection:
             body = GuardedBody.of(body, request.before)
         headers = {
             "Host": self._host,
-            "Accept": "application/json",
+            "Accept": request.accept,
             "Accept-Encoding": "identity",
             "User-Agent": self._user_agent,
         }

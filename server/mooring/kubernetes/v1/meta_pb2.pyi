@@ -292,6 +292,30 @@ class ObjectMeta(_message.Message):
 Global___ObjectMeta: _TypeAlias = ObjectMeta  # noqa: Y015
 
 @_typing.final
+class PartialObjectMetadata(_message.Message):
+    """Any object, of which nothing but its metadata is of interest; the rest is kept as it is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    METADATA_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def metadata(self) -> Global___ObjectMeta:
+        """The metadata."""
+
+    def __init__(
+        self,
+        *,
+        metadata: Global___ObjectMeta | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PartialObjectMetadata: _TypeAlias = PartialObjectMetadata  # noqa: Y015
+
+@_typing.final
 class LabelSelectorRequirement(_message.Message):
     """One requirement of a label selector."""
 

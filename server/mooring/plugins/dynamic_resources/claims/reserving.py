@@ -157,8 +157,7 @@ def _write_one(
             raise ClaimBindingError(f"claim {name} got allocated elsewhere in the meantime")
         finalizers = document["metadata"].get("finalizers") or []
         if FINALIZER not in finalizers:
-            protected = {"metadata": {"finalizers": [*finalizers, FINALIZER]}}
-            document = cluster.patch(_target(claim, document), protected)
+            document = cluster.set_finalizers(_target(claim, document), [*finalizers, FINALIZER])
         classes = _classes(claim, cluster)
         patch["allocation"] = allocation_document(allocation, document, classes, handle.kube_version, now)
     elif not status.get("allocation"):
