@@ -8,6 +8,9 @@ from random import Random
 
 from tests.conformance.families import (
     affinity,
+    device_claims,
+    device_pools,
+    dynamic_resources,
     images,
     nominations,
     pod_affinity,
@@ -39,6 +42,20 @@ FAMILIES: list[Family] = [
     nominations.nominations,
     volumes.volume_restrictions,
 ]
+
+
+def _devices(draft: Draft) -> None:
+    """Devices, and not so many claims that kube-scheduler would search for very long."""
+    device_pools.cluster(draft)
+    device_claims.claims(draft)
+
+
+DEVICES: list[Family] = [
+    _devices,
+    dynamic_resources.alternatives,
+    dynamic_resources.constrained,
+    dynamic_resources.shared,
+]
 DOMAINS = {
     ZONE: ["zone-a", "zone-b", "zone-c"],
     RACK: ["1", "2", "3", "4", ""],
@@ -57,6 +74,10 @@ def scenario(seed: int, index: int, version: str = NEWEST) -> Manifest:
         family(draft)
     if draft.chance(0.5):
         preemption.preemption(draft)
+    if draft.chance(0.15):
+        rng.choice(DEVICES)(draft)
+        # Rules reach kube-scheduler through informers, which don't run.
+        draft.gates["DRADeviceTaintRules"] = False
     _divide(draft)
     _group_others(draft)
     itself = draft.pod["metadata"]["uid"]
@@ -110,7 +131,7 @@ def _group_others(draft: Draft) -> None:
 
 
 def _without_claims(pod: Manifest) -> None:
-    """Claims are bound through the API server, and there is none."""
+    """Claims on volumes are bound through the API server, and there is none."""
     kept = [
         each
         for each in pod["spec"].get("volumes", [])
@@ -208,6 +229,7 @@ def _member(draft: Draft, group: Manifest, name: str) -> Manifest:
     spec.pop("nodeName", None)
     spec["schedulingGroup"] = {"podGroupName": group["metadata"]["name"]}
     _agree(draft, group, spec)
+    _take_claims(draft, pod)
     if draft.chance(0.04):
         # One with a nomination that is being deleted is forgotten there with the event that it is gone.
         pod["status"] = {"nominatedNodeName": draft.rng.choice(draft.nodes)["metadata"]["name"]}
@@ -216,6 +238,26 @@ def _member(draft: Draft, group: Manifest, name: str) -> Manifest:
     if draft.chance(0.01):
         spec["schedulingGates"] = [{"name": "example.com/wait"}]
     return pod
+
+
+def _take_claims(draft: Draft, pod: Manifest) -> None:
+    """Each pod of a group has claims of its own, or shares those of the others."""
+    entries = []
+    for entry in pod["spec"].get("resourceClaims", []):
+        known = [each for each in draft.objects if each["kind"] == "ResourceClaim"]
+        for claim in [each for each in known if each["metadata"]["name"] == entry["name"]]:
+            claim["metadata"].pop("ownerReferences", None)
+            named = entry["name"]
+            if draft.chance(0.8):
+                named = f"{pod['metadata']['name']}-{named}"
+                namespace = pod["metadata"]["namespace"]
+                metadata = {**claim["metadata"], "name": named, "namespace": namespace, "uid": f"uid-{named}"}
+                own = {**copy.deepcopy(claim), "metadata": metadata}
+                own.pop("status", None)
+                draft.objects.append(own)
+            entries.append({"name": entry["name"], "resourceClaimName": named})
+    if "resourceClaims" in pod["spec"]:
+        pod["spec"]["resourceClaims"] = entries
 
 
 def _agree(draft: Draft, group: Manifest, spec: Manifest) -> None:

@@ -310,4 +310,6 @@ def _follow(state: State, decided: Manifest) -> None:
         status = structs.replace(before.status, nominated_node_name=pod["nominated"])
         spec = structs.replace(before.spec, node_name=pod["host"])
         state.apply(SOURCE, [Put(structs.replace(before, spec=spec, status=status))])
+    claims = objects_from(list(decided.get("claims", {}).values())).objects
+    state.apply(SOURCE, [Put(claim) for claim in claims])
     state.apply(SOURCE, [Remove("Pod", *victim.split("/")) for victim in decided["victims"]])

@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -38,6 +40,8 @@ type groupDecided struct {
 	Condition *condition      `json:"condition"`
 	Room      *said           `json:"room"`
 	Victims   []string        `json:"victims"`
+	// Claims are those that were written, as they are now.
+	Claims map[string]*resourcev1.ResourceClaim `json:"claims,omitempty"`
 }
 
 // attempt is one run of the algorithm over all placements. Best is the name of the one that was taken among several.
@@ -102,12 +106,15 @@ func sayOf(status *kubefwk.Status) *said {
 type grouper struct {
 	ctx     context.Context
 	cluster *cluster
-	sched   *scheduler.Scheduler
-	mutex   sync.Mutex
-	now     *groupDecided
-	members map[string]*v1.Pod
-	left    sets.Set[string]
-	placed  map[string]*v1.Pod
+	// informers are the cluster's, of which the scheduler hears.
+	informers *fwk.Telling
+	sched     *scheduler.Scheduler
+	mutex     sync.Mutex
+	now       *groupDecided
+	members   map[string]*v1.Pod
+	left      sets.Set[string]
+	placed    map[string]*v1.Pod
+	versions  int
 }
 
 func runGroups(s *scenario) ([]*groupDecided, error) {
@@ -141,12 +148,17 @@ func newGrouper(ctx context.Context, s *scenario) (*grouper, error) {
 		placed:  map[string]*v1.Pod{},
 	}
 	for _, object := range s.objects {
+		if claim, is := object.(*resourcev1.ResourceClaim); is {
+			// What is assumed of a claim is compared by version.
+			claim.ResourceVersion = "1"
+		}
 		if err := g.cluster.list(object); err != nil {
 			return nil, err
 		}
 	}
 	g.serve(client)
-	g.sched, err = scheduler.New(ctx, client, fwk.Informers(g.cluster.factory), nil,
+	g.informers = fwk.Informers(g.cluster.factory)
+	g.sched, err = scheduler.New(ctx, client, g.informers, nil,
 		func(string) fwk.EventRecorder { return events.NewFakeRecorder(1000) },
 		scheduler.WithProfiles(cfg.Profiles...),
 		scheduler.WithPercentageOfNodesToScore(cfg.PercentageOfNodesToScore),
@@ -170,6 +182,14 @@ func (g *grouper) serve(client *fake.Clientset) {
 		gone := action.(clienttesting.DeleteAction)
 		g.note(func() { g.now.Victims = append(g.now.Victims, gone.GetNamespace()+"/"+gone.GetName()) })
 		return true, nil, nil
+	})
+	client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		claim := action.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim).DeepCopy()
+		g.versions++
+		claim.ResourceVersion = strconv.Itoa(1 + g.versions)
+		claim.APIVersion, claim.Kind = "resource.k8s.io/v1", "ResourceClaim"
+		g.note(func() { g.now.Claims[claim.Namespace+"/"+claim.Name] = claim })
+		return true, claim, nil
 	})
 	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
 	client.PrependReactor("patch", "podgroups", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -340,6 +360,7 @@ func (g *grouper) come(round []json.RawMessage) error {
 // decide takes the next group, unless none is in the active queue, and waits until all is done about it.
 func (g *grouper) decide() (*groupDecided, error) {
 	g.now = &groupDecided{Order: []string{}, Attempts: []*attempt{newAttempt()}, Pods: []*memberResult{}, Victims: []string{}}
+	g.now.Claims = map[string]*resourcev1.ResourceClaim{}
 	if len(g.sched.SchedulingQueue.PodsInActiveQ()) == 0 {
 		return g.now, nil
 	}
@@ -399,6 +420,12 @@ func (g *grouper) follow() error {
 		} else if result.Nominated != before.Status.NominatedNodeName {
 			g.sched.Cache.UpdatePodGroupMember(logger, before, after)
 			queue.Update(g.ctx, before, after)
+		}
+	}
+	claims := g.informers.Resource().V1().ResourceClaims().Informer()
+	for _, claim := range g.now.Claims {
+		if err := g.informers.Update(claims, claim); err != nil {
+			return err
 		}
 	}
 	for _, name := range g.now.Victims {

@@ -35,6 +35,7 @@ from mooring.framework import (
     Remedy,
     ReservePlugin,
     ScorePlugin,
+    Snapshot,
     Status,
     Verdicts,
 )
@@ -104,6 +105,18 @@ _PARTLY_ALLOCATED_SCORED_SINCE = KubeVersion(1, 36)
 _FAILURES = (AllocationError, CapacityError, EvaluationError, NodeSelectorError)
 
 
+def _may_use(claim: ResourceClaim, pod: Pod, snapshot: Snapshot) -> bool:
+    """Return whether ``pod`` needn't wait until what was found for another pod is written.
+
+    The pods of a group share what was found for one of them: they are decided together.
+    """
+    uid = in_flight_for(claim)
+    if uid in ("", pod.metadata.uid):
+        return True
+    record = snapshot.pods.get(uid)
+    return pod.group is not None and record is not None and record.pod.group == pod.group
+
+
 class DynamicResources(
     PreEnqueuePlugin[DynamicResourcesArgs],
     PreFilterPlugin[DynamicResourcesArgs],
@@ -169,7 +182,7 @@ class DynamicResources(
             note.claims = tuple(claims_of(pod, objects, self._rules))
             if not note.claims and note.extended is None:
                 return Status.skip()
-            return self._prepare(note, pod, objects)
+            return self._prepare(note, pod, nodes.snapshot)
         except ClaimError as error:
             state.write(self.name, ClaimsNote())
             return Status.unresolvable(str(error))
@@ -177,11 +190,12 @@ class DynamicResources(
     def _extended(self, pod: Pod, objects: ObjectTable) -> ExtendedResources | None:
         return extended_resources_of(pod, objects) if self.handle.gates.enabled(EXTENDED_GATE) else None
 
-    def _prepare(self, note: ClaimsNote, pod: Pod, objects: ObjectTable) -> PreFilterResult | Status:
+    def _prepare(self, note: ClaimsNote, pod: Pod, snapshot: Snapshot) -> PreFilterResult | Status:
         """Fill in the note; the status says why the pod can't be scheduled at all."""
+        objects = snapshot.objects
         to_allocate: list[ClaimToAllocate] = []
         for claim in timely(note.claims):
-            if in_flight_for(claim) not in ("", pod.metadata.uid):
+            if not _may_use(claim, pod, snapshot):
                 name = f"{claim.metadata.namespace}/{claim.metadata.name}"
                 return Status.unschedulable(f"resource claim {name} is in the process of being allocated")
             if claim.status.allocation is None:

@@ -34,6 +34,7 @@ from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate
 from mooring.runtime.cycle.full_cycle import select
 from mooring.runtime.cycle.group_checks import check_group
+from mooring.runtime.cycle.group_reserve import GroupReserve
 from mooring.runtime.cycle.group_result import (
     GroupDecision,
     GroupMember,
@@ -44,6 +45,7 @@ from mooring.runtime.cycle.group_result import (
     member_of,
     rejected_group,
     settled,
+    without_node,
 )
 from mooring.runtime.cycle.group_what_if import TriedAgain, make_room
 from mooring.runtime.cycle.placements import feasible_so_far, find_placements, score_placements
@@ -210,6 +212,7 @@ class GroupCycle:
         self._state = CycleState()
         self._scheduled = 0
         self._judges = profile.placement_feasible
+        self._reserve = GroupReserve(profile, world)
 
     def run(self) -> GroupDecision:
         """Decide, and find out what could be done for a group that fits nowhere.
@@ -310,16 +313,23 @@ class GroupCycle:
         try:
             for at, pod in enumerate(group.pods):
                 choice = known[at] if at < len(known) else self._decide(pod, placement)
-                members.append(member_of(pod, choice))
+                member = member_of(pod, choice)
                 if choice.node_name is not None:
                     world.assume(pod, choice.node_name)
-                    placed.append(pod.metadata.uid)
+                    why_not = self._reserve.keep(pod, choice, self._calls())
+                    if why_not.ok:
+                        placed.append(pod.metadata.uid)
+                    else:
+                        world.forget(pod.metadata.uid)
+                        member = without_node(member, why_not)
+                members.append(member)
                 remaining -= 1
                 progress = PlacementProgress(before + len(placed), remaining)
                 status = self._feasible(state, progress, self._calls())
                 if status.code is Code.UNSCHEDULABLE:
                     break
         finally:
+            self._reserve.give_back(self._calls())
             for uid in reversed(placed):
                 world.forget(uid)
         return _tried(placement, status, tuple(members))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
+from msgspec import structs
+
 from mooring.framework import SUCCESS, Code, GroupPlacement, GroupPreemption, Int64s, Pod, Status
 from mooring.framework.objects import PodGroup
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns
@@ -201,3 +203,10 @@ def member_of(pod: Pod, choice: Choice) -> GroupMember:
     """Return what a decision has for a pod of a group."""
     status = SUCCESS if choice.node_name is not None else choice.status
     return GroupMember(pod, choice, status, choice.message)
+
+
+def without_node(member: GroupMember, why_not: Status) -> GroupMember:
+    """Return what becomes of a pod for which nothing could be reserved on its node."""
+    choice = None if member.choice is None else structs.replace(member.choice, node_name=None, row=-1)
+    reasons = ", ".join(f"1 {reason}" for reason in sorted(why_not.reasons))
+    return GroupMember(member.pod, choice, why_not, f"0/1 nodes are available: {reasons}.")

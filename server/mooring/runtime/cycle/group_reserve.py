@@ -1,0 +1,73 @@
+"""What the pods of a group would reserve, kept on the group's private copy of the state for those after them.
+
+Mirrors ``assumeAndReserveWithRevert`` in ``schedule_one_podgroup.go``. Claims and volumes alone are kept, by
+plugins in the tree, which reserve in the state and nowhere else; what other plugins reserve is found out when
+the group is committed.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+from mooring.framework import SUCCESS, Code, CycleState, Pod, ReservePlugin, Status
+from mooring.framework.internal import SelectiveReserve
+from mooring.framework.state import ClusterState
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
+from mooring.runtime.profiles.profile import Profile
+
+_RESERVE, _UNRESERVE = "Reserve", "Unreserve"
+
+_Kept = tuple[str, ReservePlugin[Any], CycleState, Pod, str]
+
+
+class GroupReserve:
+    """What is kept for the pods of a placement. For one thread.
+
+    Args:
+        profile: That of the pods.
+        world: The private copy.
+    """
+
+    def __init__(self, profile: Profile, world: ClusterState) -> None:
+        self._plugins = [
+            (each.name, _over(each.plugin, world), each.plugin)
+            for each in profile.reserve
+            if isinstance(each.plugin, SelectiveReserve)
+        ]
+        self._kept: list[_Kept] = []
+
+    def keep(self, pod: Pod, choice: Choice, calls: PluginCalls) -> Status:
+        """Reserve on the selected node; return why that can't be, with nothing kept of the pod.
+
+        Raises:
+            PluginFailureError: A plugin failed.
+        """
+        wanting = [(name, twin) for name, twin, selective in self._plugins if selective.reserves_for(pod)]
+        if not wanting or choice.node_name is None:
+            return SUCCESS
+        state, before = choice.cycle_state.clone(), len(self._kept)
+        for name, plugin in wanting:
+            self._kept.append((name, plugin, state, pod, choice.node_name))
+            status = calls.call(name, _RESERVE, plugin.reserve, state, pod, choice.node_name)
+            if status.code is Code.ERROR:
+                raise plugin_failure(name, _RESERVE, status.message)
+            if not status.ok:
+                self.give_back(calls, before)
+                return status.by(name)
+        return SUCCESS
+
+    def give_back(self, calls: PluginCalls, left: int = 0) -> None:
+        """Take all back but what was kept first, in the opposite order."""
+        while len(self._kept) > left:
+            name, plugin, state, pod, node_name = self._kept.pop()
+            calls.call(name, _UNRESERVE, plugin.unreserve, state, pod, node_name)
+
+
+def _over(plugin: ReservePlugin[Any], world: ClusterState) -> ReservePlugin[Any]:
+    """Return the plugin as it is over ``world``."""
+    twin = copy(plugin)
+    twin.handle = replace(plugin.handle, snapshot=lambda: world.snapshot, assumptions=world)
+    return twin

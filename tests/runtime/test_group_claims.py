@@ -1,0 +1,76 @@
+"""Claims of a group's pods: what the cycle reserves for one pod, those after it can't have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mooring.cluster.decoding import from_manifest
+from mooring.framework import PodGroupInfo
+from mooring.runtime.cycle.group_result import GroupDecision
+from mooring.v1 import scheduling_service_pb2 as pb
+from tests.plugins.test_dynamic_resources import claim, device_class, slice_of
+from tests.runtime.test_group_cycle import GATES, engine_of, group, member, node
+from tests.service.backends import direct, statuses_code, world
+
+VERSION = "1.37"
+GROUP_GATES = {name: on for name, on in GATES.items() if name != "GangScheduling"}
+NODES = (node("a", 9), node("b", 9))
+
+
+def devices(**counts: int) -> list[Any]:
+    """A class, and on each node so many devices."""
+    slices = [
+        slice_of(on, *({"name": f"d{at}"} for at in range(count)), pool={"name": on})
+        for on, count in counts.items()
+    ]
+    return [from_manifest(each) for each in (device_class(), *slices)]
+
+
+def claiming(name: str, claimed: str) -> Any:
+    return member(name, spec={"resourceClaims": [{"name": "c", "resourceClaimName": claimed}]})
+
+
+def claims(*names: str) -> list[Any]:
+    return [from_manifest(claim(name)) for name in names]
+
+
+def decide(pods: tuple[Any, ...], *objects: Any) -> GroupDecision:
+    of = group(len(pods))
+    engine = engine_of(of, *pods, *NODES, *objects, gates=GROUP_GATES, version=VERSION)
+    return engine.decide_group(PodGroupInfo(of, pods), engine.profile("default-scheduler"))
+
+
+OWN = (claiming("m0", "first"), claiming("m1", "second"))
+SHARED = (claiming("m0", "first"), claiming("m1", "first"))
+
+
+@pytest.mark.parametrize(
+    ("pods", "there", "nodes"),
+    [
+        pytest.param(OWN, {"a": 1, "b": 1}, ["a", "b"], id="one device a node"),
+        pytest.param(OWN, {"a": 2}, ["a", "a"], id="two on one"),
+        pytest.param(OWN, {"a": 1}, None, id="too few"),
+        pytest.param(SHARED, {"b": 1}, ["b", "b"], id="one claim for both"),
+    ],
+)
+def test_two_pods_never_count_on_one_device(
+    pods: tuple[Any, ...], there: dict[str, int], nodes: list[str] | None
+) -> None:
+    decision = decide(pods, *devices(**there), *claims("first", "second"))
+    assert decision.status.ok is (nodes is not None)
+    if nodes is not None:
+        assert sorted(each.node_name for each in decision.members) == nodes
+    else:
+        assert "cannot allocate all claims" in decision.members[1].message
+
+
+def test_a_claim_that_pods_share_is_committed_for_all_of_them() -> None:
+    objects = (group(2), *SHARED, *NODES, *devices(b=1), *claims("first"))
+    asked = pb.GroupToSchedule(namespace="default", name="g")
+    request = pb.ScheduleGroupsRequest(groups=[asked], commit_mode=pb.COMMIT_MODE_BIND)
+    with world(*objects, gates=GROUP_GATES, version=VERSION) as w, direct(w.backend) as stubs:
+        (answer,) = stubs.scheduling.ScheduleGroups(request).groups
+    assert statuses_code(answer.status) == "SUCCESS", answer
+    assert {one.node for one in answer.pods} == {"b"}
