@@ -22,14 +22,17 @@ from tests.config.documents import document, enabled, profile
 from tests.config.random_configs import random_configuration
 
 WRITTEN = Path(__file__).parent / "testdata" / "written"
-NAMES = sorted(path.name.removesuffix(".expected.yaml") for path in WRITTEN.glob("*.expected.yaml"))
+RECORDED = sorted(WRITTEN.glob("*/*.expected.yaml"))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_as_kube_scheduler_writes_it(name: str) -> None:
-    shown = show(load((WRITTEN / f"{name}.yaml").read_text(), in_tree(), kube_version="1.36"))
+@pytest.mark.parametrize(
+    "recorded", RECORDED, ids=lambda path: f"{path.parent.name} {path.name.split('.')[0]}"
+)
+def test_as_kube_scheduler_writes_it(recorded: Path) -> None:
+    written = WRITTEN / recorded.name.replace(".expected", "")
+    shown = show(load(written.read_text(), in_tree(), kube_version=recorded.parent.name))
     body = "".join(line for line in shown.splitlines(keepends=True) if not line.startswith("#"))
-    assert body == (WRITTEN / f"{name}.expected.yaml").read_text()
+    assert body == recorded.read_text()
 
 
 @given(st.integers(0, 10_000))
