@@ -67,9 +67,15 @@ LEFT_ALONE = {
 }
 
 
+_SHARED = "device.allowMultipleAllocations"
+
+
 def switch(draft: Draft) -> None:
     """Set one to four gates otherwise, and with them what needs them."""
     known = switchable(draft.version)
+    if _SHARED in str(draft.objects):
+        # Selectors that ask for it are rejected by name while the gate is off.
+        known.remove("DRAConsumableCapacity")
     set_otherwise(draft, draft.some(known, 1, min(4, len(known))))
 
 
