@@ -54,7 +54,9 @@ def nodes_never_move(patch: Patch) -> None:
     """What stands isn't asked again when a node changes."""
     moved_since = ChangeTracker.moved_since
     patch.setattr(
-        ChangeTracker, "moved_since", lambda self, at, parts: moved_since(self, at, parts & ~Part.NODES)
+        ChangeTracker,
+        "moved_since",
+        lambda self, at, parts, *concerned: moved_since(self, at, parts & ~Part.NODES, *concerned),
     )
 
 

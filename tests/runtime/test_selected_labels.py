@@ -14,6 +14,7 @@ from mooring.cluster.decoding import from_manifest
 from mooring.cluster.kinds import Put, Remove
 from mooring.cluster.state import State
 from mooring.framework.selected_labels import keys_of_pod, selected_labels
+from mooring.runtime.cache import change_tracker
 from mooring.runtime.cache.cached_evaluation import CachedEvaluation
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.testing import make_node, make_pod
@@ -117,6 +118,7 @@ steps = st.one_of(
 def test_whatever_selects_pods_their_answers_are_those_in_full(first: int, later: list[Any]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table_writer, "_FIRST_KEYS", first)
+        patch.setattr(change_tracker, "_MAX_AFFINITIES", max(1, first))
         Labelled().run([*NODE_STEPS, *later])
 
 

@@ -17,7 +17,8 @@ from mooring.framework.interface import Plugin
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Pod
 from mooring.framework.objects.pod import ResourceRequirements
-from mooring.framework.view import NodeView
+from mooring.framework.pod_affinity import AffinityTerms
+from mooring.framework.view import NodeView, Snapshot
 
 REJECTED = -(1 << 40)
 """In place of the score of a node that is rejected: no other scores make up for it."""
@@ -41,6 +42,17 @@ class NamedNodeFilter(SignedBySelectors):
 
 class SignedByShape(SignedBySelectors):
     """Its signature looks at nothing that the pod requests either: pods of one shape are signed once."""
+
+
+class AffinityReader(CacheablePlugin):
+    """Of the placed pods' terms about other pods it reads those alone that are about the pod."""
+
+    @abstractmethod
+    def concerned_by(self, pod: Pod, terms: AffinityTerms, snapshot: Snapshot) -> bool:
+        """Return whether answers for ``pod`` may change when pods with ``terms`` come, go or move.
+
+        Asked as long as nothing of ``Part.OBJECTS`` changes.
+        """
 
 
 class StatelessReserve(CacheablePlugin):

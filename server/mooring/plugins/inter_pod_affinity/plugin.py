@@ -18,12 +18,15 @@ from mooring.framework import (
     Pod,
     PreScorePlugin,
     ScorePlugin,
+    Snapshot,
     Status,
     Verdicts,
     hashable,
 )
+from mooring.framework.deadline import timely
+from mooring.framework.internal import AffinityReader
 from mooring.framework.objects import Namespace, PodAffinity
-from mooring.framework.pod_affinity import affinity_terms
+from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
 from mooring.framework.remembering import MAX_POD_BYTES, MAX_PODS, ByIdentity
 from mooring.framework.upstream import Upstream
 from mooring.plugins.inter_pod_affinity.args import InterPodAffinityArgs
@@ -39,6 +42,7 @@ class InterPodAffinity(
     FilterPlugin[InterPodAffinityArgs],
     PreScorePlugin[InterPodAffinityArgs],
     ScorePlugin[InterPodAffinityArgs],
+    AffinityReader,
 ):
     """Rejects nodes by required affinity and anti-affinity between pods, and scores preferred terms.
 
@@ -64,6 +68,13 @@ class InterPodAffinity(
     def depends_on(self, pod: Pod) -> Part:
         others = Part.AFFINITIES | Part.NODES | Part.OBJECTS | Part.OTHER_NODES
         return others | Part.PODS if any(_own(pod)) else others
+
+    def concerned_by(self, pod: Pod, terms: AffinityTerms, snapshot: Snapshot) -> bool:
+        meta, labels = pod.metadata, namespace_labels(pod, snapshot)
+        sorts = terms.required, terms.required_anti, terms.preferred, terms.preferred_anti
+        return any(
+            term.matches(meta.namespace, meta.labels, labels) for sort in sorts for term in timely(sort)
+        )
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version)

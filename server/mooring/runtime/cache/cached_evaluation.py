@@ -244,7 +244,7 @@ class CachedEvaluation:
         if moved.generation != self.generation:
             return False
         if moved.structure != self._structure:
-            if self._tracker.moved_since(self.static.version, self.static.parts):
+            if not self.static.is_true(self._tracker, moved.version):
                 return False
             self._structure = moved.structure
         return True

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
 
 from mooring.framework import Int32s, Int64s, NodeTable, Part
 from mooring.framework.node_table import PODS_ROW
-from mooring.framework.pod_table import UNPLACED
+from mooring.framework.pod_affinity import AffinityTerms, affinity_terms
+from mooring.framework.pod_table import UNPLACED, PodKind
+from mooring.framework.remembering import ByIdentity
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import ClusterState, RowChange
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
@@ -17,6 +19,9 @@ from mooring.runtime.cache.row_log import RowLog
 
 _RESOURCE_IDS_PER_ROW, _MIN_RESOURCE_IDS = 4, 1 << 12
 """At this many distinct resource states the ids begin anew, and with them the resource scores."""
+
+_MAX_AFFINITIES = 1 << 10
+"""Changes of pods with terms about others that are remembered."""
 
 _MAX_NEXT_IDS, _MAX_USAGES = 1 << 20, 1 << 12
 
@@ -63,6 +68,9 @@ class ChangeTracker:
         self._usage: PodUsage | None = None
         self._after_usage: dict[int, int] = {}
         self._moved = {Part.NODES: 0, Part.OBJECTS: 0, Part.AFFINITIES: 0}
+        self._affinities: list[tuple[int, PodKind]] = []
+        self._affinities_since = 0
+        self._terms = ByIdentity(_terms_of, most=_MAX_AFFINITIES)
         self.version = -1
         self.generation = 0
         self.structure = 0
@@ -73,9 +81,21 @@ class ChangeTracker:
         """How many ids there are."""
         return len(self._known)
 
-    def moved_since(self, version: int, parts: Part) -> bool:
-        """Return whether one of ``parts``, resources and pods aside, changed after ``version``."""
-        return any(at > version for part, at in self._moved.items() if part in parts)
+    def moved_since(
+        self, version: int, parts: Part, concerned: Callable[[AffinityTerms], bool] | None = None
+    ) -> bool:
+        """Return whether one of ``parts``, resources and pods aside, changed after ``version``.
+
+        With ``concerned`` only pods with terms count of which it says yes.
+        """
+        moved = [part for part, at in self._moved.items() if part in parts and at > version]
+        if concerned is None or moved != [Part.AFFINITIES] or version < self._affinities_since:
+            return bool(moved)
+        kinds = {kind.affinity_key: kind for at, kind in self._affinities.copy() if at > version}
+        if version < self._affinities_since:
+            # Some is gone from the list meanwhile.
+            return True
+        return any(concerned(self._terms(kind)) for kind in kinds.values())
 
     def rows_since(self, version: int) -> Int32s | None:
         """Return the rows of the changes after ``version``, as in ``RowLog``. The caller holds the state's
@@ -164,11 +184,15 @@ class ChangeTracker:
             elif row == UNPLACED or not amount:
                 continue
             elif record.kind.affinity_key is not None:
+                self._affinities.append((version, record.kind))
                 self._move(Part.AFFINITIES, version)
             if alone and record is not None and amount > 0:
                 self._set_id_after(row, record.kind.usage)
             elif row != UNPLACED:
                 self._set_id(row)
+        if len(self._affinities) > 2 * _MAX_AFFINITIES:
+            self._affinities_since = self._affinities[-_MAX_AFFINITIES - 1][0]
+            self._affinities = self._affinities[-_MAX_AFFINITIES:]
         self.version += len(changes)
 
     def _move(self, part: Part, version: int) -> None:
@@ -180,6 +204,8 @@ class ChangeTracker:
         version = self._state.version
         table = self._state.snapshot.nodes
         resources = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
+        self._affinities_since = version
+        self._affinities = []
         for part in self._moved:
             self._move(part, version)
         self.generation += 1
@@ -218,3 +244,7 @@ class ChangeTracker:
             + table.non_zero_requested[:, row].tobytes()
         )
         self.resource_ids.data[row] = self._id_of(key)
+
+
+def _terms_of(kind: PodKind) -> AffinityTerms:
+    return affinity_terms(kind.template)

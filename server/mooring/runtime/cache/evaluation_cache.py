@@ -167,7 +167,7 @@ class EvaluationCache:
 
         def static(calls: Calls, version: int) -> StaticScores:
             known = self._static.get(key)
-            if known is None or tracker.moved_since(known.version, known.parts):
+            if known is None or not known.is_true(tracker, version):
                 known = find_static_scores(signature.others, cluster, pod, version, calls())
                 known.pod_bytes = pod_bytes
             self._static.put(key, known)

@@ -11,10 +11,12 @@ import numpy.typing as npt
 
 from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Part, Plugin, Pod, ScorePlugin
 from mooring.framework.columns import Scalar
-from mooring.framework.internal import StatelessReserve, parts_of
+from mooring.framework.internal import AffinityReader, StatelessReserve, parts_of
 from mooring.framework.normalize import Normalizer
+from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.points import POINTS
 from mooring.framework.state import ClusterState
+from mooring.runtime.cache.change_tracker import ChangeTracker
 from mooring.runtime.cache.outcome import Bypass, NotCachedError
 from mooring.runtime.cache.ranking import OUT
 from mooring.runtime.cycle.cycle import enqueued
@@ -55,6 +57,8 @@ class StaticScores:
     Attributes:
         version: The version of the state from which on it is true,
         parts: until one of these parts changes.
+        concerned: Of the pods with terms about others, whether those with these matter; None = all do.
+        checked: The latest version of the state at which nothing that matters was found to have changed.
         rows: int32[N], all nodes.
         open: The nodes that none of them rejects.
         base: int32[capacity], the weighted sum of the scores that are the same whichever nodes are feasible;
@@ -83,8 +87,17 @@ class StaticScores:
     order: Int32s | None
     wanted: int
     cycle_state: CycleState
+    concerned: Callable[[AffinityTerms], bool] | None
+    checked: int
     used: int = 0
     pod_bytes: int = 0
+
+    def is_true(self, tracker: ChangeTracker, version: int) -> bool:
+        """Return whether nothing that it depends on changed up to ``version``, to which the log was read."""
+        if tracker.moved_since(self.checked, self.parts, self.concerned):
+            return False
+        self.checked = max(self.checked, version)
+        return True
 
     @property
     def nbytes(self) -> int:
@@ -125,17 +138,8 @@ def find_static_scores(
     """
     rows = cluster.snapshot.nodes.rows()
     evaluation = begin(profile, cluster, pod, rows)
-    allowed = run_pre_filter(evaluation, calls) if enqueued(evaluation, calls) else None
-    if allowed is None or not len(rows):
-        raise NotCachedError(Bypass.PRE_FILTER)
     roles = _Roles(pod)
-    roles.sort((*profile.pre_enqueue, *profile.pre_filter, *profile.filter), evaluation.skipped)
-    for enabled in profile.pre_filter:
-        outcome = evaluation.prefilter.get(enabled.name)
-        if outcome is not None and outcome.nodes is not None and roles.is_dynamic(enabled.plugin):
-            raise NotCachedError(Bypass.PRE_FILTER)
-    if any(roles.is_dynamic(enabled.plugin) for enabled in profile.pre_enqueue):
-        raise NotCachedError(Bypass.PRE_FILTER)
+    allowed = _allowed(evaluation, roles, calls)
     evaluation.profile = narrowed(profile, roles.is_static)
     run_filters(evaluation, np.flatnonzero(allowed).astype(np.int32), calls)
     fits = evaluation.codes == 0
@@ -161,7 +165,25 @@ def find_static_scores(
         order=_order(evaluation, allowed) if wanted < evaluated else None,
         wanted=wanted,
         cycle_state=evaluation.state,
+        concerned=roles.concerned(cluster),
+        checked=version,
     )
+
+
+def _allowed(evaluation: Evaluation, roles: _Roles, calls: PluginCalls) -> Bools:
+    """bool[N]: the candidates that PreFilter leaves; raises as ``find_static_scores``."""
+    profile = evaluation.profile
+    allowed = run_pre_filter(evaluation, calls) if enqueued(evaluation, calls) else None
+    if allowed is None or not len(evaluation.rows):
+        raise NotCachedError(Bypass.PRE_FILTER)
+    roles.sort((*profile.pre_enqueue, *profile.pre_filter, *profile.filter), evaluation.skipped)
+    for enabled in profile.pre_filter:
+        outcome = evaluation.prefilter.get(enabled.name)
+        if outcome is not None and outcome.nodes is not None and roles.is_dynamic(enabled.plugin):
+            raise NotCachedError(Bypass.PRE_FILTER)
+    if any(roles.is_dynamic(enabled.plugin) for enabled in profile.pre_enqueue):
+        raise NotCachedError(Bypass.PRE_FILTER)
+    return allowed
 
 
 def _order(evaluation: Evaluation, allowed: Bools) -> Int32s:
@@ -179,6 +201,14 @@ class _Roles:
         self._dynamic: set[int] = set()
         self.parts = Part.NODES
         self.timeless = True
+        self._readers: dict[AffinityReader, None] | None = {}
+
+    def concerned(self, cluster: ClusterState) -> Callable[[AffinityTerms], bool] | None:
+        """Return which terms of placed pods matter to the static plugins; None when any may."""
+        pod, readers = self._pod, self._readers
+        if readers is None:
+            return None
+        return lambda terms: any(reader.concerned_by(pod, terms, cluster.snapshot) for reader in readers)
 
     def sort(self, plugins: Iterable[Enabled[Any]], skipped: Container[str]) -> None:
         for enabled in plugins:
@@ -191,6 +221,11 @@ class _Roles:
                 self.timeless &= Part.OUTSIDE not in parts
             else:
                 self.parts |= parts
+                if Part.AFFINITIES in parts and self._readers is not None:
+                    if isinstance(enabled.plugin, AffinityReader):
+                        self._readers[enabled.plugin] = None
+                    else:
+                        self._readers = None
 
     def is_dynamic(self, plugin: Plugin[Any]) -> bool:
         return id(plugin) in self._dynamic

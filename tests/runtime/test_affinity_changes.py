@@ -1,0 +1,53 @@
+"""Placed pods with terms about others: who comes and goes matters to the pods that a term is about alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mooring.runtime.cache import change_tracker, evaluation_cache, static_scores
+from mooring.testing.builders import Manifest
+
+from .test_selected_labels import NODE_STEPS, Labelled, apart, rather
+
+ABOUT_A: Manifest = {"matchLabels": {"app": "a"}}
+
+
+@pytest.mark.parametrize("spec", [apart(ABOUT_A), rather("podAffinity", ABOUT_A)], ids=["apart", "near"])
+@pytest.mark.parametrize(
+    ("labels", "remembered", "evaluations"),
+    [
+        pytest.param({"app": "b"}, 1024, 0, id="not about it"),
+        pytest.param({"app": "a"}, 1024, 3, id="about it"),
+        pytest.param({"app": "b"}, 1, 1, id="more than is remembered"),
+    ],
+)
+def test_only_terms_about_a_pod_matter_to_it(
+    spec: Manifest,
+    labels: dict[str, str],
+    remembered: int,
+    evaluations: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(change_tracker, "_MAX_AFFINITIES", remembered)
+    history = Labelled().run(NODE_STEPS)
+    history.select(0, {}, spec)
+    for _ in range(2):
+        history.ask(labels, {}, False)
+    found: list[object] = []
+    find = static_scores.find_static_scores
+
+    def finding(*arguments: Any) -> Any:
+        found.append(arguments)
+        return find(*arguments)
+
+    monkeypatch.setattr(evaluation_cache, "find_static_scores", finding)
+    for number in (1, 2):
+        history.select(number, {}, spec)
+        if remembered > 1:
+            history.ask(labels, {}, False)
+    history.remove_pod(0)
+    history.select(3, {}, spec)
+    history.ask(labels, {}, False)
+    assert len(found) == evaluations
