@@ -155,6 +155,14 @@ MIXES = (
         churn=True,
         note=f"{CHURN}; a tenth spread, a tenth anti-affinity",
     ),
+    Mix(
+        f"Churn/{DEPLOYMENTS}TemplatesNewImages",
+        _running_deployed,
+        any_deployed,
+        churn=True,
+        images=True,
+        note=f"{CHURN} and a new list of images; a tenth spread, a tenth anti-affinity",
+    ),
 )
 
 

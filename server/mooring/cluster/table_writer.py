@@ -241,7 +241,7 @@ class TableWriter:
             self._volumes.index_object(before, after)
             if after is not None:
                 self._select(keys_of_object(after))
-            self.changes.append((UNPLACED, None, 0))
+            self.changes.append((UNPLACED, None, int(_is_status(before, after))))
 
     def _attach(self, record: PodRecord) -> None:
         uid, row, kind = record.uid, record.row, record.kind
@@ -331,6 +331,18 @@ def _is_plain(kind: PodKind) -> bool:
     """Return whether pods of the kind count in amounts, priorities and classes alone."""
     special = kind.has_storage or kind.affinity_key is not None or kind.usage.host_ports
     return not special and kind.template.spec.scheduling_group is None
+
+
+def _is_status(old: TabledObject | None, new: TabledObject | None) -> bool:
+    """Return whether nothing is new of a controller or service but its resource version: its status, which is
+    not read, changes with each of its pods.
+    """
+    if not isinstance(old, SELECTING) or not isinstance(new, SELECTING):
+        return False
+    version = new.metadata.resource_version
+    return new == msgspec.structs.replace(
+        old, metadata=msgspec.structs.replace(old.metadata, resource_version=version)
+    )
 
 
 def _is_heartbeat(old: Node | None, new: Node) -> bool:

@@ -13,8 +13,8 @@ from mooring.framework.view import Snapshot
 
 RowChange = tuple[int, PodRecord | None, int]
 """One change: the row, ``UNPLACED`` when it touches none; the pod that came (1), left (-1) or only changed
-otherwise (0); without a pod the row's node changed (0; 1 = in its resource version alone) or, on no row, some
-other object."""
+otherwise (0); without a pod the row's node changed, or, on no row, some other object (0; 1 = a node, a
+service or a controller of pods, in its resource version alone)."""
 
 
 class ClusterState(Protocol):

@@ -66,6 +66,6 @@ class CycleStates:
         for row, record, amount in changes[: version - self._version]:
             if record is not None and amount and row != UNPLACED:
                 moved.append((row, record, amount))
-            elif record is None and row == UNPLACED and self._reads_objects:
+            elif record is None and row == UNPLACED and not amount and self._reads_objects:
                 return None
         return moved
