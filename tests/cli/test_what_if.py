@@ -17,7 +17,7 @@ OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "rs", "uid": "rs", "
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two small nodes and a larger one, each with a pod; that of `c` has nobody who makes it anew."""
+    """Two small nodes and a larger one, each with a pod; nobody makes that of `c` anew. Three pods wait."""
     return write_manifests(
         tmp_path_factory.mktemp("what-if") / "cluster.yaml",
         node_manifest("a", allocatable=SMALL),
@@ -26,6 +26,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pod_manifest("on-a", node="a", requests={"cpu": "900m"}, metadata=OWNED),
         pod_manifest("on-b", node="b", requests={"cpu": "900m"}, metadata=OWNED),
         pod_manifest("on-c", node="c", requests={"cpu": "200m"}),
+        *(pod_manifest(f"waiting-{at}", requests={"cpu": "990m"}) for at in range(3)),
     )
 
 
@@ -92,11 +93,40 @@ def test_nodes_that_go_together_share_the_room_that_is_left(
     assert [one["landings"][0]["node"] for one in together] == ["c", "c"]
 
 
-@pytest.mark.parametrize("question", ["capacity", "removal"])
+@pytest.fixture
+def groups(tmp_path: Path) -> Path:
+    """Two groups of nodes."""
+    return write_manifests(
+        tmp_path / "groups.yaml",
+        node_manifest("small", allocatable=SMALL),
+        node_manifest("large", allocatable={**SMALL, "cpu": "4"}),
+    )
+
+
+def test_which_more_nodes_would_help(cluster: Path, groups: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words: list[Any] = ["what-if", "node-groups", "--manifests", cluster, "--group", groups]
+    result = call(capsys, *words, "--price", "large=3", columns=120)
+    lines = [line.split() for line in result.out.splitlines()]
+    assert lines[1:3] == [["small", "2", "2", "none"], ["large", "1", "3", "none"]]
+    assert result.out.splitlines()[-1] == "2 pods need more nodes, 1 pending ones don't"
+    cheap = call(capsys, *words, "--price", "large=1.5", "-o", "json").document
+    assert [each["group"] for each in cheap["options"]] == ["large", "small"]
+
+
+@pytest.mark.parametrize("question", ["capacity", "removal", "node-groups"])
 def test_a_server_says_what_the_manifests_say(
-    question: str, cluster: Path, server: Started, shapes: Path, capsys: pytest.CaptureFixture[str]
+    question: str,
+    cluster: Path,
+    server: Started,
+    shapes: Path,
+    groups: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    more = ["--shape", shapes, "--nodes"] if question == "capacity" else []
+    asked: dict[str, list[Any]] = {
+        "capacity": ["--shape", shapes, "--nodes"],
+        "node-groups": ["--group", groups],
+    }
+    more = asked.get(question, [])
     offline = call(capsys, "what-if", question, "--manifests", cluster, "-o", "json", *more)
     remote = call(capsys, "what-if", question, "--server", server.address("grpc"), "-o", "json", *more)
     assert remote.document == offline.document
@@ -106,6 +136,19 @@ def test_a_server_says_what_the_manifests_say(
     ("words", "complaint", "code"),
     [
         pytest.param(["removal"], "give either --manifests PATH... or --server ADDRESS", 2, id="no cluster"),
+        pytest.param(["node-groups", "--manifests", "."], "give the groups with", 2, id="no group"),
+        pytest.param(
+            ["node-groups", "--manifests", "CLUSTER", "--group", "NODES", "--price", "n=-1"],
+            "'n=-1' is not NAME=PRICE",
+            1,
+            id="price",
+        ),
+        pytest.param(
+            ["node-groups", "--manifests", "CLUSTER", "--group", "NODES", "--price", "x=1"],
+            "x is none of the groups: n",
+            1,
+            id="price of another",
+        ),
         pytest.param(["capacity", "--manifests", "."], "give the pods with --shape PATH", 2, id="no shape"),
         pytest.param(
             ["removal", "--manifests", "CLUSTER", "--node", "x"], "node 'x' is not known", 1, id="node"

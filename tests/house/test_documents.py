@@ -202,7 +202,7 @@ def commands() -> Iterator[str]:
 
 def test_the_commands_and_flags_exist() -> None:
     names = ["run", "serve", "scheduler", "schedule", "explain", "what-if", "config", "plugins", "version"]
-    questions = [f"what-if {question}" for question in ("capacity", "removal")]
+    questions = [f"what-if {question}" for question in ("capacity", "removal", "node-groups")]
     helps = {name: run(MOORING, *name.split(), "--help", cwd=ROOT).stdout for name in (*names, *questions)}
     for text in commands():
         words = text.split()

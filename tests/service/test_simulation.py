@@ -331,3 +331,66 @@ def test_a_group_is_placed_in_a_session_as_a_whole_or_not_at_all() -> None:
         assert statuses_code(rejected_group.status) == "UNSCHEDULABLE"
         assert session.look().change_count == 1
         assert not any(record.node_name for record in w.state.snapshot.pods.records.values())
+
+
+def node_group(name: str, cpu: str, price: float = 1.0, **fields: Any) -> pb.NodeGroup:
+    manifest = node_manifest("template", allocatable={**SMALL, "cpu": cpu}, **fields)
+    return pb.NodeGroup(
+        name=name, price=price, node=objects_pb2.KubernetesObject(json=json.dumps(manifest).encode())
+    )
+
+
+def test_which_nodes_would_help_and_how_many_of_them_the_cheapest_first() -> None:
+    pods = [pod(f"p{at}", "600m") for at in range(6)]
+    with client(*ROOM, *pods) as (session, w):
+        groups = [
+            node_group("small", "1", 1.0),
+            node_group("large", "4", 2.5),
+            node_group("tiny", "500m", 0.1),
+            node_group("tainted", "4", 0.1, taints=[{"key": "k", "effect": "NoSchedule"}]),
+        ]
+        answer = session.simulation.NodeGroups(pb.NodeGroupsRequest(groups=groups))
+        assert (answer.placed_count, len(answer.unplaced)) == (4, 2)
+        found = [(one.group, one.node_count, one.price, len(one.left_over)) for one in answer.options]
+        assert found == [
+            ("small", 2, 2.0, 0),
+            ("large", 1, 2.5, 0),
+            ("tainted", 0, 0.0, 2),
+            ("tiny", 0, 0.0, 2),
+        ]
+        assert "untolerated taint" in answer.options[2].left_over[0].status.message
+        assert len(w.state.snapshot.nodes) == 2
+
+
+def test_a_group_that_ends_leaves_some_pods_over() -> None:
+    pods = [pod(f"p{at}", "1") for at in range(5)]
+    group = node_group("small", "1")
+    group.max_count = 3
+    with client(*pods) as (session, _):
+        (option,) = session.simulation.NodeGroups(pb.NodeGroupsRequest(groups=[group])).options
+        assert (option.node_count, len(option.left_over)) == (3, 2)
+
+
+def test_pods_that_must_be_apart_need_a_node_each() -> None:
+    terms = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}]
+    apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+    pods = [pod(f"p{at}", "100m", labels={"app": "web"}, spec=apart) for at in range(5)]
+    with client(*ROOM, *pods) as (session, _):
+        answer = session.simulation.NodeGroups(pb.NodeGroupsRequest(groups=[node_group("large", "8")]))
+        assert (answer.placed_count, answer.options[0].node_count) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        pytest.param([], "groups: is empty", id="none"),
+        pytest.param([node_group("a", "1"), node_group("a", "1")], "more than once", id="twice"),
+        pytest.param([node_group("a", "1", price=-1)], "is not a price", id="price"),
+        pytest.param([pb.NodeGroup(name="a")], "groups[0].node", id="no node"),
+    ],
+)
+def test_wrong_node_groups_are_rejected(groups: list[Any], message: str) -> None:
+    with client(*ROOM) as (session, _):
+        failed = rejected(lambda: session.simulation.NodeGroups(pb.NodeGroupsRequest(groups=groups)))
+        assert failed.code.name == "INVALID_ARGUMENT"
+        assert message in failed.text

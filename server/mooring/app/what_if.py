@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from mooring.framework.errors import InvalidArgumentError, node_not_found
 from mooring.framework.pod_table import template_of
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
+from mooring.sessions.node_groups import NodeGroup, NodeGroupOption, NodeGroups, pending
 from mooring.sessions.removal import NodeRemoval, Removal, adopted
 from mooring.sessions.work_trees import Work
 
@@ -91,6 +92,45 @@ def removals(
     asked = list(names) or sorted(index)
     removal = Removal(work, partial(adopted, work.engine, profile), seed=seed)
     return len(asked), removal.try_nodes(asked, Unhurried(), cumulative=cumulative)
+
+
+def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[NodeGroup]:
+    """Return a group for each node in manifests, called like it.
+
+    Raises:
+        InvalidArgumentError: A manifest can't be used, there is no node, or a price is none of theirs.
+    """
+    files = list(paths)
+    nodes = load_manifests(files).nodes
+    if not nodes:
+        raise InvalidArgumentError.at(", ".join(map(str, files)), "has no node")
+    names = [node.metadata.name for node in nodes]
+    for name in prices:
+        if name not in names:
+            raise InvalidArgumentError.at("--price", f"{name} is none of the groups: {', '.join(names)}")
+    return [
+        NodeGroup(name, node, price=prices.get(name, 1.0)) for name, node in zip(names, nodes, strict=True)
+    ]
+
+
+def node_groups(
+    options: EngineOptions,
+    paths: Iterable[str | Path],
+    groups: Sequence[NodeGroup],
+    *,
+    profile: str = "",
+    seed: int = 0,
+) -> tuple[NodeGroups, Iterator[NodeGroupOption]]:
+    """Return what becomes of the pending pods of manifests, and what nodes of each group would do for them.
+
+    Raises:
+        ConfigError, RegistryError, InvalidArgumentError: As ``core_over``.
+        NotFoundError: There is no such profile.
+    """
+    work = _work(options, paths)
+    looking = NodeGroups(work, pending(work.tree), lambda pod: work.engine.profile(profile, pod), seed=seed)
+    looking.place_existing(Unhurried())
+    return looking, (looking.option(group, Unhurried()) for group in groups)
 
 
 def _work(options: EngineOptions, paths: Iterable[str | Path]) -> Work:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mooring.framework import Pod
     from mooring.runtime.cycle.explain import Explanation
+    from mooring.sessions.node_groups import NodeGroup
     from mooring.v1 import objects_pb2
     from mooring.v1 import scheduling_service_pb2 as pb
 
@@ -117,6 +118,45 @@ def removal(args: argparse.Namespace) -> list[dict[str, Any]]:
         }
         for each in response.nodes
     ]
+
+
+def node_groups(args: argparse.Namespace, groups: Sequence[NodeGroup]) -> dict[str, Any]:
+    """Ask that server what more nodes of each group would do for the pods that have none.
+
+    Raises:
+        CallError: As ``capacity``.
+    """
+    import msgspec
+
+    from mooring.v1 import objects_pb2
+    from mooring.v1 import simulation_service_pb2 as pb
+
+    def left_over(left: pb.LeftOverPod) -> dict[str, str]:
+        return {"pod": f"{left.pod.namespace}/{left.pod.name}", "message": left.status.message}
+
+    sent = [
+        pb.NodeGroup(
+            name=group.name,
+            price=group.price,
+            node=objects_pb2.KubernetesObject(json=msgspec.json.encode(group.template, enc_hook=dict)),
+        )
+        for group in groups
+    ]
+    request = pb.NodeGroupsRequest(groups=sent, profile=args.profile, seed=args.seed)
+    response = _simulate(args, "NodeGroups", request)
+    return {
+        "placed": response.placed_count,
+        "unplaced": [left_over(left) for left in response.unplaced],
+        "options": [
+            {
+                "group": each.group,
+                "nodes": each.node_count,
+                "price": each.price,
+                "left": [left_over(left) for left in each.left_over],
+            }
+            for each in response.options
+        ],
+    }
 
 
 def _simulate(args: argparse.Namespace, method: str, request: Any) -> Any:

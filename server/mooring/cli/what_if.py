@@ -1,4 +1,4 @@
-"""``mooring what-if``: how many more pods would fit, and which nodes could go."""
+"""``mooring what-if``: how many more pods would fit, which nodes could go, and which more would help."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ from mooring.cli.flags import (
     seed,
 )
 from mooring.cli.output import EXIT_OK, EXIT_USAGE, complain, print_json
+from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from mooring.framework import Pod
+    from mooring.sessions.node_groups import LeftOver, NodeGroup
 
 Item = TypeVar("Item")
 
@@ -38,11 +40,12 @@ MANY_STEPS = 50
 
 def add(commands: Commands) -> None:
     """Declare the command and the questions that it has."""
-    text = "what would happen: how many more pods would fit, which nodes could go"
+    text = "what would happen: how many more pods would fit, which nodes could go, which more would help"
     parser = commands.add_parser("what-if", help=text, description=text, allow_abbrev=False)
     questions: Commands = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")
     _add_capacity(questions)
     _add_removal(questions)
+    _add_node_groups(questions)
 
 
 def _add_capacity(questions: Commands) -> None:
@@ -62,6 +65,15 @@ def _add_removal(questions: Commands) -> None:
     flags.switch("cumulative", "a node that can go is gone for those after it")
     flags.add("profile", "NAME", "", "the profile of pods whose scheduler is none of the profiles")
     parser.set_defaults(run=_run_removal)
+
+
+def _add_node_groups(questions: Commands) -> None:
+    text = "which kind of node, and how many of it, would take the pods that have none"
+    parser, flags = _question(questions, "node-groups", text)
+    flags.many("group", "PATH", "manifests with a node for each group: what its nodes are, and its name")
+    flags.many("price", "NAME=PRICE", "what a node of a group costs; default 1")
+    flags.add("profile", "NAME", "", "the profile; default that of each pod's schedulerName")
+    parser.set_defaults(run=_run_node_groups)
 
 
 def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]:
@@ -161,6 +173,80 @@ def _removals(args: argparse.Namespace, options: tuple[Option, ...]) -> list[dic
         }
         for each in _with_bar(found, count)
     ]
+
+
+def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    if (code := _one_cluster(args)) != EXIT_OK:
+        return code
+    if not args.group:
+        complain("give the groups with --group PATH")
+        return EXIT_USAGE
+    from mooring.app.what_if import groups_of
+
+    groups = groups_of(args.group, _prices(args.price))
+    found = remote.node_groups(args, groups) if args.server else _node_groups(args, options, groups)
+    if args.output == "json":
+        print_json(found)
+        return EXIT_OK
+    rows = [
+        (each["group"], str(each["nodes"]), f"{each['price']:g}", _left(each["left"]))
+        for each in found["options"]
+    ]
+    print_table(("GROUP", "#NODES", "#PRICE", "LEFT OVER"), rows)
+    print_line(f"{len(found['unplaced'])} pods need more nodes, {found['placed']} pending ones don't")
+    return EXIT_OK
+
+
+def _node_groups(
+    args: argparse.Namespace, options: tuple[Option, ...], groups: list[NodeGroup]
+) -> dict[str, Any]:
+    from mooring.app.what_if import node_groups
+
+    looking, found = node_groups(
+        engine_options(args, options), args.manifests, groups, profile=args.profile, seed=args.seed
+    )
+    ranked = sorted(_with_bar(found, len(groups)), key=lambda option: option.rank)
+    return {
+        "placed": looking.placed,
+        "unplaced": [_left_over(each) for each in looking.rest],
+        "options": [
+            {
+                "group": each.group.name,
+                "nodes": each.count,
+                "price": each.price,
+                "left": [_left_over(left) for left in each.left_over],
+            }
+            for each in ranked
+        ],
+    }
+
+
+def _left_over(left: LeftOver) -> dict[str, str]:
+    return {"pod": left.pod.key, "message": left.message}
+
+
+def _prices(words: list[str]) -> dict[str, float]:
+    """Return the prices by group.
+
+    Raises:
+        InvalidArgumentError: One is not NAME=PRICE.
+    """
+    prices: dict[str, float] = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        try:
+            prices[name] = float(text)
+        except ValueError:
+            prices[name] = -1.0
+        if not name or not 0 <= prices[name] < float("inf"):
+            raise InvalidArgumentError.at("--price", f"{word!r} is not NAME=PRICE")
+    return prices
+
+
+def _left(left: list[dict[str, str]]) -> Text:
+    if not left:
+        return Text("none", _style(True))
+    return Text(f"{len(left)}, such as {left[0]['pod']}: {left[0]['message']}", _style(False))
 
 
 def _one_cluster(args: argparse.Namespace) -> int:

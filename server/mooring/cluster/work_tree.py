@@ -17,7 +17,7 @@ from mooring.cluster.state import State
 from mooring.framework.columns import Int32s, Int64s
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.node_table import PODS_ROW
-from mooring.framework.objects import Pod
+from mooring.framework.objects import Node, Pod
 from mooring.framework.pod_table import PodRecord
 from mooring.framework.resources import PodUsage
 
@@ -123,6 +123,25 @@ class WorkTree(State):
             yield
         finally:
             table.requested = requested
+
+    def add_nodes(self, nodes: Sequence[Node]) -> None:
+        """Add nodes, or replace those of the same name.
+
+        Raises:
+            InvalidArgumentError: A quantity can't be used.
+        """
+        self.apply_changes(map(Put, nodes))
+
+    def with_nodes_alone(self, nodes: Sequence[Node]) -> State:
+        """Return a state that has ``nodes``, no pods, and all else that is here.
+
+        Raises:
+            InvalidArgumentError: As ``add_nodes``.
+        """
+        alone = State(rules=self._kinds.rules)
+        others = [item for kind in self.snapshot.objects.kinds for item in self.snapshot.objects.all(kind)]
+        alone.replace("", [*nodes, *others])  # type: ignore[list-item] # what the table has was put there
+        return alone
 
     def remove_node(self, name: str) -> None:
         """Remove a node that is there; its pods wait for one of that name."""

@@ -59,6 +59,7 @@ CHANGES: Final[Mapping[str, Callable[[Any], bool]]] = {
     _SIMULATION + "CommitSession": _never,
     _SIMULATION + "Capacity": _never,
     _SIMULATION + "Removal": _never,
+    _SIMULATION + "NodeGroups": _never,
 }
 """By method, whether a request changes something. A method that is missing here counts as one that does."""
 

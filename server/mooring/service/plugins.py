@@ -45,6 +45,7 @@ IMPLEMENTED = (
     "mooring.v1.SimulationService/CommitSession",
     "mooring.v1.SimulationService/Capacity",
     "mooring.v1.SimulationService/Removal",
+    "mooring.v1.SimulationService/NodeGroups",
 )
 """The calls that this server answers; a test compares them with the servicers."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from math import inf
 from typing import TypeVar
 
 import grpc
@@ -15,9 +16,10 @@ from mooring.framework.errors import InvalidArgumentError, UnavailableError, nod
 from mooring.service.access import client_name
 from mooring.service.backend import Backend
 from mooring.service.interceptors import in_slot
-from mooring.service.objects import status_message, subject
+from mooring.service.objects import decode_node, status_message, subject
 from mooring.service.slots import SlotProgress
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
+from mooring.sessions.node_groups import MOST_NODES, LeftOver, NodeGroup, NodeGroups, pending
 from mooring.sessions.removal import Landing, NodeRemoval, Removal, adopted
 from mooring.sessions.sessions import LEASE_SECONDS, LONGEST_LEASE_SECONDS, Session
 from mooring.sessions.work_trees import Work
@@ -121,6 +123,25 @@ class SimulationServicer(SimulationServiceServicer):
                 return _removal(self._backend.over(work), work, request, progress)
 
         return self._run(context, remove)
+
+    def NodeGroups(
+        self, request: pb.NodeGroupsRequest, context: grpc.ServicerContext
+    ) -> pb.NodeGroupsResponse:
+        owner = client_name(context)
+        groups = [
+            _node_group(self._backend, group, f"groups[{at}]") for at, group in enumerate(request.groups)
+        ]
+        names = Counter(group.name for group in groups)
+        if not groups:
+            raise InvalidArgumentError.at("groups", "is empty; send one or more")
+        if max(names.values()) > 1:
+            raise InvalidArgumentError.at("groups", f"{names.most_common(1)[0][0]!r} is there more than once")
+
+        def look(progress: SlotProgress) -> pb.NodeGroupsResponse:
+            with self._about(request.session, owner, progress) as work:
+                return _node_groups(self._backend.over(work), work, request, groups, progress)
+
+        return self._run(context, look)
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
         self._reject_unsynced()
@@ -241,6 +262,58 @@ def _landing(landing: Landing) -> pb.Landing:
         node=landing.node_name,
         status=status_message(landing.status, landing.message),
     )
+
+
+def _node_group(backend: Backend, group: pb.NodeGroup, path: str) -> NodeGroup:
+    if not group.name:
+        raise InvalidArgumentError.at(f"{path}.name", "is missing")
+    if group.max_count > MOST_NODES:
+        raise InvalidArgumentError.at(f"{path}.max_count", f"{group.max_count} is more than {MOST_NODES}")
+    price = group.price if group.HasField("price") else 1.0
+    if not 0 <= price < inf:
+        raise InvalidArgumentError.at(f"{path}.price", f"{price:g} is not a price")
+    node = decode_node(backend.decoder, group.node, f"{path}.node")
+    return NodeGroup(group.name, node, group.max_count or MOST_NODES, price)
+
+
+def _node_groups(
+    there: Backend,
+    work: Work,
+    request: pb.NodeGroupsRequest,
+    groups: Sequence[NodeGroup],
+    progress: SlotProgress,
+) -> pb.NodeGroupsResponse:
+    pods = [
+        subject(there.decoder, work.tree, source, f"pods[{at}]") for at, source in enumerate(request.pods)
+    ]
+    looking = NodeGroups(
+        work,
+        pods or pending(work.tree),
+        lambda pod: work.engine.profile(request.profile, pod),
+        seed=request.seed,
+    )
+    looking.place_existing(progress)
+    options = sorted((looking.option(group, progress) for group in groups), key=lambda option: option.rank)
+    return pb.NodeGroupsResponse(
+        provenance=_provenance(there, work),
+        placed_count=looking.placed,
+        unplaced=map(_left_over, looking.rest),
+        options=[
+            pb.NodeGroupOption(
+                group=option.group.name,
+                node_count=option.count,
+                price=option.price,
+                left_over=map(_left_over, option.left_over),
+            )
+            for option in options
+        ],
+    )
+
+
+def _left_over(left: LeftOver) -> pb.LeftOverPod:
+    meta = left.pod.metadata
+    reference = objects_pb2.PodReference(namespace=meta.namespace, name=meta.name, uid=meta.uid)
+    return pb.LeftOverPod(pod=reference, status=status_message(left.status, left.message))
 
 
 def _provenance(there: Backend, work: Work) -> objects_pb2.Provenance:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from mooring.framework import Int32s, Int64s
+from mooring.framework import Int32s, Int64s, Node
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.resources import PodUsage
 from mooring.framework.state import ClusterState
@@ -55,6 +55,22 @@ class SessionState(ClusterState, Protocol):
         """Show ``rows`` (int32[K]) as if each had ``counts`` (int64[K]) more pods, as far as requests go.
 
         Nothing may be written in the block.
+        """
+        ...
+
+    def add_nodes(self, nodes: Sequence[Node]) -> None:
+        """Add nodes, or replace those of the same name.
+
+        Raises:
+            InvalidArgumentError: A quantity can't be used.
+        """
+        ...
+
+    def with_nodes_alone(self, nodes: Sequence[Node]) -> ClusterState:
+        """Return a state that has ``nodes``, no pods, and all else that is here.
+
+        Raises:
+            InvalidArgumentError: As ``add_nodes``.
         """
         ...
 

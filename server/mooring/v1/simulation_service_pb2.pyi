@@ -736,3 +736,195 @@ class RemovalResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RemovalResponse: _TypeAlias = RemovalResponse  # noqa: Y015
+
+@_typing.final
+class NodeGroup(_message.Message):
+    """Nodes that are all alike, of which there can be more."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    MAX_COUNT_FIELD_NUMBER: _builtins.int
+    PRICE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """REQUIRED. Its name. The nodes are called like it, with a number behind."""
+    max_count: _builtins.int
+    """OPTIONAL. How many more there can be; default and at most 5,000."""
+    price: _builtins.float
+    """OPTIONAL. What a node costs, in any unit, 0 or more; default 1."""
+    @_builtins.property
+    def node(self) -> _objects_pb2.KubernetesObject:
+        """REQUIRED. What each node is; its name and its label kubernetes.io/hostname are replaced."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        node: _objects_pb2.KubernetesObject | None = ...,
+        max_count: _builtins.int = ...,
+        price: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_price", b"_price", "node", b"node", "price", b"price"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_price", b"_price", "max_count", b"max_count", "name", b"name", "node", b"node", "price", b"price"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__price: _TypeAlias = _typing.Literal["price"]  # noqa: Y015
+    _WhichOneofArgType__price: _TypeAlias = _typing.Literal["_price", b"_price"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__price) -> _WhichOneofReturnType__price | None: ...
+
+Global___NodeGroup: _TypeAlias = NodeGroup  # noqa: Y015
+
+@_typing.final
+class NodeGroupsRequest(_message.Message):
+    """Request of SimulationService.NodeGroups."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSION_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
+    session: _builtins.str
+    """OPTIONAL. The session to look at; default the live state as it is now."""
+    profile: _builtins.str
+    """OPTIONAL. The profile; default as SchedulingService says."""
+    seed: _builtins.int
+    """OPTIONAL. Decides between nodes of equal totals; default 0."""
+    @_builtins.property
+    def pods(self) -> _containers.RepeatedCompositeFieldContainer[_objects_pb2.PodSource]:
+        """OPTIONAL. The pods, in the order in which they are placed; default all that have no node, by priority and age."""
+
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeGroup]:
+        """REQUIRED, one or more. The groups."""
+
+    def __init__(
+        self,
+        *,
+        session: _builtins.str = ...,
+        pods: _abc.Iterable[_objects_pb2.PodSource] | None = ...,
+        groups: _abc.Iterable[Global___NodeGroup] | None = ...,
+        profile: _builtins.str = ...,
+        seed: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["groups", b"groups", "pods", b"pods", "profile", b"profile", "seed", b"seed", "session", b"session"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeGroupsRequest: _TypeAlias = NodeGroupsRequest  # noqa: Y015
+
+@_typing.final
+class LeftOverPod(_message.Message):
+    """A pod that gets no node."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POD_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pod(self) -> _objects_pb2.PodReference:
+        """The pod."""
+
+    @_builtins.property
+    def status(self) -> _statuses_pb2.Status:
+        """Why."""
+
+    def __init__(
+        self,
+        *,
+        pod: _objects_pb2.PodReference | None = ...,
+        status: _statuses_pb2.Status | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "status", b"status"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeftOverPod: _TypeAlias = LeftOverPod  # noqa: Y015
+
+@_typing.final
+class NodeGroupOption(_message.Message):
+    """What more nodes of a group would do."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_FIELD_NUMBER: _builtins.int
+    NODE_COUNT_FIELD_NUMBER: _builtins.int
+    PRICE_FIELD_NUMBER: _builtins.int
+    LEFT_OVER_FIELD_NUMBER: _builtins.int
+    group: _builtins.str
+    """The group's name."""
+    node_count: _builtins.int
+    """The number of nodes with which no more pods are left over than with as many as there can be; with one node fewer there are."""
+    price: _builtins.float
+    """What all of them cost."""
+    @_builtins.property
+    def left_over(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
+        """The pods that get no node with them."""
+
+    def __init__(
+        self,
+        *,
+        group: _builtins.str = ...,
+        node_count: _builtins.int = ...,
+        price: _builtins.float = ...,
+        left_over: _abc.Iterable[Global___LeftOverPod] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "left_over", b"left_over", "node_count", b"node_count", "price", b"price"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeGroupOption: _TypeAlias = NodeGroupOption  # noqa: Y015
+
+@_typing.final
+class NodeGroupsResponse(_message.Message):
+    """Response of SimulationService.NodeGroups."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    PLACED_COUNT_FIELD_NUMBER: _builtins.int
+    UNPLACED_FIELD_NUMBER: _builtins.int
+    OPTIONS_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
+    placed_count: _builtins.int
+    """How many of the pods get a node without a new one."""
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """The state and configuration used."""
+
+    @_builtins.property
+    def unplaced(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeftOverPod]:
+        """The pods that don't."""
+
+    @_builtins.property
+    def options(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeGroupOption]:
+        """One per group: with the fewest pods left over first, then the cheapest, then the one with the fewest nodes."""
+
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """As in FilterResponse."""
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+        placed_count: _builtins.int = ...,
+        unplaced: _abc.Iterable[Global___LeftOverPod] | None = ...,
+        options: _abc.Iterable[Global___NodeGroupOption] | None = ...,
+        warnings: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["options", b"options", "placed_count", b"placed_count", "provenance", b"provenance", "unplaced", b"unplaced", "warnings", b"warnings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NodeGroupsResponse: _TypeAlias = NodeGroupsResponse  # noqa: Y015

@@ -100,6 +100,11 @@ class SimulationServiceStub:
                 request_serializer=mooring_dot_v1_dot_simulation__service__pb2.RemovalRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.RemovalResponse.FromString,
                 _registered_method=True)
+        self.NodeGroups = channel.unary_unary(
+                '/mooring.v1.SimulationService/NodeGroups',
+                request_serializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsResponse.FromString,
+                _registered_method=True)
 
 
 class SimulationServiceServicer:
@@ -204,6 +209,14 @@ class SimulationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def NodeGroups(self, request, context):
+        """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
+        first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_SimulationServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -251,6 +264,11 @@ def add_SimulationServiceServicer_to_server(servicer, server):
                     servicer.Removal,
                     request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.RemovalRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_simulation__service__pb2.RemovalResponse.SerializeToString,
+            ),
+            'NodeGroups': grpc.unary_unary_rpc_method_handler(
+                    servicer.NodeGroups,
+                    request_deserializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -517,6 +535,33 @@ class SimulationService:
             '/mooring.v1.SimulationService/Removal',
             mooring_dot_v1_dot_simulation__service__pb2.RemovalRequest.SerializeToString,
             mooring_dot_v1_dot_simulation__service__pb2.RemovalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def NodeGroups(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.SimulationService/NodeGroups',
+            mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsRequest.SerializeToString,
+            mooring_dot_v1_dot_simulation__service__pb2.NodeGroupsResponse.FromString,
             options,
             channel_credentials,
             insecure,

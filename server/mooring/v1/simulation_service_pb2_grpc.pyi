@@ -92,6 +92,10 @@ class SimulationServiceStub:
     """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected. Each node
     is looked at by itself, or all together, one after the other (cumulative). Nothing is changed. Idempotent.
     """
+    NodeGroups: _grpc.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]
+    """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
+    first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
+    """
 
 @_typing.type_check_only
 class SimulationServiceAsyncStub(SimulationServiceStub):
@@ -156,6 +160,10 @@ class SimulationServiceAsyncStub(SimulationServiceStub):
     Removal: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.RemovalRequest, _simulation_service_pb2.RemovalResponse]  # type: ignore[assignment]
     """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected. Each node
     is looked at by itself, or all together, one after the other (cumulative). Nothing is changed. Idempotent.
+    """
+    NodeGroups: _aio.UnaryUnaryMultiCallable[_simulation_service_pb2.NodeGroupsRequest, _simulation_service_pb2.NodeGroupsResponse]  # type: ignore[assignment]
+    """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
+    first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
     """
 
 class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -272,6 +280,16 @@ class SimulationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_simulation_service_pb2.RemovalResponse, _abc.Awaitable[_simulation_service_pb2.RemovalResponse]]:
         """Which nodes could go: whether each of a node's pods would find another node, with disruption budgets respected. Each node
         is looked at by itself, or all together, one after the other (cumulative). Nothing is changed. Idempotent.
+        """
+
+    @_abc_1.abstractmethod
+    def NodeGroups(
+        self,
+        request: _simulation_service_pb2.NodeGroupsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_simulation_service_pb2.NodeGroupsResponse, _abc.Awaitable[_simulation_service_pb2.NodeGroupsResponse]]:
+        """Which kind of node, and how many of it, would give a node to pods that have none: each group of nodes by itself, the best
+        first. The pods are placed as Schedule would place them, one after the other. Nothing is changed. Idempotent.
         """
 
 def add_SimulationServiceServicer_to_server(servicer: SimulationServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
