@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.framework import Pod, ReservePlugin, Status
+from mooring.framework import Pod, PreEnqueuePlugin, ReservePlugin, Status
 from mooring.framework.cycle_state import CycleState
 from mooring.framework.errors import FailedPreconditionError, UnavailableError
 from mooring.framework.objects import (
@@ -222,6 +222,25 @@ class TestGathering:
         made.wait(3)
         assert bound(made) == set()
         assert condition(made)[0] == "False"
+
+
+class Asked(PreEnqueuePlugin[None]):
+    """Counts how often it is asked, and lets every pod go."""
+
+    name = "Asked"
+    count = 0
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        type(self).count += 1
+        return Status()
+
+
+def test_gates_are_not_asked_again_about_all_pods_of_a_group_for_each_that_comes() -> None:
+    Asked.count = 0
+    made = world(100, plugins=(Asked,))
+    made.add(gang(50), *members(50))
+    assert len(bound(made)) == 50
+    assert Asked.count == 50
 
 
 class TestRejectedByName:

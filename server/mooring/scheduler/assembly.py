@@ -106,10 +106,14 @@ def build_scheduler(
 def _queue(
     on: Dependencies, preemptions: Preemptions, times: BackoffTimes, wake: Wake, longest_wait: float
 ) -> SchedulingQueue:
-    profiles = on.engine.profiles
+    profiles, state = on.engine.profiles, on.engine.state
+
+    def revision() -> tuple[int, int]:
+        return state.version, preemptions.revision
+
     return SchedulingQueue(
         {
-            name: rules_of(profile, _gates(profile, on.engine, preemptions))
+            name: rules_of(profile, _gates(profile, on.engine, preemptions), revision)
             for name, profile in profiles.items()
         },
         partial(_less, next(iter(profiles.values()))),

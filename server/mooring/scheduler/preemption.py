@@ -87,6 +87,9 @@ class Preemptions:
         observer: Counts the victims.
         clock: The time.
         grouping: The pods of a group are tried together, so that it is the group for which room is made.
+
+    Attributes:
+        revision: Grows with each preemption that begins or ends, and so may ``gate``'s answers change.
     """
 
     def __init__(
@@ -111,6 +114,7 @@ class Preemptions:
         self._clock = clock
         self._lock = threading.Lock()
         self._running: dict[str, str] = {}
+        self.revision = 0
         self._deleters = ThreadPoolExecutor(DELETERS, thread_name_prefix="preemption")
 
     def stop(self) -> None:
@@ -162,6 +166,7 @@ class Preemptions:
         self._observer.preempted(preemptor.kind, len(victims))
         with self._lock:
             self._running[preemptor.uid] = ""
+            self.revision += 1
         self._deleters.submit(self._run, preemptor, node_name, staying, plugin, failed)
 
     def _run(
@@ -180,6 +185,7 @@ class Preemptions:
                 self._delete(preemptor, node_name, victim, plugin)
             with self._lock:
                 self._running[uid] = victims[-1].metadata.uid
+                self.revision += 1
             self._delete(preemptor, node_name, victims[-1], plugin)
             done = True
         except MooringError as error:
@@ -187,6 +193,7 @@ class Preemptions:
         finally:
             with self._lock:
                 self._running.pop(uid, None)
+                self.revision += 1
             if not done:
                 failed()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 from mooring.framework import (
     SUCCESS,
@@ -67,7 +67,7 @@ class GangScheduling(
                 f'waiting for pods\'s pod group "{name}" to appear in scheduling queue'
             )
         gang = _gang(found)
-        if gang is None or len(self._known(pod)) >= gang.min_count:
+        if gang is None or self._count(pod) >= gang.min_count:
             return SUCCESS
         return Status.unresolvable(REASON_COMING)
 
@@ -82,11 +82,12 @@ class GangScheduling(
         gang = _gang(found)
         if gang is None:
             return SUCCESS, 0.0
-        known = self._known(pod)
-        scheduled = [uid for uid, other in known.items() if other is pod or other.spec.node_name]
+        records = self.handle.snapshot().pods.records
+        members = [record for uid in tuple(self._uids(pod)) if (record := records.get(uid)) is not None]
+        scheduled = {record.uid for record in members if record.node_name} | {pod.metadata.uid}
         if len(scheduled) < gang.min_count:
-            missing_pods = [other for uid, other in known.items() if uid not in scheduled]
-            state.write(PodsToActivate, PodsToActivate(tuple(missing_pods)))
+            others = tuple(record.pod for record in members if record.uid not in scheduled)
+            state.write(PodsToActivate, PodsToActivate(others))
             return Status(Code.WAIT, (REASON_WAITING,)), LONGEST_WAIT_SECONDS
         for uid in scheduled:
             waiting = self.handle.waiting.get(uid)
@@ -109,10 +110,14 @@ class GangScheduling(
         namespace, name = group
         return self.handle.snapshot().objects.get(PodGroup, name, namespace)
 
-    def _known(self, pod: Pod) -> dict[str, Pod]:
-        """Return the pods of the group by UID, with ``pod`` as it is given."""
-        members = self.handle.snapshot().pods.in_group(pod.group) if pod.group is not None else ()
-        return {member.metadata.uid: member for member in members} | {pod.metadata.uid: pod}
+    def _count(self, pod: Pod) -> int:
+        """Return how many pods the group has, ``pod`` among them."""
+        uids = self._uids(pod)
+        return len(uids) + (pod.metadata.uid not in uids)
+
+    def _uids(self, pod: Pod) -> Collection[str]:
+        """Return the UIDs of the pods of the group that the state knows."""
+        return () if pod.group is None else self.handle.snapshot().pods.groups.get(pod.group, ())
 
 
 def _gang(group: PodGroup) -> GangSchedulingPolicy | None:

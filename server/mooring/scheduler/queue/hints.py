@@ -6,7 +6,7 @@ Mirrors ``buildQueueingHintMap`` in ``scheduler.go`` and ``isPodWorthRequeuing``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -54,10 +54,13 @@ class QueueingRules:
     Attributes:
         gates: Its PreEnqueue plugins.
         events: By plugin, the events that it registered.
+        revision: What the gates' answers depend on beside the pod: while it is the same, they are not asked
+            again about the same pod. None = they are asked each time.
     """
 
     gates: Sequence[Gate] = ()
     events: Mapping[str, Sequence[HintedEvent]] = field(default_factory=dict)
+    revision: Callable[[], Hashable] | None = None
     _known: dict[ClusterEvent, dict[str, list[HintedEvent]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -107,7 +110,9 @@ def _helps(plugin: str, registered: Iterable[HintedEvent], pod: Pod, old: Any, n
     return False
 
 
-def rules_of(profile: Profile, gates: Sequence[Gate]) -> QueueingRules:
+def rules_of(
+    profile: Profile, gates: Sequence[Gate], revision: Callable[[], Hashable] | None = None
+) -> QueueingRules:
     """Return the rules of ``profile``: the events of its plugins that can reject a pod."""
     plugins: dict[str, Plugin[Any]] = {}
     points: tuple[tuple[Enabled[Any], ...], ...] = (
@@ -119,8 +124,10 @@ def rules_of(profile: Profile, gates: Sequence[Gate]) -> QueueingRules:
     )
     for point in points:
         plugins.update({enabled.name: enabled.plugin for enabled in point})
-    events = {name: _registered(plugin) for name, plugin in plugins.items()}
-    return QueueingRules(gates, {**events, EXTENDER: (EVERY_EVENT,)} if profile.extenders else events)
+    events: dict[str, Sequence[HintedEvent]] = {name: _registered(plugin) for name, plugin in plugins.items()}
+    if profile.extenders:
+        events[EXTENDER] = (EVERY_EVENT,)
+    return QueueingRules(gates, events, revision)
 
 
 def _registered(plugin: Plugin[Any]) -> Sequence[HintedEvent]:

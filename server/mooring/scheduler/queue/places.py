@@ -6,7 +6,7 @@ Mirrors the moves in ``backend/queue/scheduling_queue.go`` and ``unschedulable_e
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import product
 
 from mooring.framework import Clock, KubeVersion
@@ -152,8 +152,13 @@ class Places:
     def _gated(self, item: QueuedEntity) -> bool:
         """Return whether a gate holds back one of its pods, and with that all."""
         gated_by = ""
+        revisions: dict[str, Hashable] = {}
         for member in item.members:
-            ask_gates(member, self._rules[member.pod.spec.scheduler_name].gates)
+            name = member.pod.spec.scheduler_name
+            rules = self._rules[name]
+            if rules.revision is not None and name not in revisions:
+                revisions[name] = rules.revision()
+            ask_gates(member, rules.gates, revisions.get(name))
             gated_by = member.gated_by or gated_by
         item.gated_by = gated_by
         if gated_by and self._gates_end_flushes:

@@ -6,7 +6,7 @@ Mirrors ``runPreEnqueuePlugins`` in ``backend/queue/scheduling_queue.go``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from mooring.framework import Code, Pod, Status
@@ -24,11 +24,15 @@ class Gate:
     ask: Callable[[Pod], Status]
 
 
-def ask_gates(item: QueuedPod, gates: Sequence[Gate]) -> None:
+def ask_gates(item: QueuedPod, gates: Sequence[Gate], revision: Hashable = None) -> None:
     """Set which gate holds ``item`` back: the one that did so before is called first.
 
-    A gate that raises holds the pod back.
+    A gate that raises holds the pod back. All pods of a group are asked about whenever one of them comes; so
+    nothing is done when the pod, and the ``revision`` of what gates look at, are as they were.
     """
+    asked, item.asked = item.asked, (item.pod, revision)
+    if revision is not None and asked is not None and asked[0] is item.pod and asked[1] == revision:
+        return
     for gate in sorted(gates, key=lambda gate: gate.plugin != item.gated_by):
         status = _said(gate, item.pod)
         if not status.ok:

@@ -6,7 +6,7 @@ Mirrors ``QueuedEntityInfo``, ``QueueingParams`` and ``QueuedPodInfo`` in ``fram
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from mooring.framework import Pod
@@ -116,10 +116,12 @@ class QueuedPod(QueuedEntity):
     Attributes:
         pod: The pod as last delivered.
         rejected_by: The plugins that rejected it at the last attempt or have gated it since.
+        asked: The pod and the revision with which its gates were asked last.
     """
 
     pod: Pod
     rejected_by: Rejection = Rejection()
+    asked: tuple[Pod, Hashable] | None = None
 
     @property
     def uid(self) -> str:
