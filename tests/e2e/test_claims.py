@@ -105,9 +105,7 @@ def test_a_claim_on_devices_is_allocated_and_reserved(
     assert [user["uid"] for user in status["reservedFor"]] == [first["metadata"]["uid"]]
     (result,) = status["allocation"]["devices"]["results"]
     assert (result["driver"], result["pool"], result["device"]) == (DRIVER, "n1", "d0")
-    assert status["allocation"]["devices"]["config"] == [
-        {"source": "FromClass", "requests": ["r"], **config[0]}
-    ]
+    assert status["allocation"]["devices"]["config"] == [{"source": "FromClass", **config[0]}]
     assert api.node_of("first") == "n1"
     answer = client.schedule(second, scheduling.COMMIT_MODE_BIND)
     assert list(answer.statuses[answer.pod_statuses[0]].reasons) == ["cannot allocate all claims"]

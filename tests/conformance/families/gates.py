@@ -67,6 +67,9 @@ LEFT_ALONE = {
 }
 
 
+_DEVICES_PROVEN_SINCE = "1.36"
+"""Before, pods with claims are rejected by the name of a gate of devices that is off by default."""
+
 _SHARED = "device.allowMultipleAllocations"
 
 
@@ -75,7 +78,7 @@ def switch(draft: Draft) -> None:
     known = switchable(draft.version)
     if _SHARED in str(draft.objects):
         # Selectors that ask for it are rejected by name while the gate is off.
-        known.remove("DRAConsumableCapacity")
+        known = [name for name in known if name != "DRAConsumableCapacity"]
     set_otherwise(draft, draft.some(known, 1, min(4, len(known))))
 
 
@@ -86,7 +89,11 @@ def set_otherwise(draft: Draft, chosen: list[str]) -> None:
 
 def switchable(release: str) -> list[str]:
     """The gates that any family may set otherwise."""
-    return [name for name in usual_gates(release) if name not in LEFT_ALONE]
+    return [
+        name
+        for name, on in usual_gates(release).items()
+        if name not in LEFT_ALONE and (on or release >= _DEVICES_PROVEN_SINCE or not name.startswith("DRA"))
+    ]
 
 
 def otherwise(release: str, chosen: list[str], before: dict[str, bool] | None = None) -> dict[str, bool]:
