@@ -1,0 +1,140 @@
+"""Sessions beside a live state that others write to, and what ends them."""
+
+from __future__ import annotations
+
+import copy
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from typing import Any
+
+import pytest
+
+from mooring.app.engine import Core, build_core, configuration_of, registry_of
+from mooring.app.options import EngineOptions
+from mooring.app.sessions import LiveState
+from mooring.cluster.journal import Journal
+from mooring.cluster.kinds import Put, Remove
+from mooring.framework.errors import FailedPreconditionError, NotFoundError, PermissionDeniedError
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.plugin_calls import Unhurried
+from mooring.sessions.placing import place_alike
+from mooring.sessions.sessions import Quota, Sessions
+from mooring.testing import make_node, make_pod
+from tests.cluster.histories import content
+from tests.process import until
+
+OPTIONS = EngineOptions()
+REGISTRY = registry_of(OPTIONS)
+CONFIGURATION = configuration_of(OPTIONS, REGISTRY)
+NAMES = [f"n{at}" for at in range(20)]
+PROFILE = "default-scheduler"
+
+
+def labelled(dice: Random, name: str) -> Any:
+    return make_node(name, labels={"zone": f"z{dice.randrange(3)}"})
+
+
+def made() -> tuple[Core, Sessions]:
+    core = build_core(OPTIONS, REGISTRY, CONFIGURATION)
+    core.state.replace("test", [make_node(name) for name in NAMES])
+    return core, Sessions(LiveState(core, OPTIONS))
+
+
+def write(core: Core, number: int) -> None:
+    """What goes on in a cluster."""
+    dice = Random(number)
+    for at in range(150):
+        name = f"w{number}-{at}"
+        match dice.choice(("placed", "forgotten", "node", "gone", "pod")):
+            case "node":
+                core.state.apply("test", [Put(labelled(dice, dice.choice(NAMES)))])
+            case "gone":
+                core.state.apply("test", [Remove("Node", "", dice.choice(NAMES))])
+            case "pod":
+                core.state.apply("test", [Put(make_pod(name, node=dice.choice(NAMES)))])
+            case which:
+                pod = make_pod(name, requests={"cpu": "50m"})
+                core.engine.place(pod, core.engine.profile(PROFILE), ALL_NODES, seed=at)
+                if which == "forgotten":
+                    core.state.forget(pod.metadata.uid)
+
+
+def play(core: Core, sessions: Sessions, number: int) -> int:
+    """Open sessions, change them, and go back; returns how many were compared with what they began with."""
+    dice, template = Random(number), make_pod("template", requests={"cpu": "100m"})
+    for round_ in range(12):
+        with core.state.lock:
+            session, began = sessions.open(), copy.deepcopy(content(core.state))
+        for step in range(dice.randint(1, 3)):
+            names = [f"s{number}-{round_}-{step}-{at}" for at in range(dice.randint(1, 20))]
+            with sessions.working(session, Unhurried()) as work:
+                templates = [(template, work.engine.profile(PROFILE))]
+                place_alike(work, templates, [0] * len(names), names, names)
+                if dice.random() < 0.3 and (there := sorted(work.tree.snapshot.nodes.index)):
+                    work.tree.remove_node(dice.choice(there))
+        sessions.revert(session, 0)
+        with sessions.trying(session, Unhurried()) as work:
+            assert content(work.tree) == began  # type: ignore[arg-type]  # it is a state
+        sessions.close(session)
+    return 12
+
+
+def test_sessions_keep_what_they_began_with_while_others_write() -> None:
+    core, sessions = made()
+    with ThreadPoolExecutor(5) as threads:
+        writing = [threads.submit(write, core, number) for number in range(2)]
+        playing = [threads.submit(play, core, sessions, number) for number in range(3)]
+        for each in writing:
+            each.result()
+        assert [each.result() for each in playing] == [12] * 3
+    assert (len(sessions), sessions.size) == (0, 0)
+
+
+def test_a_session_that_nobody_asks_about_ends_and_takes_its_changes_along(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mooring.sessions.sessions._REAP_SECONDS", 0.01)
+    core, sessions = made()
+    session = sessions.open(lease=0.02)
+    with sessions.working(session, Unhurried()) as work:
+        work.tree.remove_node("n0")
+    until(lambda: len(sessions) == 0)
+    with pytest.raises(NotFoundError, match="its lease may have ended"):
+        sessions.find(session.id)
+    until(lambda: core.state._writer.journal is None)
+    assert sessions.size == 0
+    assert "n0" in core.state.snapshot.nodes.index
+
+
+def test_a_session_ends_once_its_beginning_is_no_longer_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    core, sessions = made()
+    monkeypatch.setattr(core.state._writer, "journal", Journal(length=4))
+    old, other = sessions.open(), sessions.open()
+    for number in range(20):
+        core.state.apply("test", [Put(make_node(f"more-{number}"))])
+    with pytest.raises(FailedPreconditionError, match="open another one"), sessions.trying(old, Unhurried()):
+        pass
+    new = sessions.open()
+    with sessions.trying(new, Unhurried()) as work:
+        assert len(work.tree.snapshot.nodes) == len(NAMES) + 20
+    sessions.close(other)
+
+
+def test_a_session_belongs_to_who_opened_it() -> None:
+    _, sessions = made()
+    session = sessions.open("cn:one")
+    with pytest.raises(PermissionDeniedError, match="another client"):
+        sessions.find(session.id, "cn:two")
+    assert sessions.find(session.id, "cn:one") is session
+    anybodys = sessions.open()
+    assert sessions.find(anybodys.id, "cn:two") is anybodys
+
+
+def test_sessions_nest_so_deep_and_no_deeper() -> None:
+    _, sessions = made()
+    sessions.quota = Quota(depth=3)
+    session = sessions.open()
+    for _ in range(3):
+        session = sessions.open(origin=session)
+    with pytest.raises(Exception, match="4 sessions were opened from each other; 3 may be"):
+        sessions.open(origin=session)
