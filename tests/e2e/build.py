@@ -100,7 +100,7 @@ OLDER_SCHEDULERS = tuple(
     for release in KUBERNETES
     if release not in (RELEASE, SKEWED_RELEASE)
 )
-"""What writes the configurations that `tests/config/testdata/written` has of older releases."""
+"""For a comparison of `mooring config show` with releases of which no control plane is built."""
 
 UPSTREAM_PROGRAMS = (
     Program("kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok"),
