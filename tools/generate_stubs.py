@@ -1,56 +1,74 @@
-"""Generates the Python stubs of protos/ into server/, or checks that the committed ones are up to date.
+"""Generates the Python stubs of all .proto files, or checks that the committed ones are up to date.
 
-Without options it writes server/mooring/{v1,kubernetes/v1}/*_pb2*.py[i]. With `--check` it writes nothing,
+Without options it writes *_pb2*.py[i] of each package. With `--check` it writes nothing,
 lists what is stale, and its exit code is 1 if anything is.
 """
 
 import argparse
 import sys
 import tempfile
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from grpc_tools import protoc  # type: ignore[import-untyped]  # ships no types
 
 ROOT = Path(__file__).resolve().parent.parent
-PROTOS = ROOT / "protos"
-SERVER = ROOT / "server"
-# Only the public contract has services; `_pb2_grpc` modules without one would be empty.
-PACKAGES = {"mooring/v1": True, "mooring/kubernetes/v1": False}
+
+
+@dataclass(frozen=True)
+class Package:
+    """A folder of .proto files, and where its stubs go: below `out`, at the same path."""
+
+    path: str
+    source: str = "protos"
+    out: str = "server"
+    services: bool = True
+
+
+PACKAGES = (
+    Package("mooring/v1"),
+    # `_pb2_grpc` modules without a service would be empty.
+    Package("mooring/kubernetes/v1", services=False),
+    # Contracts of others, which adapters speak, are beside their stubs.
+    Package("mooring_estimator/wire", source="adapters", out="adapters"),
+)
 
 
 def generate(out: Path) -> None:
     """Write every stub below `out`. Raises SystemExit if protoc rejects a file."""
-    for package, public in PACKAGES.items():
-        plain = [str(p) for p in sorted((PROTOS / package).glob("*.proto"))]
-        services = [p for p in plain if public and p.endswith("_service.proto")]
-        _protoc(f"--python_out={out}", f"--mypy_out=quiet:{out}", *plain)
+    for package in PACKAGES:
+        source, target = ROOT / package.source, out / package.out
+        target.mkdir(parents=True, exist_ok=True)
+        plain = [str(p) for p in sorted((source / package.path).glob("*.proto"))]
+        services = [p for p in plain if package.services and p.endswith("_service.proto")]
+        _protoc(source, f"--python_out={target}", f"--mypy_out=quiet:{target}", *plain)
         if services:
-            _protoc(f"--grpc_python_out={out}", f"--mypy_grpc_out=quiet:{out}", *services)
+            _protoc(source, f"--grpc_python_out={target}", f"--mypy_grpc_out=quiet:{target}", *services)
 
 
-def _protoc(*arguments: str) -> None:
+def _protoc(source: Path, *arguments: str) -> None:
     scripts = Path(sys.executable).parent
     plugins = [f"--plugin={name}={scripts / name}" for name in ("protoc-gen-mypy", "protoc-gen-mypy_grpc")]
     well_known = str(files("grpc_tools") / "_proto")
-    if code := protoc.main(["protoc", f"-I{PROTOS}", f"-I{well_known}", *plugins, *arguments]):
+    if code := protoc.main(["protoc", f"-I{source}", f"-I{well_known}", *plugins, *arguments]):
         raise SystemExit(f"protoc failed with exit code {code}; its messages are above")
 
 
 def stubs(root: Path) -> dict[str, bytes]:
     """Return the generated files below `root`: relative path to content."""
-    found = (p for package in PACKAGES for p in (root / package).glob("*_pb2*.py*"))
+    found = (p for package in PACKAGES for p in (root / package.out / package.path).glob("*_pb2*.py*"))
     return {str(p.relative_to(root)): p.read_bytes() for p in found if p.suffix in (".py", ".pyi")}
 
 
-def differences() -> list[str]:
-    """One line per stub that is missing, left over or different from what protos/ gives."""
+def differences(root: Path = ROOT) -> list[str]:
+    """One line per stub below `root` that is missing, left over or different from what its .proto gives."""
     with tempfile.TemporaryDirectory() as directory:
         generate(Path(directory))
         wanted = stubs(Path(directory))
-    present = stubs(SERVER)
+    present = stubs(root)
     return [
-        f"server/{path}: {_difference(present.get(path), wanted.get(path))}"
+        f"{path}: {_difference(present.get(path), wanted.get(path))}"
         for path in sorted(wanted.keys() | present.keys())
         if present.get(path) != wanted.get(path)
     ]
@@ -59,12 +77,12 @@ def differences() -> list[str]:
 def _difference(present: bytes | None, wanted: bytes | None) -> str:
     if present is None:
         return "missing"
-    return "no longer generated" if wanted is None else "differs from what protos/ gives"
+    return "no longer generated" if wanted is None else "differs from what its .proto gives"
 
 
 def main() -> int:
     """Run the command line; the result is the exit code."""
-    parser = argparse.ArgumentParser(description="Generate the Python stubs of protos/ into server/.")
+    parser = argparse.ArgumentParser(description="Generate the Python stubs of all .proto files.")
     parser.add_argument("--check", action="store_true", help="compare only; exit code 1 if a stub is stale")
     if parser.parse_args().check:
         stale = differences()
@@ -72,9 +90,9 @@ def main() -> int:
         if stale:
             print("Stubs are not up to date: run `python tools/generate_stubs.py` and commit the result.")
         return 1 if stale else 0
-    for path in stubs(SERVER):
-        (SERVER / path).unlink()
-    generate(SERVER)
+    for path in stubs(ROOT):
+        (ROOT / path).unlink()
+    generate(ROOT)
     return 0
 
 

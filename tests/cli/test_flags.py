@@ -10,7 +10,7 @@ import pytest
 
 from mooring.cli import flags
 from mooring.cli.main import COMMANDS, _parser
-from mooring_extender import grammar
+from mooring.serving import grammar
 from mooring_extender.cli import ENVIRONMENT_PREFIX
 from mooring_extender.cli import _parser as adapter_parser
 from tests.cli.commands import call

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mooring.cli.logs import SharedWriter
-from mooring_extender.logs import formatter
+from mooring.serving.logs import formatter
 from tests.cli.commands import BIN, program, scoring, serving, write_config
 
 

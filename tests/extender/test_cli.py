@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from mooring_extender.cli import _duration, _parser, main
+from mooring.serving.commands import duration
+from mooring_extender.cli import _parser, main
 from tests.extender.fakes import Rules, grpc_server, question
 
 COMMAND = [sys.executable, "-m", "mooring_extender"]
@@ -197,5 +198,5 @@ def test_no_flag_is_left_out_here() -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"), [("2s", 2.0), ("500ms", 0.5), ("1.5s", 1.5), ("1h", 3600.0), ("1m0.5s", 60.5)]
 )
-def test_duration(text: str, seconds: float) -> None:
-    assert _duration(text) == seconds
+def testduration(text: str, seconds: float) -> None:
+    assert duration(text) == seconds

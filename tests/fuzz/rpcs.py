@@ -110,6 +110,7 @@ def seeds() -> tuple[bytes, ...]:
     reference = PodReference(namespace="default", name="p9", uid="u9")
     found += [pb.BindRequest(pod=reference, node="n1"), pb.UnreserveRequest(pod=reference)]
     found += [cluster_pb.ListNodesRequest(form=form, since_epoch=0) for form in nodes_pb.NodeForm.values()]
+    found.append(cluster_pb.ListPendingPodsRequest(namespace="default"))
     found += _pushes()
     found += _simulations()
     empty = [name.encode() + b"\n" for name in METHODS]

@@ -17,6 +17,7 @@ import pytest
 import mooring
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = ("mooring", "mooring_adapter", "mooring_estimator", "mooring_extender")
 JUNK = ("__pycache__", ".pyc", ".so", "tests", "requirements", ".ci")
 
 
@@ -173,12 +174,12 @@ def test_the_wheel_holds_types_and_contract(image: Image) -> None:
         f"mooring/protos/{file.relative_to(ROOT / 'protos')}" for file in ROOT.glob("protos/**/*.proto")
     }
     assert contract
-    assert contract | {"mooring/py.typed", "mooring_extender/py.typed"} <= names
+    assert contract | {f"{package}/py.typed" for package in PACKAGES} <= names
 
 
 def test_the_wheel_holds_nothing_else(image: Image) -> None:
     tops = {PurePosixPath(name).parts[0] for name in names_in_wheel(image.wheel)}
-    assert tops == {"mooring", "mooring_extender", f"mooring_scheduler-{mooring.__version__}.dist-info"}
+    assert tops == {*PACKAGES, f"mooring_scheduler-{mooring.__version__}.dist-info"}
     assert not [name for name in names_in_wheel(image.wheel) if name.endswith(JUNK[:3])]
 
 

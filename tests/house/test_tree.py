@@ -14,7 +14,12 @@ ROOT = Path(__file__).parents[2]
 TRACKED = subprocess.run(
     ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
 ).stdout.split("\n")
-GENERATED = ("server/mooring/v1/", "server/mooring/kubernetes/", "deploy/examples/clients/go/gen/")
+GENERATED = (
+    "adapters/mooring_estimator/wire/",
+    "server/mooring/v1/",
+    "server/mooring/kubernetes/",
+    "deploy/examples/clients/go/gen/",
+)
 FILES = [
     ROOT / name for name in TRACKED if name and not name.startswith(GENERATED) and (ROOT / name).is_file()
 ]

@@ -21,7 +21,7 @@ from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2
 from mooring.v1 import scheduling_service_pb2 as scheduling_pb
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
-from mooring.v1.objects_pb2 import KubernetesObject
+from mooring.v1.objects_pb2 import KubernetesObject, PodReference
 from tests.certificates import Authority
 from tests.runtime.pausing import Running, pause
 from tests.service.backends import WAYS, direct, listening, rejected, sent, served, world
@@ -45,6 +45,41 @@ def test_what_the_server_knows(way: Callable[..., Any]) -> None:
     assert info.start_time.ToDatetime().year == 2026
     assert info.provenance.profile == ""
     assert info.provenance.configuration_hash
+
+
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pending_pods(way: Callable[..., Any]) -> None:
+    owners = [
+        {"kind": "Team", "name": "t", "uid": "t"},
+        {"kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True},
+    ]
+    told = {"uid": "u", "creationTimestamp": "2026-11-23T01:02:03Z", "ownerReferences": owners}
+    pods = (
+        make_pod("told", labels={"a": "b"}, metadata=told, status={"conditions": [UNSCHEDULABLE]}),
+        make_pod("bare", metadata={"uid": "bare", "creationTimestamp": "yesterday"}),
+        make_pod("gated", status={"conditions": [{**UNSCHEDULABLE, "reason": "SchedulingGated"}]}),
+        make_pod("elsewhere", namespace="other"),
+        make_pod("placed", node="a"),
+    )
+    with world(*NODES, *pods) as w, way(w.backend) as stubs:
+        everywhere = stubs.cluster.ListPendingPods(pb.ListPendingPodsRequest())
+        here = stubs.cluster.ListPendingPods(pb.ListPendingPodsRequest(namespace="default"))
+        assert here.provenance.state_version == w.state.version
+    assert [each.pod.name for each in everywhere.pods] == ["told", "bare", "gated", "elsewhere"]
+    first = pb.PendingPod(
+        pod=PodReference(namespace="default", name="told", uid="u"),
+        labels={"a": "b"},
+        controller_kind="ReplicaSet",
+        controller_name="r",
+        unschedulable=True,
+    )
+    first.creation_time.FromJsonString("2026-11-23T01:02:03Z")
+    bare = pb.PendingPod(pod=PodReference(namespace="default", name="bare", uid="bare"))
+    assert list(here.pods)[:2] == [first, bare]
+    assert (here.pods[2].pod.name, here.pods[2].unschedulable) == ("gated", False)
 
 
 def test_what_the_server_knows_is_told_while_the_state_is_busy() -> None:
@@ -73,6 +108,7 @@ def test_nothing_is_decided_before_the_state_is_complete(
     with world(*NODES, sources=lambda: sources) as w, way(w.backend) as stubs:
         failures = [
             rejected(lambda: stubs.cluster.ListNodes(pb.ListNodesRequest())),
+            rejected(lambda: stubs.cluster.ListPendingPods(pb.ListPendingPodsRequest())),
             rejected(lambda: stubs.scheduling.Filter(scheduling_pb.FilterRequest(pod=sent(make_pod())))),
         ]
         assert not stubs.cluster.GetClusterInfo(pb.GetClusterInfoRequest()).synced

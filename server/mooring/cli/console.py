@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mooring_extender.logs import printable
+from mooring.serving.logs import printable
 
 PLAIN_WIDTH = 2**20
 """Columns when the output is not a terminal and COLUMNS is not set: more than any line has."""

@@ -16,8 +16,8 @@ from mooring.framework import KubeVersion
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.serving.certificates import TlsFiles
-from mooring_extender.grammar import SWITCH, SwitchParser, boolean, logging_format
-from mooring_extender.logs import FORMATS
+from mooring.serving.grammar import SWITCH, SwitchParser, boolean, logging_format
+from mooring.serving.logs import FORMATS
 
 ENVIRONMENT_PREFIX = "MOORING_"
 

@@ -26,7 +26,7 @@ from mooring.cli.flags import (
     twin,
     words,
 )
-from mooring_extender.grammar import boolean
+from mooring.serving.grammar import boolean
 
 log = logging.getLogger(__name__)
 

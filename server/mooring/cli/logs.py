@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from typing import TextIO
 
-from mooring_extender.logs import formatter
+from mooring.serving.logs import formatter
 
 
 def configure(verbosity: int, format_name: str = "text") -> None:

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from mooring_extender.logs import printable
+from mooring.serving.logs import printable
 
 EXIT_OK = 0
 EXIT_INVALID = 1

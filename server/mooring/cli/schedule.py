@@ -23,7 +23,7 @@ from mooring.cli.flags import (
     seed,
 )
 from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, print_json
-from mooring_extender.logs import printable
+from mooring.serving.logs import printable
 
 if TYPE_CHECKING:
     from mooring.app.offline import Outcome

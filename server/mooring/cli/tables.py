@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mooring.cli.console import FAILED_STYLE, console, print_line, print_table, put, table_of
 from mooring.framework import Code
-from mooring_extender.logs import printable
+from mooring.serving.logs import printable
 
 SHOWN_NODES = 20
 """The nodes of each table that are shown without ``--all``."""

@@ -45,6 +45,7 @@ CHANGES: Final[Mapping[str, Callable[[Any], bool]]] = {
     _SCHEDULING + "Bind": _always,
     _CLUSTER + "GetClusterInfo": _never,
     _CLUSTER + "ListNodes": _never,
+    _CLUSTER + "ListPendingPods": _never,
     _CLUSTER + "PushObjects": _always,
     _CLUSTER + "RemoveSource": _always,
     _PLUGINS + "ListPlugins": _never,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import grpc
 import numpy as np
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from mooring.framework import Int32s, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError, UnavailableError
+from mooring.framework.objects import Pod
 from mooring.service import audit
 from mooring.service.access import client_name
 from mooring.service.backend import Backend, PushReceiver
@@ -48,8 +51,7 @@ class ClusterServicer(ClusterServiceServicer):
         )
 
     def ListNodes(self, request: pb.ListNodesRequest, context: grpc.ServicerContext) -> pb.ListNodesResponse:
-        if not self._backend.synced():
-            raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
+        self._reject_unsynced()
         if request.form not in nodes_pb2.NodeForm.values():
             raise InvalidArgumentError.at("form", f"{request.form} is not a NodeForm")
         state = self._backend.engine.state
@@ -69,6 +71,16 @@ class ClusterServicer(ClusterServiceServicer):
             # A row that was given out for the first time is among them: only its new node is news.
             put(response, "removed_indices", np.flatnonzero(changed))
         return response
+
+    def ListPendingPods(
+        self, request: pb.ListPendingPodsRequest, context: grpc.ServicerContext
+    ) -> pb.ListPendingPodsResponse:
+        self._reject_unsynced()
+        provenance = self._provenance()
+        # Of a cluster's pods few are pending; records are kept as they are, so no decision has to wait.
+        pending = self._backend.engine.state.snapshot.pods.pending()
+        wanted = (pod for pod in pending if request.namespace in ("", pod.metadata.namespace))
+        return pb.ListPendingPodsResponse(provenance=provenance, pods=map(_pending, wanted))
 
     def PushObjects(
         self, request: pb.PushObjectsRequest, context: grpc.ServicerContext
@@ -91,6 +103,10 @@ class ClusterServicer(ClusterServiceServicer):
         self._pushes().remove_source(request, client)
         audit.pushed("RemoveSource", client, request.source, "removed")
         return pb.RemoveSourceResponse(provenance=self._provenance())
+
+    def _reject_unsynced(self) -> None:
+        if not self._backend.synced():
+            raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
 
     def _pushes(self) -> PushReceiver:
         if self._backend.pushes is None:
@@ -123,3 +139,22 @@ def _names(table: NodeTable, rows: Int32s, form: nodes_pb2.NodeForm.ValueType) -
     answer = nodes_pb2.NodeList()
     fill_names(answer, names_of(table, rows), joined=form == nodes_pb2.NODE_FORM_JOINED_NAMES)
     return answer
+
+
+def _pending(pod: Pod) -> pb.PendingPod:
+    meta = pod.metadata
+    message = pb.PendingPod(
+        pod=objects_pb2.PodReference(namespace=meta.namespace, name=meta.name, uid=meta.uid),
+        labels=meta.labels,
+        unschedulable=any(
+            each.type == "PodScheduled" and each.status == "False" and each.reason == "Unschedulable"
+            for each in pod.status.conditions
+        ),
+    )
+    controller = next((owner for owner in meta.owner_references if owner.controller), None)
+    if controller is not None:
+        message.controller_kind, message.controller_name = controller.kind, controller.name
+    # Manifests may have anything there.
+    with suppress(ValueError):
+        message.creation_time.FromJsonString(meta.creation_timestamp or "")
+    return message

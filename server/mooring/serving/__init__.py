@@ -1,4 +1,4 @@
-"""What every listener of mooring shares, gRPC or HTTP: certificate files, names of clients, addresses.
+"""What every listener of mooring shares, gRPC or HTTP: certificate files, names of clients, flags, the log.
 
-It imports the standard library alone, so that the extender adapter can use it without the rest of mooring.
+It imports the standard library alone, so that adapters can use it without the rest of mooring.
 """

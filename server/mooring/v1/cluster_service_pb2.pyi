@@ -233,6 +233,126 @@ class ListNodesResponse(_message.Message):
 Global___ListNodesResponse: _TypeAlias = ListNodesResponse  # noqa: Y015
 
 @_typing.final
+class ListPendingPodsRequest(_message.Message):
+    """Request of ClusterService.ListPendingPods."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAMESPACE_FIELD_NUMBER: _builtins.int
+    namespace: _builtins.str
+    """OPTIONAL. Lists the pods of this namespace; default all."""
+    def __init__(
+        self,
+        *,
+        namespace: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["namespace", b"namespace"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPendingPodsRequest: _TypeAlias = ListPendingPodsRequest  # noqa: Y015
+
+@_typing.final
+class PendingPod(_message.Message):
+    """A pod that has no node."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LabelsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    POD_FIELD_NUMBER: _builtins.int
+    CREATION_TIME_FIELD_NUMBER: _builtins.int
+    LABELS_FIELD_NUMBER: _builtins.int
+    CONTROLLER_KIND_FIELD_NUMBER: _builtins.int
+    CONTROLLER_NAME_FIELD_NUMBER: _builtins.int
+    UNSCHEDULABLE_FIELD_NUMBER: _builtins.int
+    controller_kind: _builtins.str
+    """The kind of its controller, such as "ReplicaSet". Empty without one."""
+    controller_name: _builtins.str
+    """The controller's name."""
+    unschedulable: _builtins.bool
+    """Whether its scheduler has found no node for it: its condition PodScheduled is False for the reason Unschedulable."""
+    @_builtins.property
+    def pod(self) -> _objects_pb2.PodReference:
+        """The pod, with its UID."""
+
+    @_builtins.property
+    def creation_time(self) -> _timestamp_pb2.Timestamp:
+        """When it was created. Absent where its source doesn't say."""
+
+    @_builtins.property
+    def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Its labels."""
+
+    def __init__(
+        self,
+        *,
+        pod: _objects_pb2.PodReference | None = ...,
+        creation_time: _timestamp_pb2.Timestamp | None = ...,
+        labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        controller_kind: _builtins.str = ...,
+        controller_name: _builtins.str = ...,
+        unschedulable: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["creation_time", b"creation_time", "pod", b"pod"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["controller_kind", b"controller_kind", "controller_name", b"controller_name", "creation_time", b"creation_time", "labels", b"labels", "pod", b"pod", "unschedulable", b"unschedulable"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PendingPod: _TypeAlias = PendingPod  # noqa: Y015
+
+@_typing.final
+class ListPendingPodsResponse(_message.Message):
+    """Response of ClusterService.ListPendingPods."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    PODS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """The state and configuration now."""
+
+    @_builtins.property
+    def pods(self) -> _containers.RepeatedCompositeFieldContainer[Global___PendingPod]:
+        """The pods, in the order in which they came."""
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+        pods: _abc.Iterable[Global___PendingPod] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["provenance", b"provenance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pods", b"pods", "provenance", b"provenance"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPendingPodsResponse: _TypeAlias = ListPendingPodsResponse  # noqa: Y015
+
+@_typing.final
 class PutObjects(_message.Message):
     """Objects to store. New ones are added, known ones (by UID) replaced."""
 

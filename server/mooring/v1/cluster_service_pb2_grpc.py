@@ -55,6 +55,11 @@ class ClusterServiceStub:
                 request_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListNodesRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListNodesResponse.FromString,
                 _registered_method=True)
+        self.ListPendingPods = channel.unary_unary(
+                '/mooring.v1.ClusterService/ListPendingPods',
+                request_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsResponse.FromString,
+                _registered_method=True)
         self.PushObjects = channel.unary_unary(
                 '/mooring.v1.ClusterService/PushObjects',
                 request_serializer=mooring_dot_v1_dot_cluster__service__pb2.PushObjectsRequest.SerializeToString,
@@ -108,6 +113,19 @@ class ClusterServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListPendingPods(self, request, context):
+        """Lists the pods that have no node. Idempotent; changes nothing. Not paged.
+
+        | condition                           | code        | what the caller does next |
+        |-------------------------------------|-------------|---------------------------|
+        | listed                              | OK          | reads it                  |
+        | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
+        | otherwise                           |             | see the service           |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PushObjects(self, request, context):
         """Takes objects of the cluster: full loads and changes. Idempotent: events that were applied before are skipped. All
         events of a call are applied, or none.
@@ -155,6 +173,11 @@ def add_ClusterServiceServicer_to_server(servicer, server):
                     servicer.ListNodes,
                     request_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListNodesRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListNodesResponse.SerializeToString,
+            ),
+            'ListPendingPods': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPendingPods,
+                    request_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsResponse.SerializeToString,
             ),
             'PushObjects': grpc.unary_unary_rpc_method_handler(
                     servicer.PushObjects,
@@ -232,6 +255,33 @@ class ClusterService:
             '/mooring.v1.ClusterService/ListNodes',
             mooring_dot_v1_dot_cluster__service__pb2.ListNodesRequest.SerializeToString,
             mooring_dot_v1_dot_cluster__service__pb2.ListNodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPendingPods(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.ClusterService/ListPendingPods',
+            mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsRequest.SerializeToString,
+            mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -63,6 +63,15 @@ class ClusterServiceStub:
      | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
      | otherwise                                   |             | see the service                        |
     """
+    ListPendingPods: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.ListPendingPodsRequest, _cluster_service_pb2.ListPendingPodsResponse]
+    """Lists the pods that have no node. Idempotent; changes nothing. Not paged.
+
+     | condition                           | code        | what the caller does next |
+     |-------------------------------------|-------------|---------------------------|
+     | listed                              | OK          | reads it                  |
+     | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
+     | otherwise                           |             | see the service           |
+    """
     PushObjects: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.PushObjectsRequest, _cluster_service_pb2.PushObjectsResponse]
     """Takes objects of the cluster: full loads and changes. Idempotent: events that were applied before are skipped. All
     events of a call are applied, or none.
@@ -125,6 +134,15 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
      | since_epoch is too old, or of another start | OK          | finds complete set, replaces its list  |
      | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
      | otherwise                                   |             | see the service                        |
+    """
+    ListPendingPods: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.ListPendingPodsRequest, _cluster_service_pb2.ListPendingPodsResponse]  # type: ignore[assignment]
+    """Lists the pods that have no node. Idempotent; changes nothing. Not paged.
+
+     | condition                           | code        | what the caller does next |
+     |-------------------------------------|-------------|---------------------------|
+     | listed                              | OK          | reads it                  |
+     | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
+     | otherwise                           |             | see the service           |
     """
     PushObjects: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.PushObjectsRequest, _cluster_service_pb2.PushObjectsResponse]  # type: ignore[assignment]
     """Takes objects of the cluster: full loads and changes. Idempotent: events that were applied before are skipped. All
@@ -197,6 +215,21 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
          | since_epoch is too old, or of another start | OK          | finds complete set, replaces its list  |
          | state not complete yet (NOT_SYNCED)         | UNAVAILABLE | retries with backoff                   |
          | otherwise                                   |             | see the service                        |
+        """
+
+    @_abc_1.abstractmethod
+    def ListPendingPods(
+        self,
+        request: _cluster_service_pb2.ListPendingPodsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_cluster_service_pb2.ListPendingPodsResponse, _abc.Awaitable[_cluster_service_pb2.ListPendingPodsResponse]]:
+        """Lists the pods that have no node. Idempotent; changes nothing. Not paged.
+
+         | condition                           | code        | what the caller does next |
+         |-------------------------------------|-------------|---------------------------|
+         | listed                              | OK          | reads it                  |
+         | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
+         | otherwise                           |             | see the service           |
         """
 
     @_abc_1.abstractmethod

@@ -6,7 +6,7 @@ import argparse
 import itertools
 from typing import Any, Final
 
-from mooring_extender.logs import FORMATS
+from mooring.serving.logs import FORMATS
 
 SWITCH: Final = "[=BOOL]"
 """What a switch may be followed by, as help shows it."""

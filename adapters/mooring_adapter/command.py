@@ -1,0 +1,83 @@
+"""The command of an adapter: flags, start, stop and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import grpc
+
+from mooring.serving.addresses import ListenError
+from mooring.serving.commands import (
+    EXIT_FAILED,
+    EXIT_OK,
+    AdapterParser,
+    configure_logging,
+    shown_files,
+    trusted_files,
+)
+from mooring_adapter.listener import serve
+from mooring_adapter.mooring import Mooring
+
+GRACE_SECONDS: Final = 5.0
+"""Seconds that calls have to end in after a signal."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """What makes a command of a servicer.
+
+    Attributes:
+        name: The command; twins of its flags begin with it, as MOORING_ESTIMATOR_.
+        about: What it does.
+        listen: Where it listens by default.
+        add_flags: Adds the flags that others don't have.
+        add: Adds the servicer that the flags describe.
+    """
+
+    name: str
+    about: str
+    listen: str
+    add_flags: Callable[[AdapterParser], None]
+    add: Callable[[grpc.Server, Mooring, argparse.Namespace], None]
+
+    def parser(self) -> AdapterParser:
+        """Return the parser of the command."""
+        prefix = self.name.upper().replace("-", "_") + "_"
+        parser = AdapterParser(self.name, self.about, prefix, os.environ)
+        parser.add_ends(self.listen, "TLS")
+        self.add_flags(parser)
+        parser.add_log()
+        return parser
+
+    def run(self, argv: Sequence[str] | None = None) -> int:
+        """Serve until SIGTERM or SIGINT, then finish what is being answered. Main thread only.
+
+        Returns 0 then, 1 if it cannot start; wrong usage exits with 2.
+        """
+        parser = self.parser()
+        args = parser.parse_args(sys.argv[1:] if argv is None else argv)
+        configure_logging(args.v, args.logging_format)
+        parser.check_ends(args)
+        host, port = args.listen
+        ended = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda _number, _frame: ended.set())
+        try:
+            mooring = Mooring(args.server, trusted_files(args))
+            server, port = serve(
+                host, port, mooring, lambda server: self.add(server, mooring, args), shown_files(args)
+            )
+        except (ListenError, OSError) as error:
+            print(f"{self.name}: {error}", file=sys.stderr)
+            return EXIT_FAILED
+        print(f"{self.name} ready: {f'[{host}]' if ':' in host else host}:{port}", flush=True)
+        ended.wait()
+        server.stop(GRACE_SECONDS).wait()
+        return EXIT_OK

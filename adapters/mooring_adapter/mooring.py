@@ -1,0 +1,139 @@
+"""How an adapter asks mooring: a channel that follows certificate files, and calls that share a deadline."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol, TypeVar
+
+import grpc
+
+from mooring.serving.certificates import FollowedFiles, TlsFiles
+from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring.v1.scheduling_service_pb2 import COMMIT_MODE_RESERVE, PodColumns, PodTemplate, ScheduleRequest
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring.v1.simulation_service_pb2 import CloseSessionRequest, OpenSessionRequest
+from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+
+CHANNEL_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.enable_http_proxy", 0),
+)
+
+MOST_SECONDS: Final = 60.0
+"""Seconds for an answer, where the caller would wait for longer."""
+CLOSING_SECONDS: Final = 1.0
+
+Request_contra = TypeVar("Request_contra", contravariant=True)
+Response_co = TypeVar("Response_co", covariant=True)
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+
+class _UnaryCall(Protocol[Request_contra, Response_co]):
+    def __call__(self, request: Request_contra, /, *, timeout: float) -> Response_co: ...
+
+
+class Mooring:
+    """A mooring server. Safe from any thread.
+
+    Args:
+        address: where it listens: "host:port" or "unix:PATH".
+        tls: what to trust and to show; None speaks plain text.
+
+    Raises:
+        OSError: a file of `tls` can't be read.
+    """
+
+    def __init__(self, address: str, tls: TlsFiles | None = None) -> None:
+        self._address = address
+        self._lock = threading.Lock()
+        self._files = FollowedFiles(tls, _credentials) if tls else None
+        self._channel = self._open()
+
+    def asking(self, context: grpc.ServicerContext) -> Asking:
+        """Return what the answer to one call asks with, which has the time that the caller has."""
+        seconds: float | None = context.time_remaining()
+        return self.asking_for(MOST_SECONDS if seconds is None else min(seconds, MOST_SECONDS))
+
+    def asking_for(self, seconds: float) -> Asking:
+        """Return what asks with so many seconds in all."""
+        return Asking(self._current(), seconds)
+
+    def _current(self) -> grpc.Channel:
+        with self._lock:
+            if self._files is not None and self._files.changed() is not None:
+                # Calls that are under way keep the channel that they were made on.
+                self._channel = self._open()
+            return self._channel
+
+    def _open(self) -> grpc.Channel:
+        if self._files is None:
+            return grpc.insecure_channel(self._address, options=CHANNEL_OPTIONS)
+        return grpc.secure_channel(self._address, self._files.current, options=CHANNEL_OPTIONS)
+
+
+class Asking:
+    """The calls of mooring that one answer takes; all of them end by one deadline. For one thread."""
+
+    def __init__(self, channel: grpc.Channel, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self.cluster = ClusterServiceStub(channel)
+        self.scheduling = SchedulingServiceStub(channel)
+        self.simulation = SimulationServiceStub(channel)
+
+    def call(self, method: _UnaryCall[Request, Response], request: Request) -> Response:
+        """Call a method of one of the stubs. Raises grpc.RpcError."""
+        return method(request, timeout=max(self._end - time.monotonic(), 0.0))
+
+    @contextlib.contextmanager
+    def session(self) -> Iterator[str]:
+        """Open a session on the live state, and close it in the end."""
+        opened = self.call(self.simulation.OpenSession, OpenSessionRequest()).session.id
+        try:
+            yield opened
+        finally:
+            # One that can't be closed now ends with its lease; what happened before is of interest.
+            with contextlib.suppress(grpc.RpcError):
+                self.simulation.CloseSession(CloseSessionRequest(session=opened), timeout=CLOSING_SECONDS)
+
+    def place(
+        self,
+        session: str,
+        templates: Sequence[PodTemplate],
+        indices: Sequence[int],
+        uids: Sequence[str],
+        profile: str,
+    ) -> Sequence[bool]:
+        """Place pods in a session, one after the other.
+
+        Args:
+            session: Its id.
+            templates: What pods are made of.
+            indices: Per pod, its template.
+            uids: Per pod, a UID that nothing else in the session has.
+            profile: The profile; empty as SchedulingService says.
+
+        Returns:
+            Per pod, whether it has a node now.
+        """
+        request = ScheduleRequest(
+            session=session,
+            templates=templates,
+            pods=PodColumns(template_indices=indices, uids=uids),
+            profile=profile,
+            commit_mode=COMMIT_MODE_RESERVE,
+        )
+        return [status == 0 for status in self.call(self.scheduling.Schedule, request).pod_statuses]
+
+
+def _credentials(files: TlsFiles) -> grpc.ChannelCredentials:
+    chain, authority = (path.read_bytes() if path else None for path in (files.certificate, files.authority))
+    key_file = files.key or files.certificate
+    return grpc.ssl_channel_credentials(authority, key_file.read_bytes() if key_file else None, chain)
