@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from rich.console import Console, RenderableType
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
 from mooring.serving.logs import printable
+
+T = TypeVar("T")
 
 PLAIN_WIDTH = 2**20
 """Columns when the output is not a terminal and COLUMNS is not set: more than any line has."""
@@ -78,3 +82,15 @@ def _is_word(cell: Text, most: int) -> bool:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
     """Print ``table_of`` the same arguments."""
     put(table_of(columns, rows))
+
+
+def with_bar(steps: Iterable[T], count: int, doing: str, *, many: int) -> Iterable[T]:
+    """Yield the steps, with a progress bar on a terminal when there are ``many``."""
+    return track(
+        steps,
+        total=count,
+        description=doing,
+        console=Console(stderr=True),
+        transient=True,
+        disable=count < many or not sys.stderr.isatty(),
+    )

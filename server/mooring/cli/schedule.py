@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import track
 from rich.text import Text
 
 from mooring.app.embedding import Option
-from mooring.cli.console import FAILED_STYLE, print_line, print_table
+from mooring.cli.console import FAILED_STYLE, print_line, print_table, with_bar
 from mooring.cli.flags import (
     Commands,
     Flags,
@@ -27,7 +24,6 @@ from mooring.serving.logs import printable
 
 if TYPE_CHECKING:
     from mooring.app.offline import Outcome
-    from mooring.framework import Pod
 
 
 def add(commands: Commands) -> None:
@@ -52,7 +48,11 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     from mooring.app.offline import place_pending
 
     outcomes = place_pending(
-        engine_options(args, options), args.manifests, _with_bar, profile=args.profile, seed=args.seed
+        engine_options(args, options),
+        args.manifests,
+        partial(with_bar, doing="placing", many=MANY_PODS),
+        profile=args.profile,
+        seed=args.seed,
     )
     if args.output == "json":
         print_json([_document(outcome) for outcome in outcomes])
@@ -61,18 +61,6 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if any(outcome.failed for outcome in outcomes):
         return EXIT_FAILED
     return EXIT_OK if all(outcome.node for outcome in outcomes) else EXIT_UNSCHEDULED
-
-
-def _with_bar(steps: Iterable[Pod], count: int) -> Iterable[Pod]:
-    """Yield the steps, with a progress bar on a terminal when there are many."""
-    return track(
-        steps,
-        total=count,
-        description="placing",
-        console=Console(stderr=True),
-        transient=True,
-        disable=count < MANY_PODS or not sys.stderr.isatty(),
-    )
 
 
 def _document(outcome: Outcome) -> dict[str, Any]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import track
 from rich.text import Text
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
-from mooring.cli.console import print_line, print_table
+from mooring.cli.console import print_line, print_table, with_bar
 from mooring.cli.flags import (
     Commands,
     Flags,
@@ -31,8 +27,6 @@ from mooring.framework.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from mooring.framework import Pod
     from mooring.sessions.node_groups import LeftOver, NodeGroup
-
-Item = TypeVar("Item")
 
 MANY_STEPS = 50
 """From here on a progress bar is shown."""
@@ -129,7 +123,7 @@ def _capacities(
             "end": each.message,
             "nodes": {name: count for name, count in sorted(each.nodes.items()) if count and args.nodes},
         }
-        for shape, each in zip(shapes, _with_bar(found, len(shapes)), strict=True)
+        for shape, each in zip(shapes, with_bar(found, len(shapes), "looking", many=MANY_STEPS), strict=True)
     ]
 
 
@@ -171,7 +165,7 @@ def _removals(args: argparse.Namespace, options: tuple[Option, ...]) -> list[dic
                 {"pod": one.pod.key, "node": one.node_name, "message": one.message} for one in each.landings
             ],
         }
-        for each in _with_bar(found, count)
+        for each in with_bar(found, count, "looking", many=MANY_STEPS)
     ]
 
 
@@ -205,7 +199,7 @@ def _node_groups(
     looking, found = node_groups(
         engine_options(args, options), args.manifests, groups, profile=args.profile, seed=args.seed
     )
-    ranked = sorted(_with_bar(found, len(groups)), key=lambda option: option.rank)
+    ranked = sorted(with_bar(found, len(groups), "looking", many=MANY_STEPS), key=lambda option: option.rank)
     return {
         "placed": looking.placed,
         "unplaced": [_left_over(each) for each in looking.rest],
@@ -273,15 +267,3 @@ def _why(found: dict[str, Any]) -> str:
 
 def _style(good: bool) -> str:
     return "green" if good else "red"
-
-
-def _with_bar(steps: Iterable[Item], count: int) -> Iterable[Item]:
-    """Yield the steps, with a progress bar on a terminal when there are many."""
-    return track(
-        steps,
-        total=count,
-        description="looking",
-        console=Console(stderr=True),
-        transient=True,
-        disable=count < MANY_STEPS or not sys.stderr.isatty(),
-    )
