@@ -85,13 +85,11 @@ SINCE = {
     "devices-extended": "1.36",
 }
 """Families whose fields or feature gates older releases do not know."""
-UNTIL = {"gangs": "1.36"}
-"""Families that newer releases decide in another way, which mooring doesn't follow yet."""
 
 
 def names_of(version: str) -> list[str]:
     """The families that a release has."""
-    return [name for name in NAMES if SINCE.get(name, version) <= version <= UNTIL.get(name, version)]
+    return [name for name in NAMES if SINCE.get(name, version) <= version]
 
 
 def scenario(seed: int, index: int, only: str | None = None, version: str = NEWEST) -> Manifest:

@@ -111,10 +111,6 @@ def otherwise(release: str, chosen: list[str], before: dict[str, bool] | None = 
     return {name: value for name, value in found.items() if value != usual.get(name) or name in before}
 
 
-_GROUPS_SINCE = KubeVersion(1, 37)
-"""From here on groups are decided as a whole, and not pod by pod."""
-
-
 def usual_gates(release: str) -> dict[str, bool]:
     """The gates that can be set in a release and followed there, and what they are unless set."""
     version = KubeVersion.parse(release)
@@ -125,7 +121,6 @@ def usual_gates(release: str) -> dict[str, bool]:
         and not _reached(gate.locked_since, version)
         and not _reached(gate.removed_since, version)
         and (gate.followed_since is None or version >= gate.followed_since)
-        and not (name == "GenericWorkload" and _reached(_GROUPS_SINCE, version))
     }
     return usual | {
         name: default

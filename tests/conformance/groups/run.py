@@ -29,7 +29,15 @@ def counts(rounds: list[Manifest]) -> Counter[str]:
 
 
 GROUPS = Comparison(
-    "groups", "scenario", "decided", "groups", scenarios, differences, counts, versions=VERSIONS
+    "groups",
+    "scenario",
+    "decided",
+    "groups",
+    scenarios,
+    differences,
+    counts,
+    versions=VERSIONS,
+    asked_again=30,
 )
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ func newCluster(ctx context.Context, s *scenario) (*cluster, error) {
 		if err := c.list(object); err != nil {
 			return nil, err
 		}
+		fwk.KnowGroup(c.cache, object)
 	}
 	return c, c.cache.UpdateSnapshot(logger, c.snapshot)
 }

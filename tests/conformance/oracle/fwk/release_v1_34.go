@@ -6,6 +6,7 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -22,6 +23,9 @@ type (
 func NewCache(ctx context.Context) internalcache.Cache {
 	return internalcache.New(ctx, 0, nil)
 }
+
+// KnowGroup does nothing: this release reads groups from the listers, or has none.
+func KnowGroup(internalcache.Cache, runtime.Object) {}
 
 func JoinGroup(internalcache.Cache, *v1.Pod) {}
 

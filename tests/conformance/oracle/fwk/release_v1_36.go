@@ -6,6 +6,7 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/events"
@@ -27,6 +28,9 @@ type (
 func NewCache(ctx context.Context) internalcache.Cache {
 	return internalcache.New(ctx, nil, utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload))
 }
+
+// KnowGroup does nothing: this release reads groups from the listers, or has none.
+func KnowGroup(internalcache.Cache, runtime.Object) {}
 
 // JoinGroup tells the cache of a waiting pod, which may be one of a group.
 func JoinGroup(cache internalcache.Cache, pod *v1.Pod) {

@@ -6,6 +6,8 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/events"
@@ -27,6 +29,13 @@ type (
 func NewCache(ctx context.Context) internalcache.Cache {
 	gates := utilfeature.DefaultFeatureGate
 	return internalcache.New(ctx, nil, gates.Enabled(features.GenericWorkload), gates.Enabled(features.CompositePodGroup))
+}
+
+// KnowGroup tells the cache of a group; for any other object it does nothing.
+func KnowGroup(cache internalcache.Cache, object runtime.Object) {
+	if group, is := object.(*schedulingv1beta1.PodGroup); is {
+		cache.AddPodGroup(group)
+	}
 }
 
 // JoinGroup tells the cache of a waiting pod, which may be one of a group.
