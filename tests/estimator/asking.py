@@ -22,7 +22,8 @@ NOW = 1_800_000_000.0
 
 
 @contextmanager
-def estimator(*objects: Any, cluster: str = "", profile: str = "") -> Iterator[EstimatorStub]:
+def listener(*objects: Any, cluster: str = "", profile: str = "") -> Iterator[str]:
+    """The address of an estimator over these objects."""
     with world(*objects) as w, listening(w.backend) as address:
         mooring = Mooring(address)
         answering = Estimator(mooring, cluster, profile, now=lambda: NOW)
@@ -30,11 +31,16 @@ def estimator(*objects: Any, cluster: str = "", profile: str = "") -> Iterator[E
             "127.0.0.1", 0, mooring, lambda added: add_EstimatorServicer_to_server(answering, added), None
         )
         try:
-            with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-                yield EstimatorStub(channel)
+            yield f"127.0.0.1:{port}"
             assert len(w.backend.sessions) == 0
         finally:
             server.stop(None).wait()
+
+
+@contextmanager
+def estimator(*objects: Any, **options: str) -> Iterator[EstimatorStub]:
+    with listener(*objects, **options) as address, grpc.insecure_channel(address) as channel:
+        yield EstimatorStub(channel)
 
 
 def quantities(requests: Mapping[str, str]) -> dict[str, bytes]:

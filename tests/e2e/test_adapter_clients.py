@@ -1,0 +1,47 @@
+"""A client in Go, with objects that Kubernetes' own code encodes, asks the adapters that serve gRPC."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.estimator.asking import listener
+from tests.estimator.test_estimator import PENDING, ROOM
+from tests.process import environment
+
+from .build import CACHE, HERE, ROOT
+
+pytestmark = pytest.mark.e2e
+
+SOURCE = HERE / "tools" / "adapter_client"
+
+
+def run(*command: str, directory: Path = ROOT) -> str:
+    """What a command prints, with this environment's `buf` in the PATH."""
+    path = f"{Path(sys.executable).parent}:{environment()['PATH']}"
+    done = subprocess.run(
+        command,
+        cwd=directory,
+        env={**environment(), "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def client() -> str:
+    """The client, built with stubs that are generated from the adapters' contracts."""
+    program = CACHE / "adapter-client"
+    run("buf", "generate", "--template", str(SOURCE / "buf.gen.yaml"))
+    run("go", "build", "-o", str(program), ".", directory=SOURCE)
+    return str(program)
+
+
+def test_karmadas_questions_are_answered(client: str) -> None:
+    with listener(*ROOM, *PENDING, cluster="member") as address:
+        answers = run(client, address).splitlines()
+    assert answers == ["replicas as messages 8", "replicas as bytes 8", "sets 2", "unschedulable 1"]
