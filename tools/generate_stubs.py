@@ -32,6 +32,7 @@ PACKAGES = (
     Package("mooring/kubernetes/v1", services=False),
     # Contracts of others, which adapters speak, are beside their stubs.
     Package("mooring_estimator/wire", source="adapters", out="adapters"),
+    Package("mooring_expander/wire", source="adapters", out="adapters"),
 )
 
 

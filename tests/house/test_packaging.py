@@ -17,7 +17,7 @@ import pytest
 import mooring
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("mooring", "mooring_adapter", "mooring_estimator", "mooring_extender")
+PACKAGES = ("mooring", "mooring_adapter", "mooring_estimator", "mooring_expander", "mooring_extender")
 JUNK = ("__pycache__", ".pyc", ".so", "tests", "requirements", ".ci")
 
 

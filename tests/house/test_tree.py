@@ -16,6 +16,7 @@ TRACKED = subprocess.run(
 ).stdout.split("\n")
 GENERATED = (
     "adapters/mooring_estimator/wire/",
+    "adapters/mooring_expander/wire/",
     "server/mooring/v1/",
     "server/mooring/kubernetes/",
     "deploy/examples/clients/go/gen/",
