@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.estimator.asking import listener
+from tests.estimator import asking as estimating
 from tests.estimator.test_estimator import PENDING, ROOM
+from tests.expander import asking as expanding
+from tests.expander.test_expander import FULL
 from tests.process import environment
 
 from .build import CACHE, HERE, ROOT
@@ -42,6 +44,12 @@ def client() -> str:
 
 
 def test_karmadas_questions_are_answered(client: str) -> None:
-    with listener(*ROOM, *PENDING, cluster="member") as address:
-        answers = run(client, address).splitlines()
+    with estimating.listener(*ROOM, *PENDING, cluster="member") as address:
+        answers = run(client, "estimator", address).splitlines()
     assert answers == ["replicas as messages 8", "replicas as bytes 8", "sets 2", "unschedulable 1"]
+
+
+def test_cluster_autoscalers_question_is_answered(client: str) -> None:
+    with expanding.listener(FULL) as address:
+        answers = run(client, "expander", address).splitlines()
+    assert answers == ["best as messages large", "best as bytes large"]

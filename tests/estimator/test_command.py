@@ -18,9 +18,11 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc  # type: ignore[import-un
 
 from mooring.serving.certificates import TlsFiles
 from mooring.testing.builders import make_node
+from mooring_adapter.command import Adapter
 from mooring_estimator.estimator import ADAPTER
 from mooring_estimator.wire import estimator_service_pb2 as pb
 from mooring_estimator.wire.estimator_service_pb2_grpc import EstimatorStub
+from mooring_expander.expander import ADAPTER as EXPANDER
 from tests.certificates import Authority, Pair
 from tests.process import free_port
 from tests.service.backends import listening, world
@@ -129,9 +131,12 @@ def test_certificates_on_both_sides(tmp_path: Path) -> None:
         pytest.param(["--listen", "nowhere"], "is not HOST:PORT", id="no address"),
     ],
 )
-def test_wrong_usage(flags: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("adapter", [ADAPTER, EXPANDER], ids=lambda adapter: adapter.name)
+def test_wrong_usage(
+    adapter: Adapter, flags: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as exited:
-        ADAPTER.run(flags)
+        adapter.run(flags)
     assert exited.value.code == 2
     assert text in capsys.readouterr().err
 

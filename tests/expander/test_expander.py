@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -12,33 +10,10 @@ import pytest
 from mooring.kubernetes.v1.node_pb2 import Node
 from mooring.kubernetes.v1.pod_pb2 import Pod
 from mooring.testing.builders import make_node
-from mooring_adapter.listener import serve
-from mooring_adapter.mooring import Mooring
-from mooring_expander.expander import Expander
 from mooring_expander.wire import expander_service_pb2 as pb
-from mooring_expander.wire.expander_service_pb2_grpc import ExpanderStub, add_ExpanderServicer_to_server
-from tests.service.backends import listening, world
+from tests.expander.asking import expander
 
 FULL = make_node("full", allocatable={"cpu": "1", "memory": "1Gi", "pods": 0})
-
-
-@contextmanager
-def expander(*objects: Any) -> Iterator[ExpanderStub]:
-    with world(*objects) as w, listening(w.backend) as address:
-        mooring = Mooring(address)
-        server, port = serve(
-            "127.0.0.1",
-            0,
-            mooring,
-            lambda added: add_ExpanderServicer_to_server(Expander(mooring), added),
-            None,
-        )
-        try:
-            with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-                yield ExpanderStub(channel)
-            assert len(w.backend.sessions) == 0
-        finally:
-            server.stop(None).wait()
 
 
 def node(cpu: str, **labels: str) -> bytes:
