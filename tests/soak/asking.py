@@ -68,7 +68,8 @@ def raw(target: Attacked, sent: bytes) -> bytes:
             connection.shutdown(socket.SHUT_WR)
             while piece := connection.recv(65536):
                 received += piece
-        except ConnectionError:
+        except OSError:
+            # It closed already: a broken pipe, a reset, or no connection left to shut down.
             pass
         return received
 
