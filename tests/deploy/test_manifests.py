@@ -237,7 +237,7 @@ def test_who_binds_may_write_what_a_binding_needs_and_nothing_else() -> None:
         ("", "pods/binding"): ["create"],
         ("", "persistentvolumeclaims"): ["patch"],
         ("", "persistentvolumes"): ["patch"],
-        ("resource.k8s.io", "resourceclaims"): ["patch"],
+        ("resource.k8s.io", "resourceclaims"): ["update"],
         ("resource.k8s.io", "resourceclaims/status"): ["patch"],
         ("resource.k8s.io", "resourceclaims/binding"): ["patch"],
     }

@@ -217,6 +217,9 @@ def test_the_question_of_another_client_waits_for_few_of_those_before_it() -> No
             until(lambda: read("mooring_inflight_calls") == len(theirs_first))
             calls.append(callers.submit(ask, ours, "ours"))
             until(lambda: read("mooring_inflight_calls") == len(pods))
+            # Those that have no slot yet; whoever has a place waits for one a moment later.
+            queued = w.slots._turns._jobs
+            until(lambda: sum(map(len, tuple(queued.values()))) == len(pods) - w.slots._count)
         finally:
             event.set()
         for call in calls:
