@@ -41,8 +41,8 @@ def thread_starvation(round_: Round) -> None:
 
 
 def grpc_gzip_bomb(round_: Round) -> None:
-    """Messages of some kB that become many MB."""
-    with unharmed(round_, growth=128 * MIB) as target:
+    """Messages of some kB that become many MB: two at a time, of which malloc keeps 64 MiB each."""
+    with unharmed(round_, growth=2 * 64 * MIB + 32 * MIB) as target:
         sizes = [round_.dice.randrange(80, 512) * MIB for _ in range(round_.some(4, 12))]
 
         def ask(size: int) -> grpc.StatusCode:
