@@ -68,7 +68,8 @@ class InSessions:
         with setting.limited():
             history = cls(dice, tally, setting)
             yield history
-            history.sessions.stop()
+            for twin in history.twins:
+                history.sessions.close(twin.session)
 
     def now(self) -> Version:
         """As ``Live`` says."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from mooring.framework import Node, Pod
+from mooring.framework.errors import UnavailableError
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.service.slots import Slots
@@ -152,6 +153,15 @@ class Backend:
     limits: Limits = Limits()
     metrics: Metrics = field(default_factory=Metrics)
     work: Work | None = None
+
+    def require_synced(self) -> None:
+        """Require that the sources have had their first full load.
+
+        Raises:
+            UnavailableError: They have not (NOT_SYNCED).
+        """
+        if not self.synced():
+            raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
 
     def over(self, work: Work) -> Backend:
         """Return what answers about a session, at whose version ``work`` is."""

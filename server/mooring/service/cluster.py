@@ -9,7 +9,7 @@ import numpy as np
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from mooring.framework import Int32s, NodeTable
-from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError, UnavailableError
+from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.objects import Pod
 from mooring.service import audit
 from mooring.service.access import client_name
@@ -51,7 +51,7 @@ class ClusterServicer(ClusterServiceServicer):
         )
 
     def ListNodes(self, request: pb.ListNodesRequest, context: grpc.ServicerContext) -> pb.ListNodesResponse:
-        self._reject_unsynced()
+        self._backend.require_synced()
         if request.form not in nodes_pb2.NodeForm.values():
             raise InvalidArgumentError.at("form", f"{request.form} is not a NodeForm")
         state = self._backend.engine.state
@@ -75,7 +75,7 @@ class ClusterServicer(ClusterServiceServicer):
     def ListPendingPods(
         self, request: pb.ListPendingPodsRequest, context: grpc.ServicerContext
     ) -> pb.ListPendingPodsResponse:
-        self._reject_unsynced()
+        self._backend.require_synced()
         provenance = self._provenance()
         # Of a cluster's pods few are pending; records are kept as they are, so no decision has to wait.
         pending = self._backend.engine.state.snapshot.pods.pending()
@@ -103,10 +103,6 @@ class ClusterServicer(ClusterServiceServicer):
         self._pushes().remove_source(request, client)
         audit.pushed("RemoveSource", client, request.source, "removed")
         return pb.RemoveSourceResponse(provenance=self._provenance())
-
-    def _reject_unsynced(self) -> None:
-        if not self._backend.synced():
-            raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
 
     def _pushes(self) -> PushReceiver:
         if self._backend.pushes is None:

@@ -148,7 +148,7 @@ class SchedulingServicer(SchedulingServiceServicer):
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
         """Run ``work`` in a slot."""
-        self._reject_unsynced()
+        self._backend.require_synced()
         return self._warned(in_slot(self._backend.slots, context, work))
 
     def _in_session(
@@ -170,7 +170,7 @@ class SchedulingServicer(SchedulingServiceServicer):
             with lend(backend.sessions.find(request.session, owner), progress) as there:
                 return answer(backend.over(there), request, progress)
 
-        self._reject_unsynced()
+        self._backend.require_synced()
         return in_slot(backend.session_slots, context, work)
 
     def _begin(
@@ -207,7 +207,7 @@ class SchedulingServicer(SchedulingServiceServicer):
                 context.set_trailing_metadata((("mooring-answered-by", budget.answered_by or "full"),))
             return response
 
-        self._reject_unsynced()
+        self._backend.require_synced()
         self._backend.slots.check()
         response = told(NoPlugins())
         if response is not None:
@@ -231,12 +231,8 @@ class SchedulingServicer(SchedulingServiceServicer):
     def _commit_anyway(
         self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]
     ) -> Response:
-        self._reject_unsynced()
+        self._backend.require_synced()
         return in_slot(self._backend.commit_slots, context, work)
-
-    def _reject_unsynced(self) -> None:
-        if not self._backend.synced():
-            raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
 
 
 def _filter(there: Backend, request: pb.FilterRequest, progress: SlotProgress) -> pb.FilterResponse:

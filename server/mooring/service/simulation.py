@@ -12,7 +12,7 @@ from typing import TypeVar
 import grpc
 
 from mooring.framework.args import FieldError
-from mooring.framework.errors import InvalidArgumentError, UnavailableError, node_not_found
+from mooring.framework.errors import InvalidArgumentError, node_not_found
 from mooring.service.access import client_name
 from mooring.service.backend import Backend
 from mooring.service.interceptors import in_slot
@@ -41,7 +41,7 @@ class SimulationServicer(SimulationServiceServicer):
         self, request: pb.OpenSessionRequest, context: grpc.ServicerContext
     ) -> pb.OpenSessionResponse:
         owner, lease = client_name(context), _lease(request)
-        self._reject_unsynced()
+        self._backend.require_synced()
         origin = self._sessions.find(request.from_session, owner) if request.from_session else None
         session = self._sessions.open(owner, origin=origin, lease=lease)
         return pb.OpenSessionResponse(session=_message(session))
@@ -144,12 +144,8 @@ class SimulationServicer(SimulationServiceServicer):
         return self._run(context, look)
 
     def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
-        self._reject_unsynced()
+        self._backend.require_synced()
         return in_slot(self._backend.session_slots, context, work)
-
-    def _reject_unsynced(self) -> None:
-        if not self._backend.synced():
-            raise UnavailableError("the state is not complete yet; retry in a moment", reason="NOT_SYNCED")
 
     def _found(self, session_id: str, context: grpc.ServicerContext) -> Session:
         if not session_id:

@@ -82,7 +82,7 @@ def _counted(work: Work, pod: Pod, profile: Profile, limit: int, progress: Progr
     if profile.extenders or tables.pods.nominated or not asks_nothing(pod, profile):
         return None
     evaluation, _ = work.engine.evaluate(pod, profile, ALL_NODES, evaluate_filters, progress=progress)
-    room = _room(work, evaluation, pod, profile)
+    room = _room(work, evaluation)
     if room is None:
         return None
     rows = evaluation.rows[evaluation.feasible]
@@ -98,23 +98,28 @@ def _counted(work: Work, pod: Pod, profile: Profile, limit: int, progress: Progr
     return found
 
 
-def _room(work: Work, evaluation: Evaluation, pod: Pod, profile: Profile) -> Int64s | None:
+def _room(work: Work, evaluation: Evaluation) -> Int64s | None:
     """int64[F]: how many pods each feasible node takes; None where pods are in each other's way otherwise."""
-    enabled: dict[str, Plugin[Any]] = {each.name: each.plugin for each in profile.pre_filter}
-    enabled |= {each.name: each.plugin for each in profile.filter}
+    pod = evaluation.pod
     nodes = evaluation.view(evaluation.rows[evaluation.feasible])
     room = np.full(len(nodes), np.iinfo(np.int64).max, np.int64)
     counted = False
     own_terms = work.tree.kind_of(pod, remember=False).affinity_key is not None
     moved = _MOVED_BY_PODS | Part.AFFINITIES if own_terms else _MOVED_BY_PODS
-    for name, plugin in enabled.items():
-        if name in evaluation.skipped:
-            continue
+    for plugin in asked_plugins(evaluation):
         if isinstance(plugin, RoomCounter) and (count := plugin.count_room(pod, nodes)) is not None:
             room, counted = np.minimum(room, count), True
         elif parts_of(plugin, pod) & moved:
             return None
     return room if counted else None
+
+
+def asked_plugins(evaluation: Evaluation) -> list[Plugin[Any]]:
+    """Return the plugins of PreFilter and Filter that didn't skip the pod."""
+    profile = evaluation.profile
+    enabled: dict[str, Plugin[Any]] = {each.name: each.plugin for each in profile.pre_filter}
+    enabled |= {each.name: each.plugin for each in profile.filter}
+    return [plugin for name, plugin in enabled.items() if name not in evaluation.skipped]
 
 
 def _placed(work: Work, pod: Pod, profile: Profile, limit: int, seed: int, progress: Progress) -> Capacity:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from mooring.framework import Node, Plugin, Pod, Status
+from mooring.framework import Node, Pod, Status
 from mooring.framework.cacheable import Part
 from mooring.framework.errors import FailedPreconditionError
 from mooring.framework.internal import parts_of
@@ -24,6 +23,7 @@ from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.group_cycle import alike
 from mooring.runtime.cycle.plugin_calls import Progress
 from mooring.runtime.profiles.profile import Profile
+from mooring.sessions.capacity import asked_plugins
 from mooring.sessions.placing import place_alike, place_pod
 from mooring.sessions.work_trees import Work
 
@@ -268,10 +268,7 @@ def pending(state: ClusterState) -> list[Pod]:
 
 def _sees_others(found: Evaluation) -> bool:
     """Return whether it may matter to the filters where other pods are, or what other nodes are."""
-    enabled: dict[str, Plugin[Any]] = {each.name: each.plugin for each in found.profile.pre_filter}
-    enabled |= {each.name: each.plugin for each in found.profile.filter}
-    asked = (plugin for name, plugin in enabled.items() if name not in found.skipped)
-    return any(parts_of(plugin, found.pod) & _SEES_OTHERS for plugin in asked)
+    return any(parts_of(plugin, found.pod) & _SEES_OTHERS for plugin in asked_plugins(found))
 
 
 def _least(suffices: Callable[[int], bool], first: int, most: int) -> int | None:

@@ -224,12 +224,6 @@ class Sessions:
             self._marked(session, mark)
             del session.marks[max(0, mark - 1) :]
 
-    def stop(self) -> None:
-        """End all of them."""
-        with self._lock:
-            for session in [*self._sessions.values()]:
-                self._forget(session)
-
     def _marked(self, session: Session, mark: int) -> Version:
         if mark == 0:
             return session.opened

@@ -78,10 +78,6 @@ class SessionState(ClusterState, Protocol):
         """Remove a node that is there; its pods wait for one of that name."""
         ...
 
-    def find_uid(self, namespace: str, name: str) -> str | None:
-        """Return the UID of the pod of that name."""
-        ...
-
 
 class Live(Protocol):
     """The live state, as sessions need it. Safe from any thread."""
