@@ -63,7 +63,7 @@ class Mooring:
         return self.asking_for(MOST_SECONDS if seconds is None else min(seconds, MOST_SECONDS))
 
     def asking_for(self, seconds: float) -> Asking:
-        """Return what asks with so many seconds in all."""
+        """Return the calls of one answer, which may take this many seconds together."""
         return Asking(self._current(), seconds)
 
     def _current(self) -> grpc.Channel:

@@ -32,7 +32,7 @@ from mooring.framework.state import RowChange
 from mooring.framework.view import Snapshot
 
 _FIRST_KEYS = 1 << 8
-"""With so many keys that selectors name, and then twice as many as there were, they are gathered anew."""
+"""The keys that selectors name are collected again when there are this many, and whenever they double."""
 
 _WORTH_SUMMING_UP = 8
 """Pods from which on what they take is added up column by column."""

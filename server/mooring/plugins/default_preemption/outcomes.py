@@ -14,7 +14,7 @@ Outcome = Candidate | Status
 """The victims on a node, or why it is no candidate."""
 
 _MAX_BYTES = 64 << 20
-"""At so many bytes of outcomes, as counted here, all are forgotten."""
+"""When the outcomes take more bytes than this, by the estimates below, all are forgotten."""
 
 _VICTIM_BYTES, _OUTCOME_BYTES = 1 << 10, 1 << 8
 
