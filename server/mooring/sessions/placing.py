@@ -8,7 +8,7 @@ from dataclasses import replace
 from mooring.framework import Code, Pod, PodGroupInfo, Status
 from mooring.runtime.commit.extension_points import Commit, Committed
 from mooring.runtime.commit.group_commit import given_up
-from mooring.runtime.commit.placement import PlacedPod, asks_nothing
+from mooring.runtime.commit.placement import PlacedPod, count_free, count_plain
 from mooring.runtime.commit.preconditions import reject_placed
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice
@@ -59,11 +59,8 @@ def place_alike(
     Raises:
         DeadlineExceededError: The caller no longer waits; nothing was placed.
     """
-    plain = {index for index in set(indices) if asks_nothing(*templates[index])}
-    known = work.tree.snapshot.pods.records
-    count = next(
-        (at for at, index in enumerate(indices) if index not in plain or uids[at] in known), len(indices)
-    )
+    count = count_plain(templates, indices)
+    count = count_free(work.tree, uids[:count])
     some = indices[:count], names[:count], uids[:count]
     return work.engine.place_batch(templates, *some, seed=seed, progress=progress)
 

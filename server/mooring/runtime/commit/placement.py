@@ -61,13 +61,12 @@ def reserve_in_turn(
         DeadlineExceededError: The caller no longer waits; nothing was reserved.
     """
     engine, reservations = cycle.engine, cycle.reservations
-    plain = {index for index in set(indices) if asks_nothing(*templates[index])}
-    count = next((at for at, index in enumerate(indices) if index not in plain), len(indices))
+    count = count_plain(templates, indices)
     locked = uids[: reservations.try_lock_pods(uids[:count])]
     placements: list[PlacedPod] = []
     choices: Sequence[Choice] = ()
     try:
-        count = _free(engine.state, locked)
+        count = count_free(engine.state, locked)
         some = indices[:count], names[:count], locked[:count]
         choices = engine.place_batch(templates, *some, seed=seed, progress=progress)
         for index, name, uid, choice in zip(*some, choices, strict=False):
@@ -89,6 +88,14 @@ def reserve_in_turn(
     return placements
 
 
+def count_plain(templates: Sequence[tuple[Pod, Profile]], indices: Sequence[int]) -> int:
+    """Return how many pods, each given by its template's index, come before one for which ``asks_nothing`` is
+    false.
+    """
+    plain = {index for index in set(indices) if asks_nothing(*templates[index])}
+    return next((at for at, index in enumerate(indices) if index not in plain), len(indices))
+
+
 def asks_nothing(pod: Pod, profile: Profile) -> bool:
     """Return whether pods like ``pod`` may be placed, and no Reserve plugin reserves anything for them."""
     return _may_be_placed(pod) and not any(_reserves_for(enabled.plugin, pod) for enabled in profile.reserve)
@@ -102,7 +109,7 @@ def _may_be_placed(pod: Pod) -> bool:
     return not (pod.spec.node_name or pod.metadata.deletion_timestamp or pod.spec.scheduling_gates)
 
 
-def _free(state: ClusterState, uids: Sequence[str]) -> int:
+def count_free(state: ClusterState, uids: Sequence[str]) -> int:
     """Return how many come before the first pod that, by what the state has of it, must not be placed."""
     records = state.snapshot.pods.records
     if records.keys().isdisjoint(uids):
