@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mooring.framework import Clock, ClusterApi, ObjectReference, Status
-from mooring.framework.errors import AbortedError, MooringError, NotFoundError
+from mooring.framework.errors import AbortedError
 from mooring.framework.objects import Condition, PodGroup
-from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE
+from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, failures_told
 
 log = logging.getLogger(__name__)
 
@@ -57,14 +57,8 @@ class GroupStatusWriter:
     def _write_or_tell(self, group: PodGroup, wanted: Condition) -> None:
         meta = group.metadata
         name = f"{meta.namespace}/{meta.name}"
-        try:
+        with failures_told(log, f"pod group {name}"):
             self._write(group, wanted)
-        except NotFoundError:
-            log.log(logging.INFO - 3, "pod group %s is gone; its status is not written", name)
-        except MooringError as error:
-            log.warning("the status of pod group %s was not written: %s", name, error)
-        except Exception:  # the future's result is never read
-            log.exception("the status of pod group %s was not written", name)
 
     def _write(self, group: PodGroup, wanted: Condition) -> None:
         meta = group.metadata

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -102,14 +104,21 @@ class PodStatusWriter:
                 del self._last[uid]
 
     def _write(self, pod: Pod, patch: dict[str, Any]) -> None:
-        try:
+        with failures_told(log, f"pod {pod.key}"):
             self._cluster.patch_pod_status(pod, patch)
-        except NotFoundError:
-            log.log(logging.INFO - 3, "pod %s is gone; its status is not written", pod.key)
-        except MooringError as error:
-            log.warning("the status of pod %s was not written: %s", pod.key, error)
-        except Exception:  # the future's result is never read
-            log.exception("the status of pod %s was not written", pod.key)
+
+
+@contextmanager
+def failures_told(log: logging.Logger, what: str) -> Iterator[None]:
+    """Log why the status of ``what`` is not written in the block; nobody reads its result."""
+    try:
+        yield
+    except NotFoundError:
+        log.log(logging.INFO - 3, "%s is gone; its status is not written", what)
+    except MooringError as error:
+        log.warning("the status of %s was not written: %s", what, error)
+    except Exception:
+        log.exception("the status of %s was not written", what)
 
 
 def changed_condition(pod: Pod, wanted: Condition, now: float) -> dict[str, Any] | None:
