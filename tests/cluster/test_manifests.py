@@ -12,6 +12,7 @@ import pytest
 from mooring.cluster.manifests import load_manifests, objects_from, pod_from_manifest
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import LabelSelectorRequirement, ObjectMeta, PriorityClass
+from mooring.framework.releases import KubeVersion
 from mooring.testing.builders import node_manifest, pod_manifest
 
 
@@ -121,6 +122,24 @@ def test_the_priority_comes_from_the_class(
     manifests = [{"kind": "PriorityClass", "metadata": {"name": "c"}, **fields} for fields in classes]
     pods = objects_from([*manifests, pod_manifest(spec={"priorityClassName": name})]).pods
     assert (pods[0].spec.priority, pods[0].spec.priority_class_name) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "merged"),
+    [
+        pytest.param("1.33", (), id="left to the scheduler"),
+        pytest.param("1.34", (LabelSelectorRequirement("rev", "In", ("2",)),), id="merged"),
+    ],
+)
+def test_match_label_keys_of_spread_constraints_are_merged_as_in_the_release(
+    release: str, merged: tuple[LabelSelectorRequirement, ...]
+) -> None:
+    constraint = {"topologyKey": "zone", "labelSelector": {}, "matchLabelKeys": ["rev"]}
+    manifest = pod_manifest(labels={"rev": "2"}, spec={"topologySpreadConstraints": [constraint]})
+    pod = pod_from_manifest(manifest, release=KubeVersion.parse(release))
+    selector = pod.spec.topology_spread_constraints[0].label_selector
+    assert selector is not None
+    assert selector.match_expressions == merged
 
 
 def test_a_node_without_allocatable_offers_its_capacity() -> None:

@@ -230,7 +230,8 @@ def _decisions(options: ServerOptions, observer: MetricsObserver, lost: Callable
         cluster=api,
         observer=observer,
     )
-    source = source_of(options.source, core.state, server, core.engine.profiles.values())
+    release = options.engine.gates.version
+    source = source_of(options.source, core.state, server, core.engine.profiles.values(), release)
     return _Decisions(
         options,
         core,

@@ -10,6 +10,7 @@ from mooring.cluster.api.configuration import in_pod
 from mooring.cluster.sources import FilesSource, KubernetesSource, PushSource, SampleSource, Source
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.releases import KubeVersion
 from mooring.runtime.profiles.profile import Profile
 
 
@@ -46,7 +47,9 @@ def api_server_of(source: str, kubeconfig: str, *, in_cluster: bool) -> ApiServe
     return ApiServer.in_cluster() if in_cluster or live else None
 
 
-def source_of(text: str, state: State, api: ApiServer | None, profiles: Iterable[Profile]) -> Source:
+def source_of(
+    text: str, state: State, api: ApiServer | None, profiles: Iterable[Profile], release: KubeVersion
+) -> Source:
     """Return the source that ``--source`` names; a live one delivers what ``profiles``' plugins read.
 
     Raises:
@@ -58,7 +61,7 @@ def source_of(text: str, state: State, api: ApiServer | None, profiles: Iterable
     if text == "push":
         return PushSource(state)
     if kind == "files" and rest:
-        return FilesSource(state, rest.split(","))
+        return FilesSource(state, rest.split(","), release)
     if kind == "kubernetes" and api is not None:
         return KubernetesSource(state, api, readers_of(profiles))
     raise InvalidArgumentError.at("--source", f"{text!r} is none of {SOURCES}")

@@ -62,9 +62,10 @@ def question(
     )
     options = EngineOptions(kube_version=version, feature_gates=feature_gates or {})
     core = build_core(options, registry, configuration, lambda _: NoBinder())
-    manifests = objects_from(objects)
+    release = options.gates.version
+    manifests = objects_from(objects, release)
     core.state.replace("manifests", manifests.objects)
-    subject = pod_from_manifest(pod, manifests.objects)
+    subject = pod_from_manifest(pod, manifests.objects, release)
     kinds = ", ".join(sorted(manifests.skipped))
     ignored = (f"not looked at: objects of kind {kinds}",) if kinds else ()
     return Question(

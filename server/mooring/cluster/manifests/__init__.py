@@ -19,6 +19,7 @@ from mooring.cluster.manifests.object_defaults import default_object
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod, PriorityClass
+from mooring.framework.releases import NEWEST, KubeVersion
 
 __all__ = ["Manifests", "load_manifests", "objects_from", "pod_from_manifest"]
 
@@ -46,38 +47,43 @@ class Manifests:
         return [item for item in self.objects if isinstance(item, Pod)]
 
 
-def load_manifests(paths: Iterable[str | Path]) -> Manifests:
+def load_manifests(paths: Iterable[str | Path], release: KubeVersion = NEWEST) -> Manifests:
     """Read files and directories of YAML or JSON.
 
-    Workloads become pods, and what the API server would have filled in is filled in.
+    Workloads become pods, and what the API server of ``release`` would have filled in is filled in.
 
     Raises:
         InvalidArgumentError: Every unusable document, each with file, line, object and field.
     """
-    return _objects(read_paths(paths))
+    return _objects(read_paths(paths), release)
 
 
-def objects_from(manifests: Iterable[Mapping[str, Any]]) -> Manifests:
+def objects_from(manifests: Iterable[Mapping[str, Any]], release: KubeVersion = NEWEST) -> Manifests:
     """As ``load_manifests``, from manifests that are dicts already.
 
     Raises:
         InvalidArgumentError: Every unusable manifest, each with its number, object and field.
     """
-    return _objects([Document(f"objects[{i}]", dict(manifest)) for i, manifest in enumerate(manifests)])
+    documents = [Document(f"objects[{i}]", dict(manifest)) for i, manifest in enumerate(manifests)]
+    return _objects(documents, release)
 
 
-def pod_from_manifest(manifest: Mapping[str, Any], classes: Iterable[ClusterObject] = ()) -> Pod:
-    """Return one pod, with what the API server would have filled in; ``classes`` may hold priority classes.
+def pod_from_manifest(
+    manifest: Mapping[str, Any], classes: Iterable[ClusterObject] = (), release: KubeVersion = NEWEST
+) -> Pod:
+    """Return one pod, with what the API server of ``release`` would have filled in.
+
+    ``classes`` may hold priority classes.
 
     Raises:
         InvalidArgumentError: Not usable; has the field's path.
     """
     item = from_manifest(manifest, "Pod")
     assert isinstance(item, Pod)  # noqa: S101 - for the type checker: the kind was asked for
-    return default_pod(item, _priority_classes(classes))
+    return default_pod(item, _priority_classes(classes), release)
 
 
-def _objects(documents: list[Document]) -> Manifests:
+def _objects(documents: list[Document], release: KubeVersion) -> Manifests:
     violations: list[FieldError] = []
     skipped: Counter[str] = Counter()
     nodes = [document for document in documents if document.manifest.get("kind") == "Node"]
@@ -99,7 +105,7 @@ def _objects(documents: list[Document]) -> Manifests:
     objects: list[ClusterObject] = []
     for document, item in kept:
         try:
-            objects.append(_defaulted(item, classes))
+            objects.append(_defaulted(item, classes, release))
         except InvalidArgumentError as error:
             violations += _located(document, error)
     if violations:
@@ -145,7 +151,9 @@ def _priority_classes(items: Iterable[ClusterObject]) -> dict[str, PriorityClass
     return {item.metadata.name: item for item in items if isinstance(item, PriorityClass)}
 
 
-def _defaulted(item: ClusterObject, classes: Mapping[str, PriorityClass]) -> ClusterObject:
+def _defaulted(
+    item: ClusterObject, classes: Mapping[str, PriorityClass], release: KubeVersion
+) -> ClusterObject:
     if isinstance(item, Pod):
-        return default_pod(item, classes)
+        return default_pod(item, classes, release)
     return default_node(item) if isinstance(item, Node) else default_object(item)

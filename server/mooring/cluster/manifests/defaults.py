@@ -24,6 +24,10 @@ from mooring.framework.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
+from mooring.framework.releases import KubeVersion
+
+_CONSTRAINTS_MERGED_SINCE = KubeVersion(1, 34)
+"""Before, only the scheduler reads the ``matchLabelKeys`` of topology spread constraints."""
 
 BUILT_IN_CLASSES: Mapping[str, PriorityClass] = {
     name: PriorityClass(metadata=ObjectMeta(name=name), value=value)
@@ -42,8 +46,9 @@ def default_node(node: Node) -> Node:
     return replace(node, status=replace(node.status, allocatable=node.status.capacity))
 
 
-def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
-    """Fill in requests, ports, tolerations and the priority that ``classes`` say; merge ``matchLabelKeys``.
+def default_pod(pod: Pod, classes: Mapping[str, PriorityClass], release: KubeVersion) -> Pod:
+    """Fill in requests, ports, tolerations and the priority that ``classes`` say; merge ``matchLabelKeys``
+    where the API server of ``release`` does.
 
     Raises:
         InvalidArgumentError: A limit can't be used; has the field's path.
@@ -59,6 +64,9 @@ def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
             pod_affinity=_merged_affinity(affinity.pod_affinity, labels),
             pod_anti_affinity=_merged_affinity(affinity.pod_anti_affinity, labels),
         )
+    constraints = spec.topology_spread_constraints
+    if release >= _CONSTRAINTS_MERGED_SINCE:
+        constraints = tuple(_merged_constraint(constraint, labels) for constraint in constraints)
     spec = replace(
         spec,
         containers=tuple(_default_container(container, on_host) for container in spec.containers),
@@ -70,9 +78,7 @@ def default_pod(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
         or spec.preemption_policy
         or "PreemptLowerPriority",
         affinity=affinity,
-        topology_spread_constraints=tuple(
-            _merged_constraint(constraint, labels) for constraint in spec.topology_spread_constraints
-        ),
+        topology_spread_constraints=constraints,
     )
     return default_pod_level(replace(pod, spec=spec))
 
