@@ -110,6 +110,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_MARK_NOT_FOUND: _ErrorReason.ValueType  # 36
     """NOT_FOUND. The session has no such mark, or not any more. Use one that it has."""
+    ERROR_REASON_DECISION_NOT_FOUND: _ErrorReason.ValueType  # 37
+    """NOT_FOUND. The journal has no such decision, or not any more. List those that it has."""
+    ERROR_REASON_DECISION_NOT_REPEATABLE: _ErrorReason.ValueType  # 38
+    """FAILED_PRECONDITION. The decision can't be made again: what the cluster was then is no longer known, or the configuration
+    is another one. Ask for an explanation of now.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Every failed call carries google.rpc.ErrorInfo with domain "mooring.dev" and, as its reason, the name of one of these
@@ -205,4 +211,10 @@ for less.
 """
 ERROR_REASON_MARK_NOT_FOUND: ErrorReason.ValueType  # 36
 """NOT_FOUND. The session has no such mark, or not any more. Use one that it has."""
+ERROR_REASON_DECISION_NOT_FOUND: ErrorReason.ValueType  # 37
+"""NOT_FOUND. The journal has no such decision, or not any more. List those that it has."""
+ERROR_REASON_DECISION_NOT_REPEATABLE: ErrorReason.ValueType  # 38
+"""FAILED_PRECONDITION. The decision can't be made again: what the cluster was then is no longer known, or the configuration
+is another one. Ask for an explanation of now.
+"""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
