@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mooring.scheduler.recorder import NOTE_LIMIT, event_note
+from mooring.scheduler.messages import NOTE_LIMIT, shortened
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from mooring.scheduler.recorder import NOTE_LIMIT, event_note
     ],
 )
 def test_the_note_of_an_event_is_cut(message: str, note: str) -> None:
-    assert event_note(message) == note
+    assert shortened(message, NOTE_LIMIT) == note

@@ -23,6 +23,7 @@ from mooring.framework.objects import (
     TopologyConstraint,
 )
 from mooring.scheduler.group_status import changed_conditions, condition_of
+from mooring.scheduler.messages import CONDITION_LIMIT
 from mooring.telemetry.metrics import Metrics
 from mooring.telemetry.scheduler_metrics import SchedulerMetrics
 from mooring.testing import make_node, make_pod
@@ -474,6 +475,12 @@ class TestConditions:
                 Status.error("broken"),
                 [{**OLD, "reason": "SchedulerError", "message": "broken"}],
                 id="an error",
+            ),
+            pytest.param(
+                [OLD],
+                Status.error("x" * (CONDITION_LIMIT + 1)),
+                [{**OLD, "reason": "SchedulerError", "message": "x" * (CONDITION_LIMIT - 4) + " ..."}],
+                id="longer than the API server allows",
             ),
         ],
     )

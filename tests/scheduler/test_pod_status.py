@@ -12,7 +12,8 @@ import pytest
 from mooring.cluster.state import State
 from mooring.framework import Pod
 from mooring.framework.errors import UnavailableError
-from mooring.scheduler.pod_status import PodStatusWriter
+from mooring.scheduler.messages import CONDITION_LIMIT
+from mooring.scheduler.pod_status import UNSCHEDULABLE, PodStatusWriter
 from mooring.testing import make_node, make_pod
 
 from .fakes import FakeClock
@@ -39,6 +40,24 @@ def test_a_failure_is_told(failure: Exception, caplog: pytest.LogCaptureFixture)
     writer.stop()
     assert "the status of pod default/first was not written" in caplog.text
     assert written == ["second"]
+
+
+def test_a_very_long_message_is_cut_and_written_once() -> None:
+    written: list[Any] = []
+
+    class Keeping(FakeCluster):
+        def patch_pod_status(self, pod: Pod, patch: Mapping[str, Any]) -> None:
+            written.extend(patch["conditions"])
+
+    writer = PodStatusWriter(Keeping(State()), FakeClock())
+    message = "Insufficient example.com/device, " * 10_000
+    writer.not_scheduled(make_pod("p"), UNSCHEDULABLE, message, None)
+    writer.wait_until_written(make_pod("p"))
+    writer.not_scheduled(make_pod("p", status={"conditions": list(written)}), UNSCHEDULABLE, message, None)
+    writer.stop()
+    (condition,) = written
+    assert len(condition["message"]) == CONDITION_LIMIT
+    assert condition["message"].startswith("Insufficient example.com/device, Insufficient")
 
 
 def test_a_binding_comes_after_what_was_to_be_said_before(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from mooring.framework import Clock, ClusterApi, ObjectReference, Status
 from mooring.framework.errors import AbortedError
 from mooring.framework.objects import Condition, PodGroup
+from mooring.scheduler.messages import CONDITION_LIMIT, shortened
 from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, failures_told
 
 log = logging.getLogger(__name__)
@@ -26,11 +27,10 @@ MAX_TRIES = 4
 
 def condition_of(status: Status) -> Condition:
     """Return what the group's condition says after an attempt that ended like this."""
+    message = shortened(status.message, CONDITION_LIMIT)
     if status.ok:
-        return Condition(CONDITION, "True", SCHEDULED, status.message)
-    return Condition(
-        CONDITION, "False", UNSCHEDULABLE if status.rejected else SCHEDULER_ERROR, status.message
-    )
+        return Condition(CONDITION, "True", SCHEDULED, message)
+    return Condition(CONDITION, "False", UNSCHEDULABLE if status.rejected else SCHEDULER_ERROR, message)
 
 
 class GroupStatusWriter:

@@ -16,6 +16,7 @@ from typing import Any
 from mooring.framework import Clock, ClusterApi, Pod
 from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import Condition
+from mooring.scheduler.messages import CONDITION_LIMIT, shortened
 
 log = logging.getLogger(__name__)
 
@@ -54,11 +55,11 @@ class PodStatusWriter:
         Args:
             pod: The pod as it is.
             reason: ``UNSCHEDULABLE`` or ``SCHEDULER_ERROR``.
-            message: The whole message.
+            message: The message; a condition has the beginning of a very long one.
             nominated: The node that is being cleared for it; "" = none any more, None = as before.
         """
         patch: dict[str, Any] = {}
-        wanted = Condition("PodScheduled", "False", reason, message)
+        wanted = Condition("PodScheduled", "False", reason, shortened(message, CONDITION_LIMIT))
         if (condition := changed_condition(pod, wanted, self._clock.now())) is not None:
             patch["conditions"] = [condition]
         if nominated is not None and nominated != pod.status.nominated_node_name:

@@ -19,6 +19,7 @@ from typing import Any
 from mooring.framework import Clock, ClusterApi, ObjectReference, Pod
 from mooring.framework.errors import MooringError, NotFoundError
 from mooring.framework.objects import PodGroup
+from mooring.scheduler.messages import NOTE_LIMIT, shortened
 from mooring.telemetry.scheduler_observer import SchedulerObserver
 
 log = logging.getLogger(__name__)
@@ -34,11 +35,6 @@ Until then one is enough, and bindings, for which pods wait, have processor and 
 NAMESPACE_ENDS = "NamespaceTerminating"
 """Why the API server rejects a new Event in a namespace that is being deleted: those who would read it are
 gone, so there is nothing to complain of."""
-
-NOTE_LIMIT = 1024
-"""The longest note of an Event, in bytes."""
-
-_ENDING = b" ..."
 
 GROUP_VERSION = "scheduling.k8s.io/v1beta1"
 """The API version of groups that are preemptors: those of older ones are not."""
@@ -203,7 +199,7 @@ def _body(note: EventNote, name: str, now: float) -> dict[str, Any]:
         "reason": note.reason,
         "regarding": _reference(note.pod),
         **({"related": _reference(note.related)} if note.related else {}),
-        "note": event_note(note.note),
+        "note": shortened(note.note, NOTE_LIMIT),
         "type": note.kind,
     }
 
@@ -223,13 +219,3 @@ def _reference(target: Pod | PodGroup) -> dict[str, str]:
 
 def _timestamp(now: float) -> str:
     return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def event_note(message: str) -> str:
-    """Return the note of the event FailedScheduling: the condition's ``message``, cut where it is too
-    long.
-    """
-    text = message.encode()
-    if len(text) <= NOTE_LIMIT:
-        return message
-    return (text[: NOTE_LIMIT - len(_ENDING)] + _ENDING).decode(errors="ignore")

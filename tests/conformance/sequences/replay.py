@@ -25,7 +25,7 @@ from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.runtime.cycle.post_filter import preempt
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import new_in_tree_registry
-from mooring.scheduler.recorder import event_note
+from mooring.scheduler.messages import NOTE_LIMIT, shortened
 from mooring.testing.question import NoBinder
 from tests.conformance.families.draft import Manifest
 
@@ -108,7 +108,7 @@ def _compared(choice: Choice, decided: Manifest) -> Iterator[str]:
     message = evaluation.message
     pairs: dict[str, tuple[object, object]] = {
         "message": (message, decided["message"]),
-        "event": (event_note(message), decided["event"]),
+        "event": (shortened(message, NOTE_LIMIT), decided["event"]),
     }
     if decided["host"]:
         names = evaluation.snapshot.nodes.names

@@ -143,7 +143,7 @@ class Evaluation:
     def message(self) -> str:
         """kube-scheduler's sentence for an unschedulable pod; "" when it has a node.
 
-        It is the whole message of the condition PodScheduled; ``event_note`` cuts it for the event.
+        It is the message of the condition PodScheduled; the scheduler cuts it for the event.
         Mirrors ``FitError.Error`` in ``framework/types.go``.
         """
         if self.status.ok:

@@ -1,0 +1,23 @@
+"""How long the texts may be that the scheduler writes to the API server, and how longer ones are cut."""
+
+from __future__ import annotations
+
+NOTE_LIMIT = 1024
+"""The longest note of an Event, in bytes: the API server rejects longer ones."""
+
+CONDITION_LIMIT = 32 * 1024
+"""The longest message of a condition, in bytes: what the API server allows for those of PodGroups.
+
+For those of pods it allows more, but what lists 30,000 resources that no node has is 2 MB, which nobody
+reads and etcd rejects. kube-scheduler cuts only notes.
+"""
+
+_ENDING = b" ..."
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return ``text``, cut to ``limit`` bytes of UTF-8 where it is longer, with dots at its end."""
+    encoded = text.encode()
+    if len(encoded) <= limit:
+        return text
+    return (encoded[: limit - len(_ENDING)] + _ENDING).decode(errors="ignore")
