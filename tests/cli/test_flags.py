@@ -38,7 +38,6 @@ def samples(action: argparse.Action) -> str:
     """A value that differs from the default."""
     kinds: dict[Any, str] = {
         grammar.boolean: "false" if action.default == "true" else "true",
-        flags.output_form: "json",
         flags.feature_gates: "A=true",
         flags.kube_version: "1.35",
         grammar.logging_format: "json",
@@ -152,7 +151,7 @@ def test_what_is_no_time(text: str) -> None:
         pytest.param(["plugins", "--nope"], "unrecognized arguments: --nope", id="unknown flag"),
         pytest.param(["serve", "--plug", "a:b"], "unrecognized arguments", id="abbreviated flag"),
         pytest.param(["plugins", "-v", "11"], "'11' is not a number from 0 to 10", id="verbosity"),
-        pytest.param(["plugins", "-o", "xml"], "'xml' is neither table nor json", id="output"),
+        pytest.param(["plugins", "-o", "xml"], "'xml' is none of table, json, yaml", id="output"),
         pytest.param(["schedule"], "required: --manifests", id="no manifests"),
         pytest.param(["explain", "web"], "either --manifests PATH... or --server", id="nothing to ask"),
         pytest.param(["explain", "web", "--manifests", "f", "--server", "a:1"], "either", id="two to ask"),

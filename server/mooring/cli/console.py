@@ -30,15 +30,19 @@ FAILED_STYLE = "bold magenta"
 """Of decisions that failed, which says nothing about whether the pod fits: red is for pods that don't."""
 
 
-def console() -> Console:
-    """Return standard output; with colour only on a terminal."""
-    known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else PLAIN_WIDTH, highlight=False)
+def is_width_known() -> bool:
+    """Return whether lines have to fit, as on a terminal."""
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
 
 
-def put(shown: RenderableType) -> None:
+def console(*, wide: bool = False) -> Console:
+    """Return standard output; with colour only on a terminal. With ``wide`` lines may be of any length."""
+    return Console(width=None if is_width_known() and not wide else PLAIN_WIDTH, highlight=False)
+
+
+def put(shown: RenderableType, *, wide: bool = False) -> None:
     """Print it."""
-    out = console()
+    out = console(wide=wide)
     if out.is_terminal:
         out.print(shown)
         return

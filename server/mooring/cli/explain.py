@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import difflib
+from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
@@ -12,74 +13,163 @@ from mooring.cli.flags import (
     Flags,
     add_deciding,
     add_manifests,
+    add_namespace,
     add_output,
     engine_options,
+    one_of,
+    pod_key,
+    positive,
     seed,
+    words,
 )
-from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, EXIT_USAGE, complain, print_json
-from mooring.cli.tables import print_explanation
+from mooring.cli.output import (
+    EXIT_FAILED,
+    EXIT_OK,
+    EXIT_UNSCHEDULED,
+    EXIT_USAGE,
+    complain,
+    print_document,
+)
+from mooring.cli.tables import SHOWN_NODES, View, print_explanation, print_verdict
+from mooring.cli.tables.one_node import print_comparison, print_node, print_what_it_takes
 from mooring.framework import Code
+from mooring.framework.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from mooring.runtime.cycle.explain import Explanation
+    from mooring.runtime.cycle.explain import Document, Explanation
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "show every node and every plugin for one pod"
     parser = commands.add_parser("explain", help=text, description=text, allow_abbrev=False)
-    parser.add_argument("pod", metavar="POD", help="NAMESPACE/NAME, or a name in the default namespace")
+    parser.add_argument("pod", metavar="POD", help="NAME, pod/NAME or NAMESPACE/NAME")
     flags = Flags(parser)
+    add_namespace(flags)
     add_manifests(flags, required=False)
     remote.add_server(flags)
     flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     flags.switch("all-rejections", "name every plugin that rejects a node, not only the first")
     flags.switch("always-score", "score a single feasible node too")
-    flags.switch("all", "show every node")
-    add_output(flags)
+    _add_view(flags)
+    add_output(flags, "wide", "name")
     add_deciding(flags)
     parser.set_defaults(run=run)
 
 
+def _add_view(flags: Flags) -> None:
+    flags.add("by", "REASON|NODE", "reason", "a row for each reason or for each rejected node", _BY)
+    flags.add("top", "COUNT", str(SHOWN_NODES), "the nodes of each table", positive)
+    flags.switch("all", "show every node")
+    flags.add("node", "NODE", "", "why this node, or why not")
+    flags.add("compare", "NODE,NODE", "", "the scores of two nodes side by side", _two)
+    flags.add("what-would-it-take", "NODE", "", "what would have to change for the pod to go to this node")
+
+
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
-    if bool(args.manifests) == bool(args.server):
-        complain("give either --manifests PATH... or --server ADDRESS")
-        return EXIT_USAGE
-    explanation = _remote(args) if args.server else _offline(args, options)
-    answer = explanation.document()
-    if args.output == "json":
-        print_json(answer)
-    else:
-        print_explanation(answer, all_nodes=args.all)
-    if answer["status"]["code"] == Code.ERROR.label:
-        return EXIT_FAILED
-    return EXIT_OK if answer["selected"] is not None else EXIT_UNSCHEDULED
+    if bool(args.manifests) != bool(args.server):
+        answer = _ask(args, options)
+        _show(args, answer)
+        return _exit_code(answer)
+    complain("give either --manifests PATH... or --server ADDRESS")
+    return EXIT_USAGE
 
 
-def _remote(args: argparse.Namespace) -> Explanation:
+def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
+    """Return the explanation.
+
+    Raises:
+        NotFoundError: It has no such pod, or none of the nodes that are asked about.
+    """
+    pod = pod_key(args.pod, args.namespace)
+    # What is said of one node is all that is known of it.
+    every = args.all_rejections or bool(_asked_nodes(args))
+    answer = _remote(args, pod, every) if args.server else _offline(args, options, pod, every)
+    document = answer.document()
+    for node in _asked_nodes(args):
+        if node not in document["nodes"]:
+            raise _no_node(node, document["nodes"])
+    return document
+
+
+def _remote(args: argparse.Namespace, pod: str, every: bool) -> Explanation:
     from mooring.v1 import scheduling_service_pb2 as pb
 
     request = pb.ExplainRequest(
-        pod=remote.reference(args.pod),
+        pod=remote.reference(pod),
         profile=args.profile,
         seed=args.seed,
-        all_rejections=args.all_rejections,
+        all_rejections=every,
         always_score=args.always_score,
     )
     return remote.explain(args, request)
 
 
-def _offline(args: argparse.Namespace, options: tuple[Option, ...]) -> Explanation:
+def _offline(args: argparse.Namespace, options: tuple[Option, ...], pod: str, every: bool) -> Explanation:
     from mooring.app.offline import explain_pod
     from mooring.runtime.cycle.cycle import CycleOptions
 
     return explain_pod(
         engine_options(args, options),
         args.manifests,
-        args.pod,
+        pod,
         profile=args.profile,
         seed=args.seed,
-        cycle=CycleOptions(always_score=args.always_score, all_rejections=args.all_rejections),
+        cycle=CycleOptions(always_score=args.always_score, all_rejections=every),
     )
+
+
+def _show(args: argparse.Namespace, document: Document) -> None:
+    asked = _asked_nodes(args)
+    if args.output in ("json", "yaml"):
+        print_document(args.output, _about(document, asked) if asked else document)
+    elif args.output == "name":
+        if document["selected"] is not None:
+            print(f"node/{document['selected']}")
+    elif not asked or not document["nodes"]:
+        most = None if args.all else args.top
+        print_explanation(document, View(most=most, by_node=args.by == "node", wide=args.output == "wide"))
+    else:
+        if args.compare:
+            print_comparison(document, *args.compare)
+        if args.node:
+            print_node(document, args.node)
+        if args.what_would_it_take:
+            print_what_it_takes(document, args.what_would_it_take)
+        print_verdict(document)
+
+
+def _exit_code(document: Document) -> int:
+    if document["status"]["code"] == Code.ERROR.label:
+        return EXIT_FAILED
+    return EXIT_OK if document["selected"] is not None else EXIT_UNSCHEDULED
+
+
+def _asked_nodes(args: argparse.Namespace) -> list[str]:
+    """Return the nodes that the flags ask about, each once."""
+    return list(dict.fromkeys(filter(None, (args.node, *args.compare, args.what_would_it_take))))
+
+
+def _about(document: Document, nodes: list[str]) -> Document:
+    """Return the document with these nodes alone."""
+    kept: dict[str, Any] = {name: document["nodes"][name] for name in nodes}
+    return {**document, "nodes": kept}
+
+
+def _no_node(name: str, known: dict[str, Any]) -> NotFoundError:
+    meant = difflib.get_close_matches(name, known, 1)
+    hint = f"; did you mean {meant[0]}?" if meant else ""
+    return NotFoundError(f"no node {name}{hint}", reason="NODE_NOT_FOUND", node=name)
+
+
+_BY = one_of("reason", "node")
+
+
+def _two(text: str) -> tuple[str, ...]:
+    """Parse two names, separated by a comma; none for an empty text."""
+    names = tuple(words(text))
+    if len(names) not in (0, 2):
+        raise argparse.ArgumentTypeError(f"{text!r} is not two nodes, NODE,NODE")
+    return names

@@ -23,6 +23,8 @@ ENVIRONMENT_PREFIX = "MOORING_"
 
 Kind = Callable[[str], Any]
 
+_POD_KINDS = ("pod", "pods", "po")
+
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
@@ -183,12 +185,16 @@ def verbosity(text: str) -> int:
     return int(level)
 
 
-def output_form(text: str) -> str:
-    """Either ``table`` or ``json``."""
-    form = text.removeprefix("=")
-    if form not in ("table", "json"):
-        raise argparse.ArgumentTypeError(f"{form!r} is neither table nor json")
-    return form
+def one_of(*words: str) -> Kind:
+    """Return what parses one of these words; ``-o=json`` is taken as ``-o json``."""
+
+    def word(text: str) -> str:
+        given = text.removeprefix("=")
+        if given not in words:
+            raise argparse.ArgumentTypeError(f"{given!r} is none of {', '.join(words)}")
+        return given
+
+    return word
 
 
 def feature_gates(text: str) -> dict[str, bool]:
@@ -248,9 +254,10 @@ def add_logging_format(flags: Flags) -> None:
     flags.add("logging-format", "FORMAT", "text", f"of the log: {' or '.join(FORMATS)}", logging_format)
 
 
-def add_output(flags: Flags) -> None:
-    """``-o``, as kubectl's."""
-    flags.add("output", "FORM", "table", "table or json", output_form, short="o")
+def add_output(flags: Flags, *more: str) -> None:
+    """``-o``, as kubectl's: table, json, yaml, and what else the command has."""
+    forms = ("table", *more, "json", "yaml")
+    flags.add("output", "FORM", "table", f"one of {', '.join(forms)}", one_of(*forms), short="o")
 
 
 def add_manifests(flags: Flags, *, required: bool) -> None:
@@ -264,6 +271,25 @@ def add_manifests(flags: Flags, *, required: bool) -> None:
         metavar="PATH",
         help="files or directories",
     )
+
+
+def add_namespace(flags: Flags) -> None:
+    """``-n``, as kubectl's."""
+    flags.add("namespace", "NAMESPACE", "", "the pod's namespace", short="n")
+
+
+def pod_key(text: str, namespace: str) -> str:
+    """Return NAMESPACE/NAME of the pod that an argument and ``-n`` name; ``pod/web`` is a kind and a name.
+
+    Raises:
+        InvalidArgumentError: They name two namespaces.
+    """
+    first, slash, name = text.rpartition("/")
+    if slash and first not in _POD_KINDS:
+        if namespace not in ("", first):
+            raise InvalidArgumentError.at("-n", f"{namespace} is not the namespace of {text}")
+        return text
+    return f"{namespace or 'default'}/{name}"
 
 
 def add_plugins(flags: Flags) -> None:

@@ -22,6 +22,16 @@ def print_json(document: Any) -> None:
     print(json.dumps(document, indent=2, ensure_ascii=False))
 
 
+def print_document(form: str, document: Any) -> None:
+    """Print a document as ``json`` or ``yaml`` on standard output."""
+    if form == "json":
+        print_json(document)
+        return
+    import yaml
+
+    print(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), end="")
+
+
 def complain(text: object) -> None:
     """Print an error on standard error; each line of it can stand alone."""
     for line in str(text).splitlines():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mooring.app.embedding import Option
 from mooring.cli.console import print_line, print_table
 from mooring.cli.flags import Commands, Flags, add_output, add_plugins, add_verbosity, engine_options
-from mooring.cli.output import EXIT_OK, print_json
+from mooring.cli.output import EXIT_OK, print_document
 
 if TYPE_CHECKING:
     from mooring.service.backend import PluginEntry
@@ -44,8 +44,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         print(f"wrote {folder}; next: pip install --editable {folder} pytest && pytest {folder}")
         return EXIT_OK
     entries = sorted(plugin_entries(registry), key=lambda entry: entry.name.lower())
-    if args.output == "json":
-        print_json([_document(entry) for entry in entries])
+    if args.output != "table":
+        print_document(args.output, [_document(entry) for entry in entries])
         return EXIT_OK
     print_table(
         ("NAME", "POINTS", "SOURCE", "STATE"),

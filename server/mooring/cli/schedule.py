@@ -19,7 +19,7 @@ from mooring.cli.flags import (
     engine_options,
     seed,
 )
-from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, print_json
+from mooring.cli.output import EXIT_FAILED, EXIT_OK, EXIT_UNSCHEDULED, print_document
 from mooring.serving.logs import printable
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         profile=args.profile,
         seed=args.seed,
     )
-    if args.output == "json":
-        print_json([_document(outcome) for outcome in outcomes])
+    if args.output != "table":
+        print_document(args.output, [_document(outcome) for outcome in outcomes])
     else:
         _print(outcomes)
     if any(outcome.failed for outcome in outcomes):

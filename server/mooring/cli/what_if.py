@@ -21,7 +21,7 @@ from mooring.cli.flags import (
     positive,
     seed,
 )
-from mooring.cli.output import EXIT_OK, EXIT_USAGE, complain, print_json
+from mooring.cli.output import EXIT_OK, EXIT_USAGE, complain, print_document
 from mooring.framework.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
 
     shapes = shapes_of(args.shape, engine_options(args, options).gates.version)
     found = remote.capacity(args, shapes) if args.server else _capacities(args, options, shapes)
-    if args.output == "json":
-        print_json(found)
+    if args.output != "table":
+        print_document(args.output, found)
         return EXIT_OK
     rows = [(each["shape"], Text(_amount(each), _style(each["count"] > 0)), each["end"]) for each in found]
     print_table(("SHAPE", "#MORE", "THEN"), rows)
@@ -131,8 +131,8 @@ def _run_removal(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if (code := _one_cluster(args)) != EXIT_OK:
         return code
     found = remote.removal(args) if args.server else _removals(args, options)
-    if args.output == "json":
-        print_json(found)
+    if args.output != "table":
+        print_document(args.output, found)
         return EXIT_OK
     rows = []
     for each in found:
@@ -179,8 +179,8 @@ def _run_node_groups(args: argparse.Namespace, options: tuple[Option, ...]) -> i
 
     groups = groups_of(args.group, _prices(args.price))
     found = remote.node_groups(args, groups) if args.server else _node_groups(args, options, groups)
-    if args.output == "json":
-        print_json(found)
+    if args.output != "table":
+        print_document(args.output, found)
         return EXIT_OK
     rows = [
         (each["group"], str(each["nodes"]), f"{each['price']:g}", _left(each["left"]))

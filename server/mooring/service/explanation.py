@@ -7,7 +7,7 @@ import numpy as np
 from mooring.framework import Int32s, Status
 from mooring.framework.errors import InvalidArgumentError
 from mooring.runtime.cycle.evaluation import PluginScores, PreFilterOutcome, Scores
-from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.cycle.explain import Explanation, RequestedResource
 from mooring.service.answers import score_message, selected_verdicts
 from mooring.service.columns import put
 from mooring.service.node_names import NO_ROW, joined_names
@@ -48,6 +48,11 @@ def to_response(
         put(response, "totals", explanation.scores.totals)
     if explanation.selected is not None:
         response.selected_position = int(places[explanation.selected])
+    for resource in explanation.resources:
+        free = np.zeros(len(listed), np.int64)
+        free[places] = resource.free
+        message = response.resources.add(name=resource.name, requested=resource.requested)
+        put(message, "free", free)
     if explanation.rejections is not None:
         _add_rejections(response, explanation, places)
     return response
@@ -89,6 +94,10 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
         ties=np.array(response.tie_positions, np.int32),
         evaluated=response.evaluated_count,
         feasible=response.feasible_count,
+        resources=[
+            RequestedResource(one.name, one.requested, np.array(one.free, np.int64))
+            for one in response.resources
+        ],
         warnings=tuple(response.warnings),
     )
 

@@ -1354,6 +1354,38 @@ class Rejections(_message.Message):
 Global___Rejections: _TypeAlias = Rejections  # noqa: Y015
 
 @_typing.final
+class RequestedResource(_message.Message):
+    """A resource that the pod requests, and what each node has left of it: CPU in thousandths, pods as a number, the rest in units."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    REQUESTED_FIELD_NUMBER: _builtins.int
+    FREE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Its name, such as cpu or example.com/gpu; "pods" is the place of the pod itself."""
+    requested: _builtins.int
+    """How much of it the pod requests."""
+    @_builtins.property
+    def free(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """What each node of ExplainResponse.nodes has left; below 0 where too much is taken, 0 where the node is not known."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        requested: _builtins.int = ...,
+        free: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["free", b"free", "name", b"name", "requested", b"requested"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RequestedResource: _TypeAlias = RequestedResource  # noqa: Y015
+
+@_typing.final
 class ExplainResponse(_message.Message):
     """Response of SchedulingService.Explain: the whole cycle."""
 
@@ -1376,6 +1408,7 @@ class ExplainResponse(_message.Message):
     FEASIBLE_COUNT_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    RESOURCES_FIELD_NUMBER: _builtins.int
     weight_sum: _builtins.int
     """As in ScoreResponse."""
     selected_position: _builtins.int
@@ -1434,6 +1467,10 @@ class ExplainResponse(_message.Message):
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """As in FilterResponse."""
 
+    @_builtins.property
+    def resources(self) -> _containers.RepeatedCompositeFieldContainer[Global___RequestedResource]:
+        """What the pod requests, in its order, and "pods" first."""
+
     def __init__(
         self,
         *,
@@ -1454,10 +1491,11 @@ class ExplainResponse(_message.Message):
         feasible_count: _builtins.int = ...,
         seed: _builtins.int = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        resources: _abc.Iterable[Global___RequestedResource] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "nodes", b"nodes", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "status", b"status", "verdicts", b"verdicts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "plugins", b"plugins", "pod", b"pod", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "status", b"status", "tie_positions", b"tie_positions", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "plugins", b"plugins", "pod", b"pod", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "status", b"status", "tie_positions", b"tie_positions", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__selected_position: _TypeAlias = _typing.Literal["selected_position"]  # noqa: Y015
     _WhichOneofArgType__selected_position: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position"]  # noqa: Y015

@@ -13,15 +13,30 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mooring.framework import SUCCESS, Code, Int32s, Status
+from mooring.framework import SUCCESS, Code, Int32s, Int64s, NodeView, Status
 from mooring.framework.errors import PluginFailureError
+from mooring.framework.resources import PODS
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.evaluation import PreFilterOutcome, Scores
+from mooring.runtime.cycle.evaluation import Evaluation, PreFilterOutcome, Scores
 
 Document = dict[str, Any]
 """A JSON object."""
 
 _NONE: Int32s = np.zeros(0, np.int32)
+
+
+class RequestedResource(msgspec.Struct, frozen=True, eq=False):
+    """A resource that the pod requests: CPU in thousandths, pods as a number, the rest in units.
+
+    Attributes:
+        name: Its name; ``pods`` is the place of the pod itself.
+        requested: How much the pod requests.
+        free: int64[N], what each node has left; below 0 where too much is taken.
+    """
+
+    name: str
+    requested: int
+    free: Int64s
 
 
 class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -47,6 +62,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ties: int32[T], the positions of the nodes with the highest total, the selected one included.
         evaluated: How many nodes the Filter plugins evaluated.
         feasible: How many of them can take the pod.
+        resources: What the pod requests, ``pods`` first. Read once the decision was made, so on a live state
+            it can be newer than the verdicts.
         warnings: What the caller should know of this answer.
     """
 
@@ -69,6 +86,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     ties: Int32s = _NONE
     evaluated: int = 0
     feasible: int = 0
+    resources: Sequence[RequestedResource] = ()
     warnings: Sequence[str] = ()
 
     @classmethod
@@ -101,6 +119,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             ties=evaluation.best,
             evaluated=evaluation.evaluated,
             feasible=len(evaluation.feasible),
+            resources=_resources(evaluation),
             warnings=(*evaluation.warnings, *warnings),
         )
 
@@ -119,7 +138,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Keys: ``pod`` "namespace/name"; ``status``, the verdict on the pod; ``prefilter`` by plugin; ``nodes``
         by name, each with its ``status``, ``scores`` by plugin and ``total`` (null when not scored), and
         ``rejections`` when they were asked for; ``selected``; ``profile``; ``seed``; ``ties``; ``evaluated``;
-        ``feasible``; ``warnings``.
+        ``feasible``; ``resources`` by name, each with what is ``requested`` and the ``free`` by node;
+        ``warnings``.
         """
         return {
             "pod": f"{self.namespace}/{self.name}",
@@ -139,6 +159,13 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 for plugin, outcome in self.prefilter.items()
             },
             "nodes": self._nodes(),
+            "resources": {
+                one.name: {
+                    "requested": one.requested,
+                    "free": dict(zip(self.nodes, one.free.tolist(), strict=True)),
+                }
+                for one in self.resources
+            },
             "warnings": list(self.warnings),
         }
 
@@ -176,6 +203,16 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             }
             answer[position] = (entry, total)
         return answer
+
+
+def _resources(evaluation: Evaluation) -> list[RequestedResource]:
+    nodes = NodeView(evaluation.snapshot, evaluation.rows)
+    usage = evaluation.cluster.kind_of(evaluation.pod, remember=False).usage
+    return [
+        RequestedResource(name, amount, nodes.allocatable(name) - nodes.requested(name))
+        for name, amount in ((PODS, 1), *usage.requests)
+        if amount
+    ]
 
 
 def _status(status: Status) -> Document:

@@ -1,0 +1,88 @@
+"""An explanation as tables: the feasible nodes by plugins, then the reasons why the others are rejected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mooring.cli.console import FAILED_STYLE, print_line
+from mooring.cli.tables.feasible import print_feasible
+from mooring.cli.tables.names import ShortNames
+from mooring.cli.tables.rejected import print_nodes, print_reasons
+from mooring.framework import Code
+
+SHOWN_NODES = 20
+"""The nodes of each table that are shown without ``--all`` and ``--top``."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How much of an explanation is shown.
+
+    Attributes:
+        most: The nodes of each table; None = all.
+        by_node: The rejected nodes one by one, in place of a row for each reason.
+        wide: Each score with its making, whatever the terminal's width, and whole names.
+    """
+
+    most: int | None = SHOWN_NODES
+    by_node: bool = False
+    wide: bool = False
+
+
+def print_explanation(document: dict[str, Any], view: View | None = None) -> None:
+    """Print the document of ``mooring explain -o json`` for people."""
+    view = view or View()
+    profile = f"  profile {document['profile']}" if document["profile"] else ""
+    print_line(f"pod {document['pod']}{profile}  seed {document['seed']}")
+    for plugin, outcome in document["prefilter"].items():
+        if outcome["code"] != "Success" or outcome["nodes"] is not None:
+            only = "" if outcome["nodes"] is None else f" only {', '.join(outcome['nodes'])}"
+            print_line(f"PreFilter {plugin}: {outcome['code']} {', '.join(outcome['reasons'])}{only}")
+    names = ShortNames.of(document["nodes"], whole=view.wide)
+    nodes = sorted(document["nodes"].items(), key=partial(_rank, document["selected"]))
+    feasible = [node for node in nodes if node[1]["status"]["code"] == "Success"]
+    rejected = nodes[len(feasible) :]
+    most = len(nodes) if view.most is None else view.most
+    if feasible:
+        print_feasible(feasible, most, document["selected"], names, wide=view.wide)
+        _print_rest(len(feasible) - most, "feasible")
+    if rejected and view.by_node:
+        print_nodes(rejected[:most], names)
+        _print_rest(len(rejected) - most, "rejected")
+    elif rejected:
+        print_reasons(rejected, document["resources"], names)
+    if names.ending:
+        print_line(f"the names of nodes go on with {names.ending}")
+    print_verdict(document)
+
+
+def _rank(selected: str | None, item: tuple[str, dict[str, Any]]) -> tuple[bool, int, bool, str]:
+    name, node = item
+    return node["status"]["code"] != "Success", -(node["total"] or 0), name != selected, name
+
+
+def _print_rest(count: int, what: str) -> None:
+    if count > 0:
+        print_line(f"... and {count} more {what} nodes; --all shows them")
+
+
+def print_verdict(document: dict[str, Any]) -> None:
+    """Print where the pod goes, or why nowhere, and the warnings."""
+    print_line(*_verdict(document))
+    for warning in document["warnings"]:
+        print_line(f"warning: {warning}", "yellow")
+
+
+def _verdict(document: dict[str, Any]) -> tuple[str, str]:
+    if document["selected"] is None:
+        status = document["status"]
+        said = status["message"] or ", ".join(status["reasons"])
+        if status["code"] == Code.ERROR.label:
+            return f"failed: {said}", FAILED_STYLE
+        return f"unschedulable: {said}", "bold red"
+    ties = len(document["ties"])
+    tied = f", one of {ties} with the same total" if ties > 1 else ""
+    counts = f"({document['evaluated']} evaluated, {document['feasible']} feasible)"
+    return f"selected: {document['selected']}{tied} {counts}", "bold green"
