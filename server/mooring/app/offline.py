@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key, partial
 from pathlib import Path
@@ -81,7 +81,20 @@ def explain_pod(
         NotFoundError: There is no such pod, or no such profile.
     """
     engine, manifests = engine_over(options, paths)
-    pod = _pod(name, manifests.pods)
+    return explain_in(engine, manifests.pods, name, profile=profile, seed=seed, cycle=cycle)
+
+
+def explain_in(
+    engine: Engine,
+    pods: Sequence[Pod],
+    name: str,
+    *,
+    profile: str = "",
+    seed: int = 0,
+    cycle: CycleOptions | None = None,
+) -> Explanation:
+    """As ``explain_pod``, by an engine that is there already, of one of the pods that its state has."""
+    pod = _pod(name, pods)
     found = engine.profile(profile, pod)
     state = engine.state.fork()
     if pod.spec.node_name:
@@ -112,7 +125,7 @@ def explained(
     return Explanation.of(choice, seed, warnings)
 
 
-def _pod(wanted: str, pods: list[Pod]) -> Pod:
+def _pod(wanted: str, pods: Sequence[Pod]) -> Pod:
     key = wanted if "/" in wanted else f"default/{wanted}"
     for pod in pods:
         if pod.key == key:
@@ -166,9 +179,16 @@ def place_pending(
         NotFoundError: There is no such profile.
     """
     engine, manifests = engine_over(options, paths)
+    return place_in(engine, manifests.pods, shown, profile=profile, seed=seed)
+
+
+def place_in(
+    engine: Engine, pods: Iterable[Pod], shown: Shown, *, profile: str = "", seed: int = 0
+) -> list[Outcome]:
+    """As ``place_pending``, by an engine that is there already; in its state the pods are placed then."""
     if profile:
         engine.profile(profile)
-    queue = _queued(engine, [pod for pod in manifests.pods if not pod.spec.node_name and not pod.finished])
+    queue = _queued(engine, [pod for pod in pods if not pod.spec.node_name and not pod.finished])
     simulation = Simulation(engine, partial(engine.profile, profile), seed=seed)
     for _ in shown(simulation.place(queue), len(queue)):
         pass

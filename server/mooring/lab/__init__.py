@@ -1,0 +1,35 @@
+"""Scheduling decisions in a notebook: explain, compare configurations, try a rule that is written in a cell.
+
+>>> from mooring import lab
+>>> cluster = lab.load("cluster.json")
+>>> cluster.explain("prod/web")                          # why it goes where it goes
+>>> cluster.compare({"spread": None, "pack": "pack.yaml"}).frame
+
+Needs the extra ``lab`` for data frames and plots: ``pip install 'mooring-scheduler[lab]'``. Without it
+everything works but what is called ``frame`` or ``plot``.
+"""
+
+from mooring.lab.cluster import Cluster, load
+from mooring.lab.decision import Decision
+from mooring.lab.measures import Measure, emptied, most_used, over, stdev, unplaced
+from mooring.lab.placing import Comparison, Placed, Sweep
+from mooring.lab.rules import Rule, export, filtering, scoring
+
+__all__ = [
+    "Cluster",
+    "Comparison",
+    "Decision",
+    "Measure",
+    "Placed",
+    "Rule",
+    "Sweep",
+    "emptied",
+    "export",
+    "filtering",
+    "load",
+    "most_used",
+    "over",
+    "scoring",
+    "stdev",
+    "unplaced",
+]

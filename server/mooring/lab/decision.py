@@ -1,0 +1,151 @@
+"""One decision, as a notebook shows it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from mooring.framework import Code
+from mooring.framework.errors import NotFoundError
+from mooring.lab.frames import Columns, frame_of
+from mooring.runtime.cycle.explain import Explanation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN_NODES = 20
+"""The nodes that a notebook shows; all are in the frame."""
+
+
+class Decision:
+    """Why a pod would go where. It doesn't change any more. Safe from any thread.
+
+    Args:
+        explanation: With all rejections.
+    """
+
+    def __init__(self, explanation: Explanation) -> None:
+        self._explanation = explanation
+        self.document = explanation.document()
+        """As ``mooring explain -o json`` prints it."""
+
+    @property
+    def node(self) -> str | None:
+        """The selected node; None without one."""
+        found: str | None = self.document["selected"]
+        return found
+
+    @property
+    def ties(self) -> list[str]:
+        """The nodes with the highest total, the selected one included."""
+        return list(self.document["ties"])
+
+    @property
+    def message(self) -> str:
+        """Why there is no node, as in the pod's condition; "" if there is one."""
+        return str(self.document["status"]["message"])
+
+    @property
+    def columns(self) -> Columns:
+        """One row for each node and plugin that said something of it.
+
+        Columns: ``node``, ``plugin``, ``raw``, ``normalized``, ``weight`` and ``weighted`` (None where the
+        plugin rejected), ``code``, and ``reason`` ("" where it scored).
+        """
+        names = ("node", "plugin", "raw", "normalized", "weight", "weighted", "code", "reason")
+        rows = [row for name, node in self.document["nodes"].items() for row in _rows(name, node)]
+        return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The columns as a data frame.
+
+        Raises:
+            FailedPreconditionError: pandas is not installed.
+        """
+        return frame_of(self.columns)
+
+    def why_not(self, node: str) -> list[str]:
+        """Return what every plugin that rejects the node says, as "plugin: reason"; none if it is feasible.
+
+        Raises:
+            NotFoundError: There is no such node.
+        """
+        return [
+            f"{status['plugin'] or 'mooring'}: {', '.join(status['reasons'])}"
+            for status in self._node(node).get("rejections", ())
+        ]
+
+    def compare(self, node: str, other: str | None = None) -> dict[str, int]:
+        """Return by plugin how many points ``node`` is ahead of ``other``, weighted; "total" is the sum.
+
+        Args:
+            node: One of the scored nodes.
+            other: Another one; default the selected node.
+
+        Raises:
+            NotFoundError: There is no such node, or it has no scores.
+        """
+        first, second = self._scored(node), self._scored(other or self.node or "")
+        difference = {
+            plugin: entry["weighted"] - second["scores"][plugin]["weighted"]
+            for plugin, entry in first["scores"].items()
+        }
+        return {**difference, "total": first["total"] - second["total"]}
+
+    def _scored(self, name: str) -> dict[str, Any]:
+        node = self._node(name)
+        if node["total"] is None:
+            raise NotFoundError(f"node {name!r} has no scores", reason="NODE_NOT_FOUND", node=name)
+        return node
+
+    def _node(self, name: str) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = self.document["nodes"][name]
+        except KeyError:
+            raise NotFoundError(f"there is no node {name!r}", reason="NODE_NOT_FOUND", node=name) from None
+        return found
+
+    def __repr__(self) -> str:
+        given = self.document
+        looked = f"{given['evaluated']} evaluated, {given['feasible']} feasible"
+        if self.node is None:
+            return f"{given['pod']}: no node ({looked}): {self.message or given['status']['code']}"
+        total = given["nodes"][self.node]["total"]
+        won = f"{total} of {100 * self._explanation.weight_sum}" if total is not None else "the only one"
+        tied = f", {len(self.ties)} tied" if len(self.ties) > 1 else ""
+        return f"{given['pod']} → {self.node}: {won}{tied} ({looked})"
+
+    def _repr_html_(self) -> str:
+        """Return the sentence and the best nodes, for a notebook."""
+        ranked = sorted(
+            self.document["nodes"].items(),
+            key=lambda item: (item[1]["total"] is None, -(item[1]["total"] or 0), item[0]),
+        )
+        plugins = list(dict.fromkeys(plugin for _, node in ranked for plugin in node["scores"]))
+        head = "".join(f"<th>{escape(name)}</th>" for name in ("node", "total", *plugins, "rejected by"))
+        body = "".join(_html_row(name, node, plugins) for name, node in ranked[:SHOWN_NODES])
+        more = len(ranked) - SHOWN_NODES
+        rest = f"<p>and {more} more nodes, see <code>.frame</code></p>" if more > 0 else ""
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<p>{escape(repr(self))}</p>{table}{rest}"
+
+
+def _rows(name: str, node: dict[str, Any]) -> list[tuple[Any, ...]]:
+    scores = [
+        (name, plugin, of["raw"], of["normalized"], of["weight"], of["weighted"], Code.SUCCESS.label, "")
+        for plugin, of in node["scores"].items()
+    ]
+    return scores + [
+        (name, status["plugin"], None, None, None, None, status["code"], ", ".join(status["reasons"]))
+        for status in node.get("rejections", ())
+    ]
+
+
+def _html_row(name: str, node: dict[str, Any], plugins: list[str]) -> str:
+    scores = [str(node["scores"].get(plugin, {}).get("weighted", "")) for plugin in plugins]
+    rejected = "; ".join(
+        f"{status['plugin']}: {', '.join(status['reasons'])}" for status in node.get("rejections", ())
+    )
+    total = "" if node["total"] is None else str(node["total"])
+    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (name, total, *scores, rejected)) + "</tr>"
