@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from mooring.cluster.manifests import load_manifests, objects_from, pod_from_manifest
+from mooring.cluster.manifests.defaults import MERGE_GATE
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import LabelSelectorRequirement, ObjectMeta, PriorityClass
-from mooring.framework.releases import KubeVersion
+from mooring.framework.releases import Gates, KubeVersion
+from mooring.plugins.pod_topology_spread.plugin import MATCH_LABEL_KEYS_GATE
 from mooring.testing.builders import node_manifest, pod_manifest
 
 
@@ -124,20 +126,24 @@ def test_the_priority_comes_from_the_class(
     assert (pods[0].spec.priority, pods[0].spec.priority_class_name) == expected
 
 
+MERGED = (LabelSelectorRequirement("rev", "In", ("2",)),)
+
+
 @pytest.mark.parametrize(
-    ("release", "merged"),
+    ("release", "off", "merged"),
     [
-        pytest.param("1.33", (), id="left to the scheduler"),
-        pytest.param("1.34", (LabelSelectorRequirement("rev", "In", ("2",)),), id="merged"),
+        pytest.param("1.33", (), (), id="1.33 leaves it to the scheduler"),
+        pytest.param("1.34", (), MERGED, id="1.34 merges"),
+        pytest.param("1.37", (MERGE_GATE, MATCH_LABEL_KEYS_GATE), (), id="not with the gates off"),
     ],
 )
 def test_match_label_keys_of_spread_constraints_are_merged_as_in_the_release(
-    release: str, merged: tuple[LabelSelectorRequirement, ...]
+    release: str, off: tuple[str, ...], merged: tuple[LabelSelectorRequirement, ...]
 ) -> None:
     constraint = {"topologyKey": "zone", "labelSelector": {}, "matchLabelKeys": ["rev"]}
     manifest = pod_manifest(labels={"rev": "2"}, spec={"topologySpreadConstraints": [constraint]})
-    pod = pod_from_manifest(manifest, release=KubeVersion.parse(release))
-    selector = pod.spec.topology_spread_constraints[0].label_selector
+    gates = Gates(KubeVersion.parse(release), dict.fromkeys(off, False))
+    selector = pod_from_manifest(manifest, gates=gates).spec.topology_spread_constraints[0].label_selector
     assert selector is not None
     assert selector.match_expressions == merged
 

@@ -14,7 +14,7 @@ from mooring.cluster.manifests import _objects
 from mooring.cluster.manifests.documents import read_text
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.releases import NEWEST
+from mooring.framework.releases import NEWEST_GATES
 from tests.fuzz.judging import Judge, Target, check, check_text
 from tests.fuzz.mutating import changed_bytes, changed_value
 from tests.fuzz.serving import OBJECTS, kind_of
@@ -62,7 +62,7 @@ def judging() -> Iterator[Judge]:
     def judge(data: bytes) -> bool:
         version = state.version
         try:
-            state.replace("files", _objects(read_text(data.decode(), "file.yaml"), NEWEST).objects)
+            state.replace("files", _objects(read_text(data.decode(), "file.yaml"), NEWEST_GATES).objects)
         except UnicodeDecodeError:
             return False
         except InvalidArgumentError as error:

@@ -13,11 +13,14 @@ GALLERY = Path(__file__).parents[2] / "docs" / "lab"
 NOTEBOOKS = sorted(GALLERY.glob("*.ipynb"))
 
 
+def opened(file: Path) -> Any:
+    return nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]  # it has types for a part
+
+
 @pytest.mark.filterwarnings("default")  # of the kernel's client, which is not ours
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_notebook_runs(file: Path) -> None:
-    shown = nbformat.read(file, as_version=4)
-    run = nbformat.read(file, as_version=4)
+    shown, run = opened(file), opened(file)
     NotebookClient(run, timeout=600, kernel_name="python3").execute()
     assert _texts(run) == _texts(shown), f"execute {file.name} again: jupyter execute --inplace"
 

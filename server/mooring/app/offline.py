@@ -48,7 +48,7 @@ def core_over(options: EngineOptions, paths: Iterable[str | Path]) -> tuple[Core
     """
     registry = registry_of(options)
     configuration = configuration_of(options, registry)
-    manifests = load_manifests(paths, options.gates.version)
+    manifests = load_manifests(paths, options.gates)
     if manifests.skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(manifests.skipped.items()))
         log.warning("objects of these kinds are ignored: %s", kinds)

@@ -230,8 +230,8 @@ def _decisions(options: ServerOptions, observer: MetricsObserver, lost: Callable
         cluster=api,
         observer=observer,
     )
-    release = options.engine.gates.version
-    source = source_of(options.source, core.state, server, core.engine.profiles.values(), release)
+    gates = options.engine.gates
+    source = source_of(options.source, core.state, server, core.engine.profiles.values(), gates)
     return _Decisions(
         options,
         core,

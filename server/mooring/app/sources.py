@@ -10,7 +10,7 @@ from mooring.cluster.api.configuration import in_pod
 from mooring.cluster.sources import FilesSource, KubernetesSource, PushSource, SampleSource, Source
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.releases import KubeVersion
+from mooring.framework.releases import Gates
 from mooring.runtime.profiles.profile import Profile
 
 
@@ -48,7 +48,7 @@ def api_server_of(source: str, kubeconfig: str, *, in_cluster: bool) -> ApiServe
 
 
 def source_of(
-    text: str, state: State, api: ApiServer | None, profiles: Iterable[Profile], release: KubeVersion
+    text: str, state: State, api: ApiServer | None, profiles: Iterable[Profile], gates: Gates
 ) -> Source:
     """Return the source that ``--source`` names; a live one delivers what ``profiles``' plugins read.
 
@@ -61,7 +61,7 @@ def source_of(
     if text == "push":
         return PushSource(state)
     if kind == "files" and rest:
-        return FilesSource(state, rest.split(","), release)
+        return FilesSource(state, rest.split(","), gates)
     if kind == "kubernetes" and api is not None:
         return KubernetesSource(state, api, readers_of(profiles))
     raise InvalidArgumentError.at("--source", f"{text!r} is none of {SOURCES}")

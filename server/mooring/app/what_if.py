@@ -13,7 +13,7 @@ from mooring.cluster.manifests import load_manifests
 from mooring.framework import Pod
 from mooring.framework.errors import InvalidArgumentError, node_not_found
 from mooring.framework.pod_table import template_of
-from mooring.framework.releases import KubeVersion
+from mooring.framework.releases import Gates
 from mooring.runtime.cycle.plugin_calls import Unhurried
 from mooring.sessions.capacity import MOST, Capacity, capacity_of
 from mooring.sessions.node_groups import NodeGroup, NodeGroupOption, NodeGroups, pending
@@ -21,15 +21,15 @@ from mooring.sessions.removal import NodeRemoval, Removal, adopted
 from mooring.sessions.work_trees import Work
 
 
-def shapes_of(paths: Iterable[str | Path], release: KubeVersion) -> list[Pod]:
-    """Return the pods in manifests of a release, one of each template; those of workloads included.
+def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Pod]:
+    """Return the pods in manifests, one of each template; those of workloads included.
 
     Raises:
         InvalidArgumentError: A manifest can't be used, or there is no pod.
     """
     files = list(paths)
     shapes: list[Pod] = []
-    for pod in load_manifests(files, release).pods:
+    for pod in load_manifests(files, gates).pods:
         if template_of(pod) not in map(template_of, shapes):
             shapes.append(pod)
     if not shapes:

@@ -89,7 +89,7 @@ def _run_capacity(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         return EXIT_USAGE
     from mooring.app.what_if import shapes_of
 
-    shapes = shapes_of(args.shape, engine_options(args, options).gates.version)
+    shapes = shapes_of(args.shape, engine_options(args, options).gates)
     found = remote.capacity(args, shapes) if args.server else _capacities(args, options, shapes)
     if args.output != "table":
         print_document(args.output, found)

@@ -130,6 +130,9 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
         KubeVersion(1, 25), KubeVersion(1, 26), KubeVersion(1, 33)
     ),
     "MatchLabelKeysInPodTopologySpread": FeatureGate(KubeVersion(1, 25), KubeVersion(1, 27)),
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": FeatureGate(
+        KubeVersion(1, 34), KubeVersion(1, 34), needs="MatchLabelKeysInPodTopologySpread"
+    ),
     "InPlacePodVerticalScaling": FeatureGate(KubeVersion(1, 27), KubeVersion(1, 33), KubeVersion(1, 35)),
     "InPlacePodVerticalScalingSchedulerPreemption": FeatureGate(
         KubeVersion(1, 37),
@@ -205,3 +208,7 @@ class Gates:
 
     def _followed(self, gate: FeatureGate) -> bool:
         return not gate.lacking and (gate.followed_since is None or self.version >= gate.followed_since)
+
+
+NEWEST_GATES = Gates(NEWEST)
+"""The gates of the newest release that is followed, as they are unless they are set."""

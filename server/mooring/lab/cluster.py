@@ -24,7 +24,7 @@ from mooring.config import from_document
 from mooring.config.documents import read_configuration
 from mooring.framework import Node, Pod
 from mooring.framework.errors import NotFoundError
-from mooring.framework.releases import DEFAULT_KUBE_VERSION, KubeVersion
+from mooring.framework.releases import DEFAULT_KUBE_VERSION
 from mooring.lab.decision import Decision
 from mooring.lab.measures import USUAL, Measure
 from mooring.lab.placing import Comparison, Placed, Sweep
@@ -60,10 +60,9 @@ def load(
     Raises:
         InvalidArgumentError: A manifest can't be used; every fault is named.
     """
-    release = KubeVersion.parse(kube_version)
-    loaded = load_manifests(paths, release).objects if paths else ()
-    made = objects_from(objects, release).objects
     options = EngineOptions(kube_version=kube_version, feature_gates=feature_gates or {})
+    loaded = load_manifests(paths, options.gates).objects if paths else ()
+    made = objects_from(objects, options.gates).objects
     return Cluster((*loaded, *made), options, config)
 
 

@@ -62,10 +62,9 @@ def question(
     )
     options = EngineOptions(kube_version=version, feature_gates=feature_gates or {})
     core = build_core(options, registry, configuration, lambda _: NoBinder())
-    release = options.gates.version
-    manifests = objects_from(objects, release)
+    manifests = objects_from(objects, options.gates)
     core.state.replace("manifests", manifests.objects)
-    subject = pod_from_manifest(pod, manifests.objects, release)
+    subject = pod_from_manifest(pod, manifests.objects, options.gates)
     kinds = ", ".join(sorted(manifests.skipped))
     ignored = (f"not looked at: objects of kind {kinds}",) if kinds else ()
     return Question(

@@ -35,7 +35,6 @@ BESIDE: dict[str, tuple[str, str, bool]] = {
     "ExtendWebSocketsToKubelet": ("1.36", "", True),
     "InPlacePodVerticalScalingInitContainers": ("1.36", "1.36", True),
     "InterPodAffinityHostnameFastPath": ("1.37", "", False),
-    "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("1.34", "", True),
     "PodLevelResourcesFixKubeletQOSClass": ("1.37", "", True),
     "RestartAllContainersOnContainerExits": ("1.36", "", True),
     "SchedulerPreQueueingHints": ("1.37", "", False),

@@ -19,7 +19,7 @@ from mooring.cluster.manifests.object_defaults import default_object
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod, PriorityClass
-from mooring.framework.releases import NEWEST, KubeVersion
+from mooring.framework.releases import NEWEST_GATES, Gates
 
 __all__ = ["Manifests", "load_manifests", "objects_from", "pod_from_manifest"]
 
@@ -47,31 +47,31 @@ class Manifests:
         return [item for item in self.objects if isinstance(item, Pod)]
 
 
-def load_manifests(paths: Iterable[str | Path], release: KubeVersion = NEWEST) -> Manifests:
+def load_manifests(paths: Iterable[str | Path], gates: Gates = NEWEST_GATES) -> Manifests:
     """Read files and directories of YAML or JSON.
 
-    Workloads become pods, and what the API server of ``release`` would have filled in is filled in.
+    Workloads become pods, and what the API server with ``gates`` would have filled in is filled in.
 
     Raises:
         InvalidArgumentError: Every unusable document, each with file, line, object and field.
     """
-    return _objects(read_paths(paths), release)
+    return _objects(read_paths(paths), gates)
 
 
-def objects_from(manifests: Iterable[Mapping[str, Any]], release: KubeVersion = NEWEST) -> Manifests:
+def objects_from(manifests: Iterable[Mapping[str, Any]], gates: Gates = NEWEST_GATES) -> Manifests:
     """As ``load_manifests``, from manifests that are dicts already.
 
     Raises:
         InvalidArgumentError: Every unusable manifest, each with its number, object and field.
     """
     documents = [Document(f"objects[{i}]", dict(manifest)) for i, manifest in enumerate(manifests)]
-    return _objects(documents, release)
+    return _objects(documents, gates)
 
 
 def pod_from_manifest(
-    manifest: Mapping[str, Any], classes: Iterable[ClusterObject] = (), release: KubeVersion = NEWEST
+    manifest: Mapping[str, Any], classes: Iterable[ClusterObject] = (), gates: Gates = NEWEST_GATES
 ) -> Pod:
-    """Return one pod, with what the API server of ``release`` would have filled in.
+    """Return one pod, with what the API server with ``gates`` would have filled in.
 
     ``classes`` may hold priority classes.
 
@@ -80,10 +80,10 @@ def pod_from_manifest(
     """
     item = from_manifest(manifest, "Pod")
     assert isinstance(item, Pod)  # noqa: S101 - for the type checker: the kind was asked for
-    return default_pod(item, _priority_classes(classes), release)
+    return default_pod(item, _priority_classes(classes), gates)
 
 
-def _objects(documents: list[Document], release: KubeVersion) -> Manifests:
+def _objects(documents: list[Document], gates: Gates) -> Manifests:
     violations: list[FieldError] = []
     skipped: Counter[str] = Counter()
     nodes = [document for document in documents if document.manifest.get("kind") == "Node"]
@@ -105,7 +105,7 @@ def _objects(documents: list[Document], release: KubeVersion) -> Manifests:
     objects: list[ClusterObject] = []
     for document, item in kept:
         try:
-            objects.append(_defaulted(item, classes, release))
+            objects.append(_defaulted(item, classes, gates))
         except InvalidArgumentError as error:
             violations += _located(document, error)
     if violations:
@@ -151,9 +151,7 @@ def _priority_classes(items: Iterable[ClusterObject]) -> dict[str, PriorityClass
     return {item.metadata.name: item for item in items if isinstance(item, PriorityClass)}
 
 
-def _defaulted(
-    item: ClusterObject, classes: Mapping[str, PriorityClass], release: KubeVersion
-) -> ClusterObject:
+def _defaulted(item: ClusterObject, classes: Mapping[str, PriorityClass], gates: Gates) -> ClusterObject:
     if isinstance(item, Pod):
-        return default_pod(item, classes, release)
+        return default_pod(item, classes, gates)
     return default_node(item) if isinstance(item, Node) else default_object(item)

@@ -24,10 +24,10 @@ from mooring.framework.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
-from mooring.framework.releases import KubeVersion
+from mooring.framework.releases import Gates
 
-_CONSTRAINTS_MERGED_SINCE = KubeVersion(1, 34)
-"""Before, only the scheduler reads the ``matchLabelKeys`` of topology spread constraints."""
+MERGE_GATE = "MatchLabelKeysInPodTopologySpreadSelectorMerge"
+"""Without it, only the scheduler reads the ``matchLabelKeys`` of topology spread constraints."""
 
 BUILT_IN_CLASSES: Mapping[str, PriorityClass] = {
     name: PriorityClass(metadata=ObjectMeta(name=name), value=value)
@@ -46,9 +46,9 @@ def default_node(node: Node) -> Node:
     return replace(node, status=replace(node.status, allocatable=node.status.capacity))
 
 
-def default_pod(pod: Pod, classes: Mapping[str, PriorityClass], release: KubeVersion) -> Pod:
+def default_pod(pod: Pod, classes: Mapping[str, PriorityClass], gates: Gates) -> Pod:
     """Fill in requests, ports, tolerations and the priority that ``classes`` say; merge ``matchLabelKeys``
-    where the API server of ``release`` does.
+    where the API server with ``gates`` does.
 
     Raises:
         InvalidArgumentError: A limit can't be used; has the field's path.
@@ -65,7 +65,7 @@ def default_pod(pod: Pod, classes: Mapping[str, PriorityClass], release: KubeVer
             pod_anti_affinity=_merged_affinity(affinity.pod_anti_affinity, labels),
         )
     constraints = spec.topology_spread_constraints
-    if release >= _CONSTRAINTS_MERGED_SINCE:
+    if gates.enabled(MERGE_GATE):
         constraints = tuple(_merged_constraint(constraint, labels) for constraint in constraints)
     spec = replace(
         spec,

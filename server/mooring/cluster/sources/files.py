@@ -12,7 +12,7 @@ from mooring.cluster.manifests.documents import files_of
 from mooring.cluster.sources.source import SourceStatus
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
-from mooring.framework.releases import NEWEST, KubeVersion
+from mooring.framework.releases import NEWEST_GATES, Gates
 
 DEFAULT_POLL_SECONDS = 2.0
 """How often the files are looked at; a mounted ConfigMap changes by a symlink that no watcher reports."""
@@ -26,7 +26,7 @@ class FilesSource:
     Args:
         state: Where the objects go.
         paths: Files and directories of YAML or JSON.
-        release: The release whose API server would have filled in what they leave out.
+        gates: Those of the API server that would have filled in what they leave out.
         poll_seconds: Seconds between two polls of the files.
     """
 
@@ -34,14 +34,14 @@ class FilesSource:
         self,
         state: State,
         paths: Iterable[str | Path],
-        release: KubeVersion = NEWEST,
+        gates: Gates = NEWEST_GATES,
         *,
         poll_seconds: float = DEFAULT_POLL_SECONDS,
     ) -> None:
         self._state = state
         self._paths = [Path(path) for path in paths]
         self._name = "files:" + ",".join(map(str, self._paths))
-        self._release = release
+        self._gates = gates
         self._poll_seconds = poll_seconds
         self._logger = logging.getLogger(__name__)
         self._stopping = threading.Event()
@@ -98,7 +98,7 @@ class FilesSource:
                 self._logger.exception("can't look at %s", self._name)
 
     def _load(self) -> None:
-        manifests = load_manifests(self._paths, self._release)
+        manifests = load_manifests(self._paths, self._gates)
         self._state.replace(self._name, manifests.objects)
         self._error = ""
         self._synced = True

@@ -20,7 +20,7 @@ from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.topology import DomainCount, Topologies, Topology
 
 
-class Cluster:
+class SpreadView:
     """All nodes and pods, as one pod's constraints see them.
 
     Args:

@@ -25,7 +25,7 @@ from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
 from mooring.plugins.pod_topology_spread.constraints import SpreadConstraint
 from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
-from mooring.plugins.pod_topology_spread.eligibility import Cluster
+from mooring.plugins.pod_topology_spread.eligibility import SpreadView
 from mooring.plugins.topology import DomainCount, WhatIfCounts
 
 REASON = "node(s) didn't match pod topology spread constraints"
@@ -96,18 +96,18 @@ class HardCounts(ConstraintCounts, WhatIfCounts):
 
 
 def hard_counts(
-    constraints: tuple[SpreadConstraint, ...], cluster: Cluster, pod: Pod, index: Mapping[str, int]
+    constraints: tuple[SpreadConstraint, ...], view: SpreadView, pod: Pod, index: Mapping[str, int]
 ) -> HardCounts:
     """Return the counts for a pod with these hard constraints, at least one."""
-    complete = cluster.with_keys(constraints)
-    hard = tuple(_hard(rule, cluster, pod, cluster.eligible(rule, complete)) for rule in timely(constraints))
+    complete = view.with_keys(constraints)
+    hard = tuple(_hard(rule, view, pod, view.eligible(rule, complete)) for rule in timely(constraints))
     return HardCounts(hard, pod.metadata.namespace, index)
 
 
-def _hard(rule: SpreadConstraint, cluster: Cluster, pod: Pod, eligible: Bools) -> HardConstraint:
-    topology = cluster.topologies[rule.topology_key]
+def _hard(rule: SpreadConstraint, view: SpreadView, pod: Pod, eligible: Bools) -> HardConstraint:
+    topology = view.topologies[rule.topology_key]
     there = np.bincount(topology.ids[eligible], minlength=topology.size) > 0
     there[ABSENT] = False
     domains = slice(ABSENT + 1, None) if there[ABSENT + 1 :].all() else np.flatnonzero(there)
     own = int(rule.selector.matches(pod.metadata.labels))
-    return HardConstraint(rule, cluster.count(rule, topology, eligible), domains, own)
+    return HardConstraint(rule, view.count(rule, topology, eligible), domains, own)

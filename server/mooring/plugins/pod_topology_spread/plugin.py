@@ -36,7 +36,7 @@ from mooring.plugins.pod_topology_spread.constraints import (
     default_constraints,
     own_constraints,
 )
-from mooring.plugins.pod_topology_spread.eligibility import Cluster
+from mooring.plugins.pod_topology_spread.eligibility import SpreadView
 from mooring.plugins.pod_topology_spread.filtering import HardCounts, hard_counts
 from mooring.plugins.pod_topology_spread.hints import events
 from mooring.plugins.pod_topology_spread.scoring import ScoreNotes, SoftCounts, soft_counts
@@ -123,8 +123,8 @@ class PodTopologySpread(
             return Status.error(str(error))
         if not constraints:
             return Status.skip()
-        cluster = Cluster(nodes, pod, comparing=self._comparing)
-        state.write(HardCounts, hard_counts(constraints, cluster, pod, nodes.table.index))
+        view = SpreadView(nodes, pod, comparing=self._comparing)
+        state.write(HardCounts, hard_counts(constraints, view, pod, nodes.table.index))
         return SUCCESS
 
     def filter_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Verdicts:
@@ -140,8 +140,8 @@ class PodTopologySpread(
             if not constraints:
                 return Status.skip()
             needs_all_keys = bool(pod.spec.topology_spread_constraints) or not self._system
-            cluster = Cluster(nodes, pod, comparing=self._comparing)
-            counts = soft_counts(constraints, cluster, pod, needs_all_keys=needs_all_keys)
+            view = SpreadView(nodes, pod, comparing=self._comparing)
+            counts = soft_counts(constraints, view, pod, needs_all_keys=needs_all_keys)
             state.write(SoftCounts, counts)
         state.write(ScoreNotes, counts.score(nodes))
         return SUCCESS

@@ -16,7 +16,7 @@ from mooring.framework.columns import ABSENT
 from mooring.framework.deadline import timely
 from mooring.plugins.pod_topology_spread.constraints import HOSTNAME, SpreadConstraint
 from mooring.plugins.pod_topology_spread.counts import ConstraintCounts
-from mooring.plugins.pod_topology_spread.eligibility import Cluster
+from mooring.plugins.pod_topology_spread.eligibility import SpreadView
 from mooring.plugins.topology import DomainCount, Topology
 
 Floats = npt.NDArray[np.float64]
@@ -114,26 +114,26 @@ class ScoreNotes:
 
 
 def soft_counts(
-    constraints: tuple[SpreadConstraint, ...], cluster: Cluster, pod: Pod, *, needs_all_keys: bool
+    constraints: tuple[SpreadConstraint, ...], view: SpreadView, pod: Pod, *, needs_all_keys: bool
 ) -> SoftCounts:
     """Return the counts over all nodes for a pod with these soft constraints.
 
     With ``needs_all_keys`` nodes without all topology keys are left out.
     """
-    complete = cluster.with_keys(constraints if needs_all_keys else ())
-    soft = tuple(_soft(rule, cluster, complete) for rule in timely(constraints))
-    return SoftCounts(soft, pod.metadata.namespace, _unless_empty(cluster.nodes_there & ~complete))
+    complete = view.with_keys(constraints if needs_all_keys else ())
+    soft = tuple(_soft(rule, view, complete) for rule in timely(constraints))
+    return SoftCounts(soft, pod.metadata.namespace, _unless_empty(view.nodes_there & ~complete))
 
 
-def _soft(rule: SpreadConstraint, cluster: Cluster, complete: Bools) -> SoftConstraint:
-    labelled = cluster.topologies[rule.topology_key]
-    unlabelled = cluster.nodes_there & (labelled.ids == ABSENT)
+def _soft(rule: SpreadConstraint, view: SpreadView, complete: Bools) -> SoftConstraint:
+    labelled = view.topologies[rule.topology_key]
+    unlabelled = view.nodes_there & (labelled.ids == ABSENT)
     if rule.topology_key == HOSTNAME:
-        pods = cluster.count(rule, Topology.of_rows(cluster.topologies.capacity))
+        pods = view.count(rule, Topology.of_rows(view.topologies.capacity))
     else:
         # As there, a node without the label is in the domain whose name is empty.
         ids = np.where(unlabelled, labelled.nameless, labelled.ids)
-        pods = cluster.count(rule, Topology(ids, labelled.size), cluster.eligible(rule, complete))
+        pods = view.count(rule, Topology(ids, labelled.size), view.eligible(rule, complete))
     sizes = int(np.count_nonzero(complete)), _distinct(pods.topology.ids[complete])
     return SoftConstraint(rule, pods, _unless_empty(unlabelled), sizes)
 
