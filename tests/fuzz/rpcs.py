@@ -7,12 +7,14 @@ from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from random import Random
 
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import DecodeError, Message
 
 from mooring.framework import Pod
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import to_json
 from mooring.v1 import cluster_service_pb2 as cluster_pb
+from mooring.v1 import decision_service_pb2 as decision_pb
 from mooring.v1 import nodes_pb2 as nodes_pb
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1 import simulation_service_pb2 as simulation_pb
@@ -113,6 +115,7 @@ def seeds() -> tuple[bytes, ...]:
     found.append(cluster_pb.ListPendingPodsRequest(namespace="default"))
     found += _pushes()
     found += _simulations()
+    found += _decisions()
     empty = [name.encode() + b"\n" for name in METHODS]
     return (*map(_named, found), *empty)
 
@@ -136,6 +139,25 @@ def _pushes() -> list[cluster_pb.PushObjectsRequest]:
     events = [*(cluster_pb.PushEvent(put=one) for one in put), cluster_pb.PushEvent(remove=removed)]
     push = partial(cluster_pb.PushObjectsRequest, source="cluster", session="s", first_sequence=40)
     return [push(events=[event]) for event in events]
+
+
+def _decisions() -> list[Message]:
+    """Questions about decisions; there are some, since others of the seeds are made before."""
+    where = decision_pb.DecisionFilter(
+        namespace="default",
+        kinds=[decision_pb.DECISION_KIND_SCHEDULE, decision_pb.DECISION_KIND_DRY_RUN],
+        results=[decision_pb.DECISION_RESULT_UNSCHEDULABLE],
+        rejecting_plugin="P",
+    )
+    return [
+        decision_pb.ListDecisionsRequest(filter=where, after_seq=0, limit=5),
+        decision_pb.ListDecisionsRequest(before_seq=7),
+        decision_pb.GetDecisionRequest(seq=1),
+        decision_pb.ExplainAtRequest(seq=1, all_rejections=True),
+        decision_pb.SummarizeReasonsRequest(window=Duration(seconds=60), namespace="default"),
+        decision_pb.CompareDecisionsRequest(first_seq=1, second_seq=2, limit=3),
+        decision_pb.ListQueueRequest(namespace="default", places=[decision_pb.QUEUE_PLACE_ACTIVE], limit=2),
+    ]
 
 
 def _simulations() -> list[Message]:

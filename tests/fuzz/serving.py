@@ -28,7 +28,13 @@ from mooring.sessions import capacity
 from mooring.testing import make_node, make_pod
 from mooring.testing.builders import to_json
 from mooring.v1 import cluster_service_pb2 as cluster_pb
-from mooring.v1 import objects_pb2, plugin_service_pb2, scheduling_service_pb2, simulation_service_pb2
+from mooring.v1 import (
+    decision_service_pb2,
+    objects_pb2,
+    plugin_service_pb2,
+    scheduling_service_pb2,
+    simulation_service_pb2,
+)
 from tests.cluster.following import held
 from tests.fuzz.judging import Finding, check, check_text
 from tests.service.backends import World, world
@@ -41,6 +47,7 @@ SERVICES = {
     "cluster": cluster_pb.DESCRIPTOR.services_by_name["ClusterService"],
     "plugins": plugin_service_pb2.DESCRIPTOR.services_by_name["PluginService"],
     "simulation": simulation_service_pb2.DESCRIPTOR.services_by_name["SimulationService"],
+    "decisions": decision_service_pb2.DESCRIPTOR.services_by_name["DecisionService"],
 }
 METHODS = {
     method.name: (part, GetMessageClass(method.input_type))

@@ -11,10 +11,10 @@ import grpc_testing
 
 from mooring import config
 from mooring.app.bridge import Decoder, PushBridge, read_changes, source_state
+from mooring.app.decisions import DecisionMemory
 from mooring.app.engine import Core
-from mooring.app.options import EngineOptions
+from mooring.app.options import DecisionOptions, EngineOptions
 from mooring.app.plugin_entries import plugin_entries
-from mooring.app.sessions import LiveState
 from mooring.cluster.binding import LocalBinder
 from mooring.cluster.kinds import ClusterObject
 from mooring.cluster.sources import PushSource
@@ -29,7 +29,7 @@ from mooring.runtime.assembly import build_engine
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
-from mooring.service.backend import Backend, Limits
+from mooring.service.backend import Backend, Limits, PodInQueue
 from mooring.service.errors import DETAILS_KEY, failure_of
 from mooring.service.offer import Servicers
 from mooring.service.server import build
@@ -41,11 +41,13 @@ from mooring.telemetry.source_metrics import SourceState
 from mooring.testing.builders import to_json
 from mooring.v1 import (
     cluster_service_pb2,
+    decision_service_pb2,
     plugin_service_pb2,
     scheduling_service_pb2,
     simulation_service_pb2,
 )
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
 from mooring.v1.objects_pb2 import KubernetesObject, PodReference, PodSource
 from mooring.v1.plugin_service_pb2_grpc import PluginServiceStub
 from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
@@ -106,6 +108,8 @@ def world(
     sources: Callable[[], Sequence[SourceState]] = lambda: [SYNCED],
     gates: dict[str, bool] | None = None,
     version: str = DEFAULT_KUBE_VERSION,
+    remembering: DecisionOptions | None = None,
+    queue: Callable[[], Sequence[PodInQueue]] | None = list,
 ) -> Iterator[World]:
     """A backend over ``objects``: the default profile, or ``plugins`` alone, or a configuration."""
     registry, loaded = _configured(plugins, document, gates, version)
@@ -127,12 +131,14 @@ def world(
     options = EngineOptions(kube_version=version, feature_gates=gates or {})
     given = (lambda: [source_state(s) for s in source.describe()]) if push else sources
     cycle = BindingCycle(engine, api=api, settling_seconds=settling_seconds)
+    core = Core(registry, loaded, state, engine)
+    remembered = DecisionMemory.of(remembering or DecisionOptions(), core, options, metrics)
     backend = Backend(
         engine=engine,
         committer=Committer(cycle),
         slots=slots,
         commit_slots=commit_slots,
-        sessions=Sessions(LiveState(Core(registry, loaded, state, engine), options)),
+        sessions=Sessions(remembered.live),
         session_slots=session_slots,
         decoder=Decoder(),
         read_changes=read_changes,
@@ -148,6 +154,9 @@ def world(
         api_server_connected=binder is not None,
         read_pod=api.read_pod if api else None,
         metrics=metrics,
+        decisions=remembered.decisions,
+        repeater=remembered.repeater,
+        queue=queue,
     )
     try:
         yield World(replace(backend, limits=limits) if limits else backend, state)
@@ -183,6 +192,7 @@ class Direct:
         "cluster": cluster_service_pb2.DESCRIPTOR.services_by_name["ClusterService"],
         "plugins": plugin_service_pb2.DESCRIPTOR.services_by_name["PluginService"],
         "simulation": simulation_service_pb2.DESCRIPTOR.services_by_name["SimulationService"],
+        "decisions": decision_service_pb2.DESCRIPTOR.services_by_name["DecisionService"],
     }
 
     def __init__(self, backend: Backend) -> None:
@@ -191,7 +201,7 @@ class Direct:
             {self.DESCRIPTORS[key]: Mapped(getattr(servicers, key)) for key in self.DESCRIPTORS},
             grpc_testing.strict_real_time(),
         )
-        self.scheduling, self.cluster, self.plugins, self.simulation = (
+        self.scheduling, self.cluster, self.plugins, self.simulation, self.decisions = (
             DirectStub(self._server, descriptor) for descriptor in self.DESCRIPTORS.values()
         )
 
@@ -267,6 +277,7 @@ class Stubs:
     cluster: Any
     plugins: Any
     simulation: Any
+    decisions: Any
     channel: Any = None
 
 
@@ -280,6 +291,7 @@ def served(backend: Backend, **changes: Any) -> Iterator[Stubs]:
             ClusterServiceStub(channel),
             PluginServiceStub(channel),
             SimulationServiceStub(channel),
+            DecisionServiceStub(channel),
             channel,
         )
 
@@ -300,7 +312,7 @@ def listening(backend: Backend, **changes: Any) -> Iterator[str]:
 def direct(backend: Backend) -> Iterator[Stubs]:
     """The backend behind grpcio-testing."""
     stubs = Direct(backend)
-    yield Stubs(stubs.scheduling, stubs.cluster, stubs.plugins, stubs.simulation)
+    yield Stubs(stubs.scheduling, stubs.cluster, stubs.plugins, stubs.simulation, stubs.decisions)
 
 
 WAYS = (direct, served)

@@ -12,7 +12,12 @@ from mooring.service import server
 from mooring.service.access import CHANGES, Access
 from mooring.serving.certificates import TlsFiles
 from mooring.serving.clients import typed_names
-from mooring.v1 import cluster_service_pb2, plugin_service_pb2, simulation_service_pb2
+from mooring.v1 import (
+    cluster_service_pb2,
+    decision_service_pb2,
+    plugin_service_pb2,
+    simulation_service_pb2,
+)
 from mooring.v1 import scheduling_service_pb2 as pb
 from mooring.v1.cluster_service_pb2 import GetClusterInfoRequest, PushObjectsRequest
 from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
@@ -20,7 +25,7 @@ from tests.certificates import Authority, Pair, certificate
 from tests.process import until
 from tests.service.harness import LONG, failed, running
 
-FILES = (cluster_service_pb2, plugin_service_pb2, pb, simulation_service_pb2)
+FILES = (cluster_service_pb2, plugin_service_pb2, pb, simulation_service_pb2, decision_service_pb2)
 METHODS = [
     f"/{service.full_name}/{method.name}"
     for file in FILES

@@ -231,4 +231,4 @@ def test_the_question_of_another_client_waits_for_few_of_those_before_it() -> No
 def client(address: str) -> Iterator[Stubs]:
     """A client with a connection of its own."""
     with grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
-        yield Stubs(SchedulingServiceStub(channel), ClusterServiceStub(channel), None, None)
+        yield Stubs(SchedulingServiceStub(channel), ClusterServiceStub(channel), None, None, None)

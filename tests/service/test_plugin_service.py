@@ -35,12 +35,13 @@ def test_what_is_not_among_the_capabilities_is_unimplemented(way: Callable[..., 
 
 
 def _module(descriptor: Any) -> Any:
-    from mooring.v1 import cluster_service_pb2, simulation_service_pb2
+    from mooring.v1 import cluster_service_pb2, decision_service_pb2, simulation_service_pb2
 
     modules = {
         "SchedulingService": scheduling_pb,
         "ClusterService": cluster_service_pb2,
         "SimulationService": simulation_service_pb2,
+        "DecisionService": decision_service_pb2,
     }
     return modules.get(descriptor.name, pb)
 

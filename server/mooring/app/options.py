@@ -52,6 +52,21 @@ class EngineOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class DecisionOptions:
+    """What is remembered of decisions, each in bytes; 0 = nothing.
+
+    Attributes:
+        journal: For the decisions. Without them nothing else is kept.
+        explanations: For whole explanations of some.
+        undo: For changes of the state and pods, with which decisions are made again.
+    """
+
+    journal: int = 32 << 20
+    explanations: int = 64 << 20
+    undo: int = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
 class ElectionOptions:
     """Overrides of the configuration's leaderElection; None = as configured. Times are in seconds."""
 
@@ -101,6 +116,7 @@ class ServerOptions:
         plugin_slots: Threads that run plugins.
         max_abandoned_workers: Stuck plugin threads before the process wants to be restarted.
         extender: The extender adapter in the same process; None = none.
+        decisions: What is remembered of decisions.
     """
 
     engine: EngineOptions
@@ -113,6 +129,7 @@ class ServerOptions:
     plugin_slots: int = 4
     max_abandoned_workers: int = 32
     extender: ExtenderOptions | None = None
+    decisions: DecisionOptions = field(default_factory=DecisionOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +227,8 @@ class SchedulerOptions:
         attempt_seconds: The processor time of one attempt; 0 = without limit.
         stop_grace: How long open bindings may take at the end.
         serving: Probes, metrics and pages; None = none of them.
+        service: The gRPC listener, which answers what changes nothing; None = none.
+        decisions: What is remembered of decisions.
     """
 
     engine: EngineOptions
@@ -221,3 +240,5 @@ class SchedulerOptions:
     attempt_seconds: float
     stop_grace: float
     serving: SecureServingOptions | None = None
+    service: Options | None = None
+    decisions: DecisionOptions = field(default_factory=DecisionOptions)

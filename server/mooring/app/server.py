@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from mooring import __version__, config
 from mooring.app.bridge import Decoder, PushBridge, read_changes, source_state
+from mooring.app.decisions import DecisionMemory
 from mooring.app.election import election_of, with_election
 from mooring.app.engine import Core, build_core, configuration_of, registry_of
 from mooring.app.freshness import Freshness
 from mooring.app.options import ServerOptions
 from mooring.app.plugin_entries import plugin_entries
-from mooring.app.sessions import LiveState
 from mooring.app.signals import wait_for_signal
 from mooring.app.sources import api_server_of, source_of
 from mooring.app.start_log import log_configuration
@@ -160,12 +160,13 @@ class _Decisions:
         """Return what the servicers answer from."""
         metrics.registry.register(SourceCollector(self.sources))
         core, options = self.core, self.options
+        remembered = DecisionMemory.of(options.decisions, core, options.engine, metrics)
         return Backend(
             engine=core.engine,
             committer=Committer(self.cycle),
             slots=slots.plugins,
             commit_slots=slots.commits,
-            sessions=Sessions(LiveState(core, options.engine), most_trees=WORK_TREES),
+            sessions=Sessions(remembered.live, most_trees=WORK_TREES),
             session_slots=slots.sessions,
             decoder=Decoder(),
             read_changes=read_changes,
@@ -184,6 +185,8 @@ class _Decisions:
             feature_gates=dict(options.engine.feature_gates),
             limits=Limits(max_concurrent_calls=options.service.max_concurrent_calls),
             metrics=metrics,
+            decisions=remembered.decisions,
+            repeater=remembered.repeater,
         )
 
     def _read_pod(self) -> Callable[[str, str], Pod | None] | None:

@@ -17,17 +17,30 @@ class LiveState:
     Args:
         core: The engine whose state it is.
         options: What that engine follows.
+        changes: How many changes of the state are noted at least, all the time; 0 = only while there are
+            sessions.
     """
 
-    def __init__(self, core: Core, options: EngineOptions) -> None:
+    def __init__(self, core: Core, options: EngineOptions, changes: int = 0) -> None:
         self._core = core
         self._options = options
+        self._keeps = changes > 0
+        if self._keeps:
+            with core.state.lock:
+                core.state.journal(changes)
 
     def now(self) -> Version:
         """Return the version that it is now; its changes are noted from the first call on."""
         state = self._core.state
         with state.lock:
             return Version(state.journal().end, state.version)
+
+    def at(self, version: int) -> Version | None:
+        """Return what it was at a version of the state; None when that is too long ago."""
+        state = self._core.state
+        with state.lock:
+            position = state.journal().position_at(version)
+        return None if position is None else Version(position, version)
 
     def work(self) -> Work:
         """Return a new work tree that is ``now()``; its plugins know no API server."""
@@ -45,5 +58,6 @@ class LiveState:
         return Work(tree, engine, version)
 
     def rest(self) -> None:
-        """Note no changes any more."""
-        self._core.state.end_journal()
+        """Note no changes any more, unless they are noted all the time."""
+        if not self._keeps:
+            self._core.state.end_journal()

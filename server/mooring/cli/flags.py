@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mooring.app.embedding import Option
-from mooring.app.options import EngineOptions
+from mooring.app.options import DecisionOptions, EngineOptions
 from mooring.framework import KubeVersion
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
@@ -102,6 +102,25 @@ def add_self_check(flags: Flags) -> None:
 
     text = "compare one cached answer in this many with a full evaluation, behind the decisions; 0 = none"
     flags.add("self-check-every", "COUNT", str(SELF_CHECK_EVERY), text, count)
+
+
+def add_decisions(flags: Flags) -> None:
+    """Add the flags of what is remembered of decisions."""
+    kept = DecisionOptions()
+    flags.add(
+        "decision-journal-bytes", "BYTES", str(kept.journal), "remember decisions; 0 = none of this", count
+    )
+    text = "keep whole explanations of some decisions; 0 = none"
+    flags.add("decision-explanation-bytes", "BYTES", str(kept.explanations), text, count)
+    text = "keep changes of the state, so that recent decisions can be made again; 0 = none"
+    flags.add("decision-undo-bytes", "BYTES", str(kept.undo), text, count)
+
+
+def decision_options(args: argparse.Namespace) -> DecisionOptions:
+    """Return the options from the flags of ``add_decisions``."""
+    return DecisionOptions(
+        args.decision_journal_bytes, args.decision_explanation_bytes, args.decision_undo_bytes
+    )
 
 
 def _text(action: argparse.Action, value: Any) -> str:

@@ -14,9 +14,11 @@ from mooring.cli.flags import (
     Flags,
     above_zero,
     add_deciding,
+    add_decisions,
     add_logging_format,
     add_self_check,
     certificate_files,
+    decision_options,
     engine_options,
     positive,
     seconds,
@@ -40,6 +42,7 @@ def add(commands: Commands) -> None:
     flags.switch("in-cluster", "bind through the API server of the cluster that this runs in")
     flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
     add_self_check(flags)
+    add_decisions(flags)
     flags.switch("leader-elect", "commit only with the lease, at the pace of the file's leaderElection")
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT or unix:PATH of the service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT or unix:PATH of gRPC health")
@@ -110,6 +113,7 @@ def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> Se
         plugin_slots=args.plugin_slots,
         max_abandoned_workers=args.max_abandoned_workers,
         extender=_extender_options(args) if args.extender_listen else None,
+        decisions=decision_options(args),
     )
 
 

@@ -6,6 +6,7 @@ tables can follow the original, be taken back to what it was, and be given the c
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -71,14 +72,21 @@ class Journal:
 
     Args:
         length: How many entries are kept at least, if there were as many.
+        version: The version of the state so far.
+
+    Attributes:
+        version: The version of the state before what was written and not published yet.
     """
 
-    __slots__ = ("_entries", "_first", "_length")
+    __slots__ = ("_begins", "_entries", "_first", "_length", "_versions", "version")
 
-    def __init__(self, length: int = DEFAULT_LENGTH) -> None:
+    def __init__(self, length: int = DEFAULT_LENGTH, version: int = 0) -> None:
+        self.version = version
         self._length = length
         self._entries: list[Entry] = []
+        self._versions: list[int] = []
         self._first = 0
+        self._begins = version
 
     @property
     def first(self) -> int:
@@ -90,13 +98,21 @@ class Journal:
         """The number that the next entry gets."""
         return self._first + len(self._entries)
 
-    def add(self, entry: Entry) -> None:
-        """Note one more."""
+    def add(self, entry: Entry, changes: int = 0) -> None:
+        """Note one more, before which so many ``changes`` of rows were written and not published yet."""
         self._entries.append(entry)
+        self._versions.append(self.version + changes)
         if len(self._entries) > 2 * self._length:
             surplus = len(self._entries) - self._length
-            del self._entries[:surplus]
+            self._begins = self._versions[surplus]
+            del self._entries[:surplus], self._versions[:surplus]
             self._first += surplus
+
+    def position_at(self, version: int) -> int | None:
+        """Return the number of the first entry that isn't in this version; None when it is too old."""
+        if version < self._begins:
+            return None
+        return self._first + bisect_left(self._versions, version)
 
     def between(self, first: int, end: int) -> Sequence[Entry] | None:
         """Return the entries from number ``first`` to before ``end``; None when some are no longer kept."""
@@ -113,6 +129,8 @@ class Journal:
         taken = tuple(self._entries)
         self._first += len(taken)
         self._entries.clear()
+        self._versions.clear()
+        self._begins = self.version
         return taken
 
 

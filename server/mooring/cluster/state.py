@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
 from mooring.cluster.holdings import Holdings
+from mooring.cluster.journal import DEFAULT_LENGTH as JOURNAL_LENGTH
 from mooring.cluster.journal import Journal
 from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, Remove, TabledObject
 from mooring.cluster.node_writer import NodeWriter
@@ -175,10 +176,13 @@ class State:
             twin._start(self._writer.fork(), self._kinds, self._log.copy(), self.version)
             twin._delivered = self._delivered.copy()
 
-    def journal(self) -> Journal:
-        """Return the journal of what is written from the first call on. The caller holds the lock."""
+    def journal(self, length: int = JOURNAL_LENGTH) -> Journal:
+        """Return the journal of what is written from the first call on. The caller holds the lock.
+
+        ``length`` is what the first call wants it to be.
+        """
         if self._writer.journal is None:
-            self._writer.journal = Journal()
+            self._writer.journal = Journal(length, self.version)
         return self._writer.journal
 
     def end_journal(self) -> None:
@@ -327,6 +331,8 @@ class State:
             self._writer.nodes.publish_rows(changes)
             self.version += len(changes)
             changes.clear()
+            if self._writer.journal is not None:
+                self._writer.journal.version = self.version
             self._writer.nodes.publish_names()
 
 

@@ -106,7 +106,7 @@ class TableWriter:
         heartbeat = known is not None and _is_heartbeat(old, node)
         row = self.nodes.put_node(node, amounts, row)
         if self.journal is not None:
-            self.journal.add(NodeEntry(row, old, node))
+            self.journal.add(NodeEntry(row, old, node), len(self.changes))
         self.changes.append((row, None, int(heartbeat)))
         if known is None:
             self._volumes.mark_rows((row,))
@@ -121,7 +121,7 @@ class TableWriter:
         """Remove a node; its pods wait for one of that name."""
         row = self.nodes.table.index[name]
         if self.journal is not None:
-            self.journal.add(NodeEntry(row, self.nodes.table.nodes[row], None))
+            self.journal.add(NodeEntry(row, self.nodes.table.nodes[row], None), len(self.changes))
         for uid in tuple(self.pods.by_row.get(row, ())):
             record = self.pods.records[uid]
             self._detach(record)
@@ -141,7 +141,7 @@ class TableWriter:
         uid = record.uid
         old = self.pods.records.get(uid)
         if self.journal is not None:
-            self.journal.add(PodEntry(uid, old, record))
+            self.journal.add(PodEntry(uid, old, record), len(self.changes))
         self._count(record, 1)
         if old is not None:
             self._count(old, -1)
@@ -167,7 +167,7 @@ class TableWriter:
                 self._detach(old)
                 self._count(old, -1)
             if self.journal is not None:
-                self.journal.add(PodEntry(uid, old, record))
+                self.journal.add(PodEntry(uid, old, record), len(self.changes))
             known[uid] = record
             self._count(record, 1)
             changes.append((row, record, 1))
@@ -183,7 +183,7 @@ class TableWriter:
         record = self.pods.records.get(uid)
         if record is not None:
             if self.journal is not None:
-                self.journal.add(PodEntry(uid, record, None))
+                self.journal.add(PodEntry(uid, record, None), len(self.changes))
             self._detach(record)
             self._count(record, -1)
             del self.pods.records[uid]
@@ -237,7 +237,7 @@ class TableWriter:
         after = self.objects.find_object(kind, key)
         if after is not before:
             if self.journal is not None:
-                self.journal.add(ObjectEntry(kind, key, before, after))
+                self.journal.add(ObjectEntry(kind, key, before, after), len(self.changes))
             self._volumes.index_object(before, after)
             if after is not None:
                 self._select(keys_of_object(after))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from mooring.decisions.decisions import Decisions
 from mooring.framework import Clock, ClusterApi, Pod, PreEnqueuePlugin, Status
 from mooring.framework.handle import Leadership
 from mooring.framework.interface import PreemptingPlugin
@@ -13,6 +14,7 @@ from mooring.framework.releases import Gates
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Enabled, Profile
+from mooring.scheduler.attempt_log import AttemptLog
 from mooring.scheduler.budget import ATTEMPT_SECONDS
 from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.failure import FailureHandler
@@ -43,6 +45,7 @@ class Dependencies:
         gates: Which features of which release are on.
         observer: Records measurements.
         clock: The time.
+        decisions: Where attempts are noted; None = nowhere.
     """
 
     engine: Engine
@@ -53,6 +56,7 @@ class Dependencies:
     gates: Gates
     observer: SchedulerObserver
     clock: Clock
+    decisions: Decisions | None = None
 
 
 def build_scheduler(
@@ -82,13 +86,15 @@ def build_scheduler(
     queue = _queue(on, preemptions, times, wake, longest_wait)
     changes = ChangeFeed(queue, engine.state, engine.profiles, on.gates, waiting, wake.set)
     changes.follow_state()
-    failures = FailureHandler(queue, engine.state, statuses, recorder, observer, clock)
+    attempts = AttemptLog(on.decisions, engine, clock)
+    failures = FailureHandler(queue, engine.state, statuses, recorder, attempts, observer, clock)
     parts = Parts(
         engine=engine,
         profiles={name: replace(profile, pre_enqueue=()) for name, profile in engine.profiles.items()},
         committer=on.committer,
         queue=queue,
         changes=changes,
+        attempts=attempts,
         failures=failures,
         preemptions=preemptions,
         cluster=cluster,

@@ -19,12 +19,15 @@ class Attempt:
         profile: With what it is scheduled.
         began: Since when, on the monotonic clock.
         budget: What it may take, and where it is.
+        start: Where its search begins that ends before all nodes are evaluated; None = the pod is tried
+            with its group.
     """
 
     item: QueuedPod
     profile: Profile
     began: float
     budget: AttemptBudget
+    start: int | None = None
 
     @property
     def pod(self) -> Pod:

@@ -6,16 +6,18 @@ import logging
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from mooring.framework import Pod
 from mooring.framework.errors import MooringError
 from mooring.runtime.commit.reservations import Reservation
+from mooring.runtime.cycle.choice import Choice
 from mooring.scheduler.attempt import Attempt
 from mooring.scheduler.changes import POD_LEFT
-from mooring.scheduler.failure import SchedulingFailure, failed, rejected_by_plugin
 from mooring.scheduler.parts import Parts
 from mooring.scheduler.recorder import EventNote
+from mooring.scheduler.scheduling_failure import SchedulingFailure, failed, rejected_by_plugin
 from mooring.scheduler.stopping import StoppedError, UntilStopped
 
 log = logging.getLogger(__name__)
@@ -46,8 +48,10 @@ class Binders:
             waiter.join()
         self._pool.shutdown(wait=True)
 
-    def begin_binding(self, attempt: Attempt, reservation: Reservation, counts: Counts) -> None:
-        """Bind a pod that has its place and passed Permit, or waits there."""
+    def begin_binding(self, attempt: Attempt, reservation: Reservation, choice: Choice) -> None:
+        """Bind a pod that has its place by ``choice`` and passed Permit, or waits there."""
+        self._parts.attempts.selected(attempt, choice)
+        counts = choice.evaluated, choice.feasible
         if not self._waits(attempt.item.uid):
             # Events that happen from now on can't help a pod that has its node.
             self._parts.queue.end_attempt(attempt.item.uid)
@@ -65,7 +69,7 @@ class Binders:
 
     def _bind(self, attempt: Attempt, reservation: Reservation, counts: Counts) -> None:
         """Run the binding cycle."""
-        parts, pod = self._parts, attempt.pod
+        parts, pod, node_name = self._parts, attempt.pod, reservation.commit.node_name
         parts.failures.statuses.wait_until_written(pod)
         try:
             status = parts.committer.finish_binding(reservation, self._progress(pod), parts.expect).status
@@ -73,16 +77,16 @@ class Binders:
             # Its place is free again; whoever schedules next finds the pod as it was.
             return
         except MooringError as error:
-            self._failed(attempt, failed(error))
+            self._failed(attempt, replace(failed(error), node=node_name))
             return
         except Exception as error:
-            log.exception("binding pod %s to node %s", pod.key, reservation.commit.node_name)
-            self._failed(attempt, failed(error))
+            log.exception("binding pod %s to node %s", pod.key, node_name)
+            self._failed(attempt, replace(failed(error), node=node_name))
             return
         if status.ok:
-            self._bound(attempt, reservation.commit.node_name, counts)
+            self._bound(attempt, node_name, counts)
         else:
-            self._failed(attempt, rejected_by_plugin(status))
+            self._failed(attempt, rejected_by_plugin(status, node_name))
 
     def _progress(self, pod: Pod) -> UntilStopped:
         """Return what ends a binding early: of a pod in a group, only while it waits at Permit.

@@ -5,92 +5,17 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from mooring.framework import Clock, Code, Status
-from mooring.framework.errors import DeadlineExceededError, MooringError
+from mooring.framework import Clock
 from mooring.framework.state import ClusterState
-from mooring.runtime.cycle.evaluation import Evaluation
-from mooring.runtime.profiles.extender import EXTENDER
 from mooring.scheduler.attempt import Attempt
+from mooring.scheduler.attempt_log import AttemptLog
 from mooring.scheduler.pod_status import SCHEDULER_ERROR, UNSCHEDULABLE, PodStatusWriter
-from mooring.scheduler.queue import QueuedPod, Rejection, SchedulingQueue
+from mooring.scheduler.queue import QueuedPod, SchedulingQueue
 from mooring.scheduler.recorder import EventNote, EventRecorder
+from mooring.scheduler.scheduling_failure import BY_NOBODY, SchedulingFailure
 from mooring.telemetry.scheduler_observer import SchedulerObserver
 
 log = logging.getLogger(__name__)
-
-BY_NOBODY = Rejection()
-
-LOST = frozenset({"POD_BOUND_ELSEWHERE", "POD_DELETING", "POD_NOT_FOUND", "POD_RECREATED"})
-"""Reasons of errors about pods that another client bound or deletes: the sources will deliver that."""
-
-
-@dataclass(frozen=True, slots=True)
-class SchedulingFailure:
-    """Why a pod got no node.
-
-    Attributes:
-        message: The whole message.
-        rejection: Who rejected it.
-        rejected: It was rejected; False = something failed.
-        nominated: The node that is being cleared for it; "" = none, None = as it was.
-        told: It is written to the pod's status; False = another client has taken over the pod by now.
-    """
-
-    message: str
-    rejection: Rejection = BY_NOBODY
-    rejected: bool = True
-    nominated: str | None = ""
-    told: bool = True
-
-    @property
-    def result(self) -> str:
-        """As metrics spell it."""
-        return "unschedulable" if self.rejected else "error"
-
-
-def failed(error: Exception) -> SchedulingFailure:
-    """Return the attempt ended in an error."""
-    if isinstance(error, MooringError):
-        return SchedulingFailure(error.message, rejected=False, told=error.reason not in LOST)
-    return SchedulingFailure(f"{type(error).__name__}: {error}", rejected=False)
-
-
-def overran(error: DeadlineExceededError) -> SchedulingFailure:
-    """Return the attempt took too long. An error, but trying again would keep others waiting again for
-    nothing: the pod waits for an event that may help it, as one that the plugin rejected.
-    """
-    plugin = error.metadata["plugin"]
-    rejection = Rejection(frozenset({plugin})) if plugin else BY_NOBODY
-    return SchedulingFailure(error.message, rejection, rejected=False)
-
-
-def rejected_by_nodes(evaluation: Evaluation, nominated: str | None = "") -> SchedulingFailure:
-    """Return the failure of a pod that no node takes, or that may not be tried."""
-    plugins: set[str] = set()
-    pending: set[str] = set()
-    extenders = {extender.name for extender in evaluation.profile.extenders}
-    statuses = evaluation.statuses if evaluation.rejection.ok else [evaluation.rejection]
-    for status in statuses:
-        if status.plugin and status.plugin not in extenders:
-            (pending if status.code is Code.PENDING else plugins).add(status.plugin)
-    plugins.update(name for name, outcome in evaluation.prefilter.items() if outcome.nodes is not None)
-    if evaluation.extenders_reject:
-        plugins.add(EXTENDER)
-    return SchedulingFailure(
-        evaluation.message, Rejection(frozenset(plugins), frozenset(pending)), nominated=nominated
-    )
-
-
-def rejected_by_plugin(status: Status) -> SchedulingFailure:
-    """Return a Reserve, Permit, PreBind or Bind plugin won't have the pod on the node that was chosen for
-    it.
-    """
-    if not status.rejected:
-        return SchedulingFailure(status.message, rejected=False)
-    reasons = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))
-    names = frozenset({status.plugin}) if status.plugin else frozenset()
-    rejection = Rejection(pending=names) if status.code is Code.PENDING else Rejection(names)
-    return SchedulingFailure(f"0/1 nodes are available: {reasons}.", rejection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +27,7 @@ class FailureHandler:
         state: What is known of them.
         statuses: Writes their conditions.
         recorder: Writes Events about it.
+        attempts: Notes them.
         observer: Records measurements.
         clock: The time.
     """
@@ -110,6 +36,7 @@ class FailureHandler:
     state: ClusterState
     statuses: PodStatusWriter
     recorder: EventRecorder
+    attempts: AttemptLog
     observer: SchedulerObserver
     clock: Clock
 
@@ -127,6 +54,7 @@ class FailureHandler:
             return True
         if pod.metadata.deletion_timestamp:
             note = f"skip schedule deleting pod: {pod.key}"
+            self.attempts.skipped(item, note)
             self.recorder.record_event(EventNote(pod, "Warning", "FailedScheduling", "Scheduling", note))
         elif record is not None and not record.pod.spec.node_name:
             return False
@@ -136,6 +64,7 @@ class FailureHandler:
     def handle_failure(self, attempt: Attempt, failure: SchedulingFailure) -> None:
         """Requeue the pod of ``attempt``, which got no node, and report why."""
         item = attempt.item
+        self.attempts.failed(attempt, failure)
         self.observer.attempted(failure.result, attempt.profile.name, self.clock.monotonic() - attempt.began)
         record = self.state.snapshot.pods.get(item.uid)
         if record is None or (record.pod.spec.node_name and not record.assumed):

@@ -12,20 +12,21 @@ from mooring.framework import SUCCESS, Code, PodGroupInfo, PodsToActivate, Statu
 from mooring.framework.errors import DeadlineExceededError, MooringError, NotFoundError
 from mooring.framework.objects import PodGroup
 from mooring.runtime.commit.reservations import Reservation
+from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, rejected_group
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.attempt import Attempt
-from mooring.scheduler.binding import Binders, Counts
+from mooring.scheduler.binding import Binders
 from mooring.scheduler.budget import AttemptBudget
-from mooring.scheduler.failure import (
+from mooring.scheduler.parts import Parts
+from mooring.scheduler.preemption import CLUSTER, Preemptor
+from mooring.scheduler.queue import QueuedGroup, QueuedPod
+from mooring.scheduler.scheduling_failure import (
     SchedulingFailure,
     failed,
     rejected_by_nodes,
     rejected_by_plugin,
 )
-from mooring.scheduler.parts import Parts
-from mooring.scheduler.preemption import CLUSTER, Preemptor
-from mooring.scheduler.queue import QueuedGroup, QueuedPod
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +152,7 @@ class GroupAttempts:
         for member in decision.placed:
             # Where the others were expected before must not be in its way.
             state.nominate(member.pod.metadata.uid, "")
-        begun: list[tuple[Attempt, Reservation, Counts]] = []
+        begun: list[tuple[Attempt, Reservation, Choice]] = []
         lost: list[str] = []
         for member in decision.members:
             pod, choice = member.pod, member.choice
@@ -161,7 +162,7 @@ class GroupAttempts:
             found = self._begin_placing(attempt, member)
             if isinstance(found, Reservation):
                 one = attempt.close(pod.metadata.uid, parts.clock.monotonic())
-                begun.append((one, found, (choice.evaluated, choice.feasible)))
+                begun.append((one, found, choice))
             else:
                 lost.append(f"pod {pod.key}: {found.message}")
                 state.nominate(pod.metadata.uid, pod.status.nominated_node_name)
@@ -179,16 +180,16 @@ class GroupAttempts:
         except Exception as error:
             log.exception("placing pod %s on node %s", member.pod.key, member.node_name)
             return failed(error)
-        return rejected_by_plugin(found) if isinstance(found, Status) else found
+        return rejected_by_plugin(found, member.node_name) if isinstance(found, Status) else found
 
     def _begin_binding(
-        self, attempt: _GroupAttempt, one: Attempt, reservation: Reservation, counts: Counts
+        self, attempt: _GroupAttempt, one: Attempt, reservation: Reservation, choice: Choice
     ) -> None:
         others = reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
         if others is not None:
             # Those of this group that have no place yet are on their way back to it.
             self._parts.queue.activate_pods(pod for pod in others.pods if pod.group != attempt.item.key)
-        self._binders.begin_binding(one, reservation, counts)
+        self._binders.begin_binding(one, reservation, choice)
 
     def _reject(self, attempt: _GroupAttempt, info: PodGroupInfo, decision: GroupDecision) -> None:
         """Give all pods back, and make the room that was found for them."""
@@ -254,5 +255,5 @@ def _failure_of(member: GroupMember, nominated: str | None) -> SchedulingFailure
     if member.status.code is Code.ERROR:
         return SchedulingFailure(member.message, rejected=False)
     if member.choice is not None and not member.node_name:
-        return rejected_by_nodes(member.choice.evaluation, nominated)
+        return rejected_by_nodes(member.choice, nominated)
     return SchedulingFailure(member.message, nominated=nominated)

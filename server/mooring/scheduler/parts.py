@@ -11,6 +11,7 @@ from mooring.runtime.commit.binding_cycle import Expect
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
+from mooring.scheduler.attempt_log import AttemptLog
 from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.failure import FailureHandler
 from mooring.scheduler.group_status import GroupStatusWriter
@@ -30,6 +31,7 @@ class Parts:
         committer: Commits what was decided.
         queue: The pods and groups that wait.
         changes: Passes the state's changes on to the queue.
+        attempts: Notes the attempts.
         failures: What happens to pods that got no node.
         preemptions: Evicts victims.
         cluster: Where proposed changes are made.
@@ -47,6 +49,7 @@ class Parts:
     committer: Committer
     queue: SchedulingQueue
     changes: ChangeFeed
+    attempts: AttemptLog
     failures: FailureHandler
     preemptions: Preemptions
     cluster: ClusterApi

@@ -20,17 +20,17 @@ from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.scheduler.attempt import Attempt, Deciding
 from mooring.scheduler.binding import Binders
 from mooring.scheduler.budget import AttemptBudget, group_seconds
-from mooring.scheduler.failure import (
+from mooring.scheduler.group_attempts import GroupAttempts
+from mooring.scheduler.parts import Parts
+from mooring.scheduler.preemption import Preemptor, carry_out
+from mooring.scheduler.queue import QueuedGroup
+from mooring.scheduler.scheduling_failure import (
     SchedulingFailure,
     failed,
     overran,
     rejected_by_nodes,
     rejected_by_plugin,
 )
-from mooring.scheduler.group_attempts import GroupAttempts
-from mooring.scheduler.parts import Parts
-from mooring.scheduler.preemption import Preemptor, carry_out
-from mooring.scheduler.queue import QueuedGroup
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ class Scheduler:
                 (item,) = entity.members
                 self._deciding = Deciding(f"pod {item.pod.key}", began, budget)
                 profile = parts.profiles[item.pod.spec.scheduler_name]
-                self._try_pod(Attempt(item, profile, began, budget))
+                self._try_pod(Attempt(item, profile, began, budget, parts.engine.start))
         finally:
             self._deciding = None
         return 0.0
@@ -177,7 +177,8 @@ class Scheduler:
         if reservation is not None:
             self._begin_binding(attempt, placement.choice, reservation)
         elif placement.committed is not None:
-            self._undecided(attempt, rejected_by_plugin(placement.committed.status))
+            node_name = placement.choice.node_name or ""
+            self._undecided(attempt, rejected_by_plugin(placement.committed.status, node_name))
         else:
             self._undecided(attempt, self._no_node(attempt, placement.choice))
 
@@ -186,7 +187,7 @@ class Scheduler:
         others = reservation.commit.cycle_state.get(PodsToActivate, PodsToActivate)
         if others is not None:
             self._parts.queue.activate_pods(others.pods)
-        self._binders.begin_binding(attempt, reservation, (choice.evaluated, choice.feasible))
+        self._binders.begin_binding(attempt, reservation, choice)
 
     def _no_node(self, attempt: Attempt, choice: Choice) -> SchedulingFailure:
         """Return why no node takes the pod, and make room where that helps."""
@@ -195,7 +196,7 @@ class Scheduler:
         preempting = _preempting(attempt.profile)
         helps = evaluation.post_filter.ok or pod.status.nominated_node_name
         if preempting is None or not len(evaluation.rows) or not helps:
-            return rejected_by_nodes(evaluation)
+            return rejected_by_nodes(choice)
         engine = self._parts.engine
         calls = engine.calls(attempt.profile, attempt.budget)
         # Extenders take part only where a private copy was evaluated, and nothing waits for them.
@@ -203,7 +204,7 @@ class Scheduler:
             found = preempt(evaluation, calls, None, mix64(attempt.item.attempts, pod.metadata.uid))
         if not found.best:
             evaluation.post_filter = _in_the_end(evaluation.post_filter, found.status)
-            return rejected_by_nodes(evaluation, "" if found.eligible else None)
+            return rejected_by_nodes(choice, "" if found.eligible else None)
         node_name = found.best[choose(0, pod.metadata.uid, len(found.best))]
         candidate = next(entry for entry in found.candidates if entry.node_name == node_name)
         evaluation.room_is_made = preempting.plugin.announce(candidate)
@@ -214,7 +215,7 @@ class Scheduler:
             preempting.name,
             lambda: self.queue.activate_pods([pod]),
         )
-        return rejected_by_nodes(evaluation, node_name)
+        return rejected_by_nodes(choice, node_name)
 
     def _undecided(self, attempt: Attempt, failure: SchedulingFailure) -> None:
         """Handle a pod without a node; how long it took decides when it is tried again at the earliest."""

@@ -22,6 +22,7 @@ _SCHEDULING: Final = "/mooring.v1.SchedulingService/"
 _CLUSTER: Final = "/mooring.v1.ClusterService/"
 _PLUGINS: Final = "/mooring.v1.PluginService/"
 _SIMULATION: Final = "/mooring.v1.SimulationService/"
+_DECISIONS: Final = "/mooring.v1.DecisionService/"
 
 
 def _always(_request: Any) -> bool:
@@ -61,6 +62,12 @@ CHANGES: Final[Mapping[str, Callable[[Any], bool]]] = {
     _SIMULATION + "Capacity": _never,
     _SIMULATION + "Removal": _never,
     _SIMULATION + "NodeGroups": _never,
+    _DECISIONS + "ListDecisions": _never,
+    _DECISIONS + "GetDecision": _never,
+    _DECISIONS + "ExplainAt": _never,
+    _DECISIONS + "SummarizeReasons": _never,
+    _DECISIONS + "CompareDecisions": _never,
+    _DECISIONS + "ListQueue": _never,
 }
 """By method, whether a request changes something. A method that is missing here counts as one that does."""
 

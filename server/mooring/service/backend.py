@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
+from mooring.decisions.decisions import Decisions
+from mooring.decisions.repeating import Repeater
 from mooring.framework import Node, Pod
 from mooring.framework.errors import UnavailableError
 from mooring.runtime.commit.committer import Committer
@@ -86,6 +88,19 @@ class PluginEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class PodInQueue:
+    """A pod in the scheduler's queue; see ``QueuedPod``. Times are in seconds since the epoch, 0 = none."""
+
+    pod: Pod
+    place: str
+    attempts: int
+    added: float
+    placed: float
+    ready: float = 0.0
+    wakes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of one call."""
 
@@ -126,6 +141,9 @@ class Backend:
         metrics: Where decisions are counted; the server's own.
         sessions: The sessions over the engine's state.
         session_slots: Where calls about sessions run, which take no place of others.
+        decisions: Where decisions are noted; None = nowhere, as those in sessions.
+        repeater: Makes decisions again; None = that can't be done.
+        queue: The scheduler's queue; None = there is no scheduler.
         work: The session's work tree that ``engine`` decides over; None = the live state.
     """
 
@@ -152,6 +170,9 @@ class Backend:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     limits: Limits = Limits()
     metrics: Metrics = field(default_factory=Metrics)
+    decisions: Decisions | None = None
+    repeater: Repeater | None = None
+    queue: Callable[[], Sequence[PodInQueue]] | None = None
     work: Work | None = None
 
     def require_synced(self) -> None:
@@ -165,7 +186,7 @@ class Backend:
 
     def over(self, work: Work) -> Backend:
         """Return what answers about a session, at whose version ``work`` is."""
-        return replace(self, engine=work.engine, pushes=None, read_pod=None, work=work)
+        return replace(self, engine=work.engine, pushes=None, read_pod=None, decisions=None, work=work)
 
     def provenance(self, state_version: int, node_epoch: int, profile: str = "") -> objects_pb2.Provenance:
         """Where an answer comes from; of one about a session the live state that it began with."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from mooring.framework import Pod
+from mooring.decisions.records import DecisionKind
+from mooring.framework import Pod, Status
 from mooring.framework.args import FieldError
 from mooring.framework.errors import (
     AbortedError,
     FailedPreconditionError,
     InvalidArgumentError,
+    MooringError,
     NotFoundError,
     PluginFailureError,
 )
@@ -17,6 +20,7 @@ from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
 from mooring.service import audit
 from mooring.service.backend import Backend
+from mooring.service.noting import Noting
 from mooring.service.objects import find_pod, referenced_pod, status_message
 from mooring.service.outcomes import OUTCOMES
 from mooring.service.slots import SlotProgress
@@ -37,9 +41,11 @@ def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotP
     state = backend.engine.state
     pod = referenced_pod(state, request.pod, "pod") or _unknown_pod(backend, request.pod)
     profile = commit_profile(backend.engine, request.profile, pod)
-    with audit.committing("Bind", client, pod.key, pod.metadata.uid, request.node) as line:
+    noted = _noted(backend, pod, profile, request.node)
+    with audit.committing("Bind", client, pod.key, pod.metadata.uid, request.node) as line, noted as said:
         committed = backend.committer.bind_pod(pod, request.node, profile, progress=progress)
         status = committed.status
+        said.append(status)
         if not status.ok:
             raise PluginFailureError(
                 f"plugin {status.plugin!r} rejected the binding: {status.message}",
@@ -64,8 +70,10 @@ def reserve(
     pod = find_pod(backend.decoder, state, request.pod)
     reject_recreated(backend, pod)
     profile = commit_profile(backend.engine, request.profile, pod)
-    with audit.committing("Reserve", owner, pod.key, pod.metadata.uid, request.node) as line:
+    noted = _noted(backend, pod, profile, request.node)
+    with audit.committing("Reserve", owner, pod.key, pod.metadata.uid, request.node) as line, noted as said:
         status = backend.committer.reserve_pod(pod, request.node, profile, owner=owner, progress=progress)
+        said.append(status)
         line.outcome = audit.word(status)
     return pb.ReserveResponse(status=status_message(status), provenance=_provenance(backend, profile.name))
 
@@ -136,6 +144,18 @@ def not_recreated(
         if named is not None and named.metadata.uid != uid:
             return at
     return len(uids)
+
+
+@contextmanager
+def _noted(backend: Backend, pod: Pod, profile: Profile, node_name: str) -> Iterator[list[Status]]:
+    """Note how placing ``pod`` on the node that the caller selected ends: with what is put into the list."""
+    noting, said = Noting(backend, DecisionKind.BIND), list[Status]()
+    try:
+        yield said
+    except MooringError as error:
+        noting.ended(pod, profile, node_name, error)
+        raise
+    noting.ended(pod, profile, node_name, said[0])
 
 
 def _unknown_pod(backend: Backend, reference: objects_pb2.PodReference) -> Pod:

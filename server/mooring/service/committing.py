@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 
+from mooring.decisions.records import DecisionKind
 from mooring.framework import Code, Pod, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.commit.placement import PlacedPod
 from mooring.runtime.commit.reservations import Reservation
+from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.plugin_calls import PluginBudget
 from mooring.runtime.profiles.profile import Profile
 from mooring.service import audit
@@ -16,6 +18,7 @@ from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.commit_mode import CommitMode
 from mooring.service.commits import not_recreated, reject_recreated
+from mooring.service.noting import Noting
 from mooring.service.outcomes import failed_status, outcome_of, result_of
 from mooring.service.schedule_answer import AnswerColumns
 from mooring.service.slots import SlotProgress
@@ -68,6 +71,7 @@ class Committing(CommitMode):
         progress.check()
         began = time.perf_counter()
         indices, names, uids = batch.indices[some], batch.names[some], batch.uids[some]
+        noting = self._noting()
         count = not_recreated(self._backend, batch.templates, indices, names, uids)
         pods = batch.templates, indices[:count], names[:count], uids[:count]
         placements = self._backend.committer.place_reserved_in_turn(
@@ -78,6 +82,7 @@ class Committing(CommitMode):
         commits = [placement.reservation.commit for placement in placements if placement.reservation]
         told = [(commit.pod.key, commit.pod.metadata.uid, commit.node_name) for commit in commits]
         audit.committed_together(_WORDS[batch.mode], self._owner, told)
+        noting.chose_many(batch, some.start, [placement.choice for placement in placements])
         if placements:
             seconds = (time.perf_counter() - began) / len(placements)
             for index, times in Counter(indices[: len(placements)]).items():
@@ -88,10 +93,12 @@ class Committing(CommitMode):
         pod, profile = self._batch.pod(at)
         began = time.perf_counter()
         choice, outcome = None, pb.BIND_OUTCOME_UNSPECIFIED
+        noting = self._noting()
         try:
             reject_recreated(self._backend, pod)
             placement = self._begin_placing(pod, profile, progress)
             choice, status = placement.choice, placement.status
+            noting.chose(pod, profile, choice, self._batch.selection)
             message = choice.message
             reservation = placement.reservation
             if reservation is not None and self._batch.mode == pb.COMMIT_MODE_BIND:
@@ -106,6 +113,9 @@ class Committing(CommitMode):
             raise
         except MooringError as error:
             status, message = failed_status(error), error.message
+            self._ended(pod, profile, choice, error)
+        else:
+            self._ended(pod, profile, choice, status)
         self._answer.add(status, message, choice, outcome)
         self._tell(pod, choice.node_name if choice else None, status)
         self._count(result_of(status), profile, time.perf_counter() - began)
@@ -140,6 +150,16 @@ class Committing(CommitMode):
         return committer.place_reserved(
             pod, profile, candidates, seed=self._seed, owner=self._owner, progress=progress
         )
+
+    def _ended(self, pod: Pod, profile: Profile, choice: Choice | None, end: Status | MooringError) -> None:
+        """Note a pod that came to nothing although it was, or before it could be, given a node."""
+        node_name = choice.node_name if choice is not None else ""
+        if node_name is not None and (isinstance(end, MooringError) or not end.ok):
+            kind = DecisionKind.BIND if node_name else DecisionKind.SCHEDULE
+            Noting(self._backend, kind, self._seed).ended(pod, profile, node_name, end)
+
+    def _noting(self) -> Noting:
+        return Noting(self._backend, DecisionKind.SCHEDULE, self._seed)
 
     def _tell(self, pod: Pod, node: str | None, status: Status) -> None:
         """Write to the audit log what became of a pod with a selected node."""

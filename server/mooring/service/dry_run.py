@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from mooring.decisions.records import DecisionKind
+from mooring.framework import Pod
 from mooring.framework.errors import DeadlineExceededError, MooringError
 from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.plugin_calls import NoPlugins, PluginBudget
@@ -11,6 +13,7 @@ from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.commit_mode import CommitMode
+from mooring.service.noting import Noting
 from mooring.service.objects import is_placed
 from mooring.service.outcomes import result_of
 from mooring.service.schedule_answer import AnswerColumns, columns_response
@@ -36,6 +39,7 @@ class DryRun(CommitMode):
         self._seed = seed
         self._ties = TieLimit(backend, batch)
         self._engine = backend.engine
+        self._placed: list[tuple[Pod, str]] = []
 
     def decide_at_once(self, budget: PluginBudget) -> pb.ScheduleResponse | None:
         """Decide on top of the live state, without an object per pod; None when that can't be done."""
@@ -43,6 +47,7 @@ class DryRun(CommitMode):
         if not self._is_plain() or (len(batch) == 1 and not isinstance(budget, NoPlugins)):
             # With plugins, one pod is decided by ``_decide_one``, which asks the cache as well.
             return None
+        noting = self._noting()
         found = self._backend.engine.decide_batch(
             batch.templates, batch.indices, batch.uids, seed=self._seed, budget=budget
         )
@@ -50,6 +55,7 @@ class DryRun(CommitMode):
             return None
         for index, count in Counter(batch.indices).items():
             self._count("scheduled", batch.templates[index][1], count)
+        noting.chose_columns(batch, found)
         return columns_response(self._backend, batch, found)
 
     def _begin(self) -> None:
@@ -63,12 +69,17 @@ class DryRun(CommitMode):
         if samples or len(batch) == 1 or not batch.candidates.everything:
             return 0
         pods = batch.templates, batch.indices[some], batch.names[some], batch.uids[some]
+        noting = self._noting()
         try:
             choices = self._engine.place_batch(*pods, seed=self._seed, progress=progress)
         except DeadlineExceededError:
             return 0
         for index, choice in zip(batch.indices[some], choices, strict=False):
             self._add(choice, batch.templates[index][1])
+        if self._backend.decisions is not None:
+            nodes = (choice.node_name or "" for choice in choices)
+            self._placed += ((batch.pod(some.start + at)[0], node) for at, node in enumerate(nodes))
+            noting.chose_many(batch, some.start, choices, self._placed)
         return len(choices)
 
     def _decide_one(self, at: int, progress: SlotProgress) -> None:
@@ -76,20 +87,28 @@ class DryRun(CommitMode):
         pod, profile = batch.pod(at)
         progress.about(pod.metadata.uid)
         selection.leave_out(pod)
+        noting = self._noting()
         engine = self._engine
         if selection.state is not None and engine.state is not selection.state:
             engine = engine.over(selection.state)
         try:
             choice = engine.decide(pod, profile, batch.candidates, seed=self._seed, progress=progress)
-        except MooringError:
+        except MooringError as error:
             self._count("error", profile)
+            noting.ended(pod, profile, "", error)
             raise
         if choice.node_name is not None and selection.state is not None:
             selection.state.assume(pod, choice.node_name)
         self._add(choice, profile)
+        noting.chose(pod, profile, choice, selection, self._placed)
+        if choice.node_name is not None and len(batch) > 1:
+            self._placed.append((pod, choice.node_name))
 
     def _end(self, progress: SlotProgress) -> None:
         """Nothing is left to do."""
+
+    def _noting(self) -> Noting:
+        return Noting(self._backend, DecisionKind.DRY_RUN, self._seed)
 
     def _is_plain(self) -> bool:
         """Return whether all nodes of the live state are in question, for pods that are on none of them."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import numpy as np
 
 from mooring.framework import Int32s, Status
@@ -12,13 +15,31 @@ from mooring.service.answers import score_message, selected_verdicts
 from mooring.service.columns import put
 from mooring.service.node_names import NO_ROW, joined_names
 from mooring.service.objects import status_message, status_of, verdicts
-from mooring.service.selection import NO_NODES, Selection
+from mooring.service.selection import NO_NODES
 from mooring.v1 import nodes_pb2, objects_pb2
 from mooring.v1 import scheduling_service_pb2 as pb
 
 
+class ListedNodes(Protocol):
+    """The nodes that an answer is about, in the caller's order."""
+
+    @property
+    def rows(self) -> Int32s:
+        """int32[M]: a number for each, ``NO_ROW`` where unknown."""
+        ...
+
+    @property
+    def nodes(self) -> nodes_pb2.NodeList | None:
+        """As the caller wants them named."""
+        ...
+
+    def node_list(self, names: Sequence[str], rows: Int32s) -> nodes_pb2.NodeList:
+        """Return some of them, as the caller wants them named."""
+        ...
+
+
 def to_response(
-    explanation: Explanation, selection: Selection, provenance: objects_pb2.Provenance
+    explanation: Explanation, selection: ListedNodes, provenance: objects_pb2.Provenance
 ) -> pb.ExplainResponse:
     """Everything of ``explanation``, in the order of ``selection``, whose unknown nodes are listed too."""
     # A pod that may not be scheduled yet is asked about no node at all.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mooring.service.backend import Backend
 from mooring.service.cluster import ClusterServicer
+from mooring.service.decisions import DecisionServicer
 from mooring.service.plugins import PluginServicer
 from mooring.service.scheduling import SchedulingServicer
 from mooring.service.server import OfferedService
@@ -14,6 +15,8 @@ from mooring.telemetry.decision_metrics import measure_cache, measure_reservatio
 from mooring.v1 import (
     cluster_service_pb2,
     cluster_service_pb2_grpc,
+    decision_service_pb2,
+    decision_service_pb2_grpc,
     plugin_service_pb2,
     plugin_service_pb2_grpc,
     scheduling_service_pb2,
@@ -31,6 +34,7 @@ class Servicers:
     cluster: ClusterServicer
     plugins: PluginServicer
     simulation: SimulationServicer
+    decisions: DecisionServicer
 
     @classmethod
     def of(cls, backend: Backend) -> Servicers:
@@ -45,6 +49,7 @@ class Servicers:
             ClusterServicer(backend),
             PluginServicer(backend),
             SimulationServicer(backend),
+            DecisionServicer(backend),
         )
 
     def services(self) -> tuple[OfferedService, ...]:
@@ -72,6 +77,12 @@ class Servicers:
                 simulation_service_pb2.DESCRIPTOR.services_by_name["SimulationService"],
                 lambda server: simulation_service_pb2_grpc.add_SimulationServiceServicer_to_server(
                     self.simulation, server
+                ),
+            ),
+            OfferedService(
+                decision_service_pb2.DESCRIPTOR.services_by_name["DecisionService"],
+                lambda server: decision_service_pb2_grpc.add_DecisionServiceServicer_to_server(
+                    self.decisions, server
                 ),
             ),
         )

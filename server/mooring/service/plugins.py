@@ -47,8 +47,17 @@ IMPLEMENTED = (
     "mooring.v1.SimulationService/Capacity",
     "mooring.v1.SimulationService/Removal",
     "mooring.v1.SimulationService/NodeGroups",
+    "mooring.v1.DecisionService/ListDecisions",
+    "mooring.v1.DecisionService/GetDecision",
+    "mooring.v1.DecisionService/ExplainAt",
+    "mooring.v1.DecisionService/SummarizeReasons",
+    "mooring.v1.DecisionService/CompareDecisions",
+    "mooring.v1.DecisionService/ListQueue",
 )
-"""The calls that this server answers; a test compares them with the servicers."""
+"""The calls that a server can answer; a test compares them with the servicers."""
+
+_DECISIONS = "mooring.v1.DecisionService/"
+_QUEUE = _DECISIONS + "ListQueue"
 
 OBJECT_KINDS = (
     "CSIDriver",
@@ -104,7 +113,7 @@ class PluginServicer(PluginServiceServicer):
         backend = self._backend
         limits = backend.limits
         return pb.GetCapabilitiesResponse(
-            rpcs=IMPLEMENTED,
+            rpcs=offered(backend),
             commit_modes=COMMIT_MODES,
             encodings=[pb.OBJECT_ENCODING_JSON, pb.OBJECT_ENCODING_PROTOBUF],
             node_forms=[
@@ -157,6 +166,17 @@ class PluginServicer(PluginServiceServicer):
             weight_sum=profile.weight_sum,
             unsupported_plugins=profile.unsupported,
         )
+
+
+def offered(backend: Backend) -> list[str]:
+    """Return the calls that this process answers: not all have a queue, or remember decisions."""
+
+    def is_offered(rpc: str) -> bool:
+        if rpc == _QUEUE:
+            return backend.queue is not None
+        return backend.decisions is not None or not rpc.startswith(_DECISIONS)
+
+    return [rpc for rpc in IMPLEMENTED if is_offered(rpc)]
 
 
 def enabled_names(profile: Profile) -> set[str]:

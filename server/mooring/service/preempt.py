@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from mooring.decisions.records import DecisionKind
 from mooring.framework import Pod
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
@@ -13,6 +14,7 @@ from mooring.framework.preemption import Candidate, Preemption
 from mooring.runtime.cycle.cycle import evaluate_preemption
 from mooring.runtime.cycle.tie_break import choose
 from mooring.service.backend import Backend, ObjectDecoder
+from mooring.service.noting import Noting
 from mooring.service.objects import decode_pod, status_message, subject
 from mooring.service.selection import Listing, Selection
 from mooring.service.slots import SlotProgress
@@ -45,15 +47,18 @@ def preempt(backend: Backend, request: pb.PreemptRequest, progress: SlotProgress
     )
     selection.leave_out(pod)
     run = partial(evaluate_preemption, given=given, seed=SEED)
+    noting = Noting(backend, DecisionKind.PREEMPT)
     evaluation, version = engine.evaluate(
         pod, profile, selection.candidates, run, state=selection.state, progress=progress
     )
     found = evaluation.preemption or Preemption(evaluation.status)
     best = found.best
+    node_name = best[choose(SEED, pod.metadata.uid, len(best))] if best else ""
+    noting.made_room(pod, profile, selection, (evaluation, version), node_name)
     return pb.PreemptResponse(
         provenance=backend.provenance(selection.version(version), selection.epoch, profile.name),
         candidates=[_message(candidate) for candidate in found.candidates],
-        node=best[choose(SEED, pod.metadata.uid, len(best))] if best else "",
+        node=node_name,
         status=status_message(found.status, found.status.message),
         warnings=evaluation.warnings,
     )

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from mooring.decisions.records import DecisionKind
 from mooring.framework import Pod
+from mooring.framework.errors import PluginFailureError
 from mooring.framework.view import NodesChangedError
 from mooring.runtime.cycle.cycle import CycleOptions, evaluate_scores
 from mooring.runtime.cycle.evaluation import Evaluation
@@ -21,6 +23,7 @@ from mooring.service.backend import Backend
 from mooring.service.columns import put
 from mooring.service.explanation import to_response
 from mooring.service.given_scores import known_only, raw_columns
+from mooring.service.noting import Noting
 from mooring.service.objects import status_message, subject, verdicts
 from mooring.service.selection import Listing, Selection
 from mooring.service.sent_nodes import SentNodes
@@ -74,24 +77,39 @@ class Questions:
         return PodQuestion(pod, profile, selection)
 
     def _look(
-        self, asked: PodQuestion, budget: SlotProgress | NoPlugins, look: Callable[..., Found | None]
+        self,
+        asked: PodQuestion,
+        budget: SlotProgress | NoPlugins,
+        look: Callable[..., Found | None],
+        kind: DecisionKind | None = None,
     ) -> tuple[Evaluation, objects_pb2.Provenance] | None:
-        """Call ``look``, a method of the engine, for the request."""
+        """Call ``look``, a method of the engine, for the request; noted as a decision of that ``kind``."""
         selection = asked.selection
+        noting = None if kind is None else Noting(self._backend, kind)
         if isinstance(budget, SlotProgress):
             budget.about(asked.pod.metadata.uid)
         about = partial(look, asked.pod, asked.profile, selection.candidates)
         try:
-            found = about(state=selection.state)
-        except NodesChangedError:
-            found = about(state=selection.private())
-        return None if found is None else (found[0], self._provenance(asked, found[1]))
+            try:
+                found = about(state=selection.state)
+            except NodesChangedError:
+                found = about(state=selection.private())
+        except PluginFailureError as error:
+            if noting is not None:
+                noting.ended(asked.pod, asked.profile, "", error)
+            raise
+        if found is None:
+            return None
+        if noting is not None:
+            noting.looked(asked.pod, asked.profile, selection, *found)
+        return found[0], self._provenance(asked, found[1])
 
     def filter(
         self, request: pb.FilterRequest, asked: PodQuestion, budget: SlotProgress | NoPlugins
     ) -> pb.FilterResponse | None:
         """Answer a Filter request; None when plugins have to be called and the budget allows none."""
-        found = self._look(asked, budget, partial(self._backend.engine.filter, budget=budget))
+        look = partial(self._backend.engine.filter, budget=budget)
+        found = self._look(asked, budget, look, DecisionKind.FILTER)
         if found is None:
             return None
         evaluation, provenance = found
@@ -115,11 +133,12 @@ class Questions:
         """Answer a Score request, as ``filter``."""
         engine = self._backend.engine
         if request.omit_plugins:
-            found = self._look(asked, budget, partial(engine.score, budget=budget))
+            look: Callable[..., Found | None] = partial(engine.score, budget=budget)
         elif isinstance(budget, NoPlugins):
             return None
         else:
-            found = self._look(asked, budget, partial(engine.evaluate, run=evaluate_scores, progress=budget))
+            look = partial(engine.evaluate, run=evaluate_scores, progress=budget)
+        found = self._look(asked, budget, look, DecisionKind.SCORE)
         if found is None:
             return None
         evaluation, provenance = found

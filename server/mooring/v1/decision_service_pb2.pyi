@@ -221,7 +221,7 @@ class Decision(_message.Message):
     attempt: _builtins.int
     """Which attempt of the pod it was, 1 or more. 0 where the process has no queue."""
     trace_id: _builtins.str
-    """The trace that it belongs to, lower-case hexadecimal. Empty without tracing."""
+    """The trace that it belongs to, lower-case hexadecimal. Empty without tracing, and so far always."""
     explained: _builtins.bool
     """Whether GetDecision has an explanation. May turn false later."""
     controller_kind: _builtins.str
@@ -242,7 +242,7 @@ class Decision(_message.Message):
 
     @_builtins.property
     def rejecting_plugins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The plugins that rejected a node or the pod, in the profile's order."""
+        """The plugins that rejected a node or the pod, in the profile's order. Empty where a node was selected."""
 
     @_builtins.property
     def status(self) -> _statuses_pb2.Status:
@@ -250,11 +250,11 @@ class Decision(_message.Message):
 
     @_builtins.property
     def dominant(self) -> Global___NodeRejections:
-        """The dominant reason: the one that rejects the most nodes. Absent where nothing was rejected."""
+        """The dominant reason: the one that rejects the most nodes. Absent where a node was selected."""
 
     @_builtins.property
     def queue_wait(self) -> _duration_pb2.Duration:
-        """How long the pod was ready to be tried before. 0 where the process has no queue."""
+        """How long it had been since the pod came into the queue, or came back to it. Absent where the process has no queue."""
 
     @_builtins.property
     def duration(self) -> _duration_pb2.Duration:

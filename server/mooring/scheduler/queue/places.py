@@ -73,17 +73,18 @@ class Places:
     def count_pods(self) -> dict[str, int]:
         """Return how many pods are active, in backoff, unschedulable and gated."""
         counts: Counter[str] = Counter(dict.fromkeys(PLACES, 0))
-        for place, item in self._placed():
+        for place, item in self.placed():
             counts[place] += len(item.members)
         return counts
 
     def count_entities(self) -> dict[tuple[str, str], int]:
         """Return the same of pods and groups, by place and kind."""
         counts: Counter[tuple[str, str]] = Counter(dict.fromkeys(product(PLACES, KINDS), 0))
-        counts.update((place, item.kind) for place, item in self._placed())
+        counts.update((place, item.kind) for place, item in self.placed())
         return counts
 
-    def _placed(self) -> Iterator[tuple[str, QueuedEntity]]:
+    def placed(self) -> Iterator[tuple[str, QueuedEntity]]:
+        """Yield everything with its place."""
         yield from (("active", item) for item in self.active)
         yield from (("backoff", item) for item in self.backoff)
         for item in self.unschedulable:

@@ -20,6 +20,7 @@ from mooring.scheduler.queue.gathering import Gathering
 from mooring.scheduler.queue.heap import Less
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
+from mooring.scheduler.queue.listing import ListedPod, list_pods
 from mooring.scheduler.queue.places import FLUSHED_ONCE_SINCE, Incoming, Places
 from mooring.scheduler.queue.queued_group import GroupKey, QueuedGroup
 from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod, Rejection
@@ -81,6 +82,7 @@ class SchedulingQueue:
         longest_wait: float = LONGEST_WAIT_SECONDS,
     ) -> None:
         self._rules = rules
+        self._less = less
         self._clock = clock
         self._gates = gates or Gates(NEWEST)
         self._longest_wait = longest_wait
@@ -265,6 +267,12 @@ class SchedulingQueue:
         """Return how many pods that are alone, and groups, are in which place: by (place, kind)."""
         with self._lock:
             return self._places.count_entities()
+
+    def list_pods(self) -> list[ListedPod]:
+        """Return the pods that wait: by place, the active ones in the order in which they are tried."""
+        with self._lock:
+            waiting = list(self._places.placed())
+        return list_pods(waiting, self._rules, self._less)
 
     def in_flight(self) -> tuple[int, int]:
         """Return how many pods are in flight, and how many events are remembered for them."""

@@ -1,0 +1,57 @@
+"""What a process remembers of its decisions, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mooring.app.engine import Core
+from mooring.app.options import DecisionOptions, EngineOptions
+from mooring.app.sessions import LiveState
+from mooring.decisions.decisions import Decisions
+from mooring.decisions.explanations import Explanations
+from mooring.decisions.journal import DecisionJournal
+from mooring.decisions.metrics import DecisionCollector
+from mooring.decisions.repeating import POD_BYTES, KeptPods, Repeater
+from mooring.service.decision_messages import encode_explanation
+from mooring.telemetry.metrics import Metrics
+
+CHANGE_BYTES = 320
+"""What a change of the state takes in the journal of changes, with what nothing else has any more."""
+
+PODS_SHARE = 4
+"""One in so many bytes of the undo budget is for pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionMemory:
+    """What is remembered.
+
+    Attributes:
+        live: The live state, for sessions and for decisions that are made again.
+        decisions: Where decisions are noted; None = nowhere.
+        repeater: Makes them again; None = that can't be done.
+    """
+
+    live: LiveState
+    decisions: Decisions | None = None
+    repeater: Repeater | None = None
+
+    @classmethod
+    def of(
+        cls, options: DecisionOptions, core: Core, engine: EngineOptions, metrics: Metrics
+    ) -> DecisionMemory:
+        """Make what the options ask for, measured from now on."""
+        if not options.journal:
+            return cls(LiveState(core, engine))
+        # The journal of changes takes twice its length before it is cut.
+        changes = (options.undo - options.undo // PODS_SHARE) // CHANGE_BYTES // 2
+        live = LiveState(core, engine, changes)
+        journal, configuration = DecisionJournal(options.journal), core.configuration.hash
+        pods = KeptPods(max(1, options.undo // PODS_SHARE // POD_BYTES)) if changes else None
+        explanations = (
+            Explanations(encode_explanation, options.explanations) if options.explanations else None
+        )
+        decisions = Decisions(journal, configuration, explanations, pods)
+        metrics.registry.register(DecisionCollector(decisions))
+        repeater = Repeater(journal, pods, live, live.at, configuration) if pods is not None else None
+        return cls(live, decisions, repeater)

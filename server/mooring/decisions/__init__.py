@@ -1,0 +1,1 @@
+"""The decisions that this process made: remembered, summarised, and made again."""

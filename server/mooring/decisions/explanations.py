@@ -1,0 +1,155 @@
+"""Whole explanations of some decisions, packed by a thread of their own, within a budget of bytes."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable
+
+from mooring.decisions.records import DecisionKind, DecisionResult, Owner, Record
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.evaluation import Evaluation
+from mooring.runtime.cycle.explain import Explanation
+
+log = logging.getLogger(__name__)
+
+DEFAULT_BYTES = 64 << 20
+
+ANNOTATION = "mooring.dev/explain"
+"""Explanations of pods with this annotation, whatever its value, are always kept."""
+
+WAITING = 64
+"""Explanations that may wait to be packed; each holds some arrays with an entry per node."""
+
+PER_SECOND = 20.0
+"""Explanations kept a second, beside those that are always kept."""
+
+FIRST_AGAIN_SECONDS = 60.0
+"""The first one of an owner's pods with the same reasons is always kept, again after this time."""
+
+MOST_FIRSTS = 4_096
+"""Owners and reasons that are remembered."""
+
+_ENTRY_BYTES = 200
+
+Encode = Callable[[Explanation, Record], bytes]
+"""Packs an explanation; whoever reads it knows the form."""
+
+
+class Explanations:
+    """Safe from any thread; offering one never waits.
+
+    Only decisions that were evaluated in full have one to offer. Of the others, which come from a kept
+    evaluation, the explanation is found by making them again.
+
+    Args:
+        encode: The form in which they are kept.
+        budget: Bytes that they may take packed, above 0. The oldest go first.
+
+    Attributes:
+        dropped: How many were not kept because too many waited, or because one could not be packed.
+    """
+
+    def __init__(self, encode: Encode, budget: int = DEFAULT_BYTES) -> None:
+        self.dropped = 0
+        self._encode = encode
+        self._budget = budget
+        self._size = 0
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+        self._waiting: queue.SimpleQueue[tuple[int, Record, Choice]] = queue.SimpleQueue()
+        self._firsts: dict[tuple[object, ...], float] = {}
+        self._tokens = PER_SECOND
+        self._filled = time.monotonic()
+        self._packer: threading.Thread | None = None
+
+    def __len__(self) -> int:
+        """How many are kept."""
+        return len(self._kept)
+
+    def __contains__(self, seq: int) -> bool:
+        """Whether that of this decision is kept."""
+        return seq in self._kept
+
+    @property
+    def size(self) -> int:
+        """Bytes that they take, packed."""
+        return self._size
+
+    def get(self, seq: int) -> bytes | None:
+        """Return what was encoded of a decision; None when it isn't kept."""
+        with self._lock:
+            packed = self._kept.get(seq)
+        return None if packed is None else zlib.decompress(packed)
+
+    def offer(self, seq: int, record: Record, choice: Choice) -> None:
+        """Keep the explanation of a decision that was evaluated in full, if it is one to keep."""
+        source = choice.source
+        if not isinstance(source, Evaluation) or not self._wanted(record, source):
+            return
+        if self._waiting.qsize() >= WAITING:
+            self.dropped += 1
+        else:
+            self._waiting.put((seq, record, choice))
+            self._begin_to_pack()
+
+    def _begin_to_pack(self) -> None:
+        if self._packer is None:
+            with self._lock:
+                if self._packer is None:
+                    self._packer = threading.Thread(target=self._pack_all, name="explanations", daemon=True)
+                    self._packer.start()
+
+    def _wanted(self, record: Record, evaluation: Evaluation) -> bool:
+        if record.nominated or record.about.kind is DecisionKind.PREEMPT:
+            return True
+        if record.result is DecisionResult.FAILED or ANNOTATION in evaluation.pod.metadata.annotations:
+            return True
+        now = time.monotonic()
+        with self._lock:
+            return self._is_first(record, now) or self._takes_token(now)
+
+    def _is_first(self, record: Record, now: float) -> bool:
+        key = _alike(record)
+        if now - self._firsts.get(key, -FIRST_AGAIN_SECONDS) < FIRST_AGAIN_SECONDS:
+            return False
+        if len(self._firsts) >= MOST_FIRSTS:
+            self._firsts.clear()
+        self._firsts[key] = now
+        return True
+
+    def _takes_token(self, now: float) -> bool:
+        self._tokens = min(PER_SECOND, self._tokens + (now - self._filled) * PER_SECOND)
+        self._filled = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+    def _pack_all(self) -> None:
+        while True:
+            seq, record, choice = self._waiting.get()
+            try:
+                explained = Explanation.of(choice, record.about.seed)
+                packed = zlib.compress(self._encode(explained, record), 1)
+            except Exception:  # the thread must outlive whatever a plugin left behind
+                log.exception("the explanation of decision %d is not kept", seq)
+                self.dropped += 1
+                continue
+            with self._lock:
+                self._kept[seq] = packed
+                self._size += len(packed) + _ENTRY_BYTES
+                while self._size > self._budget:
+                    _, oldest = self._kept.popitem(last=False)
+                    self._size -= len(oldest) + _ENTRY_BYTES
+            # Nothing of a decision is kept while waiting for the next one.
+            del choice, explained
+
+
+def _alike(record: Record) -> tuple[str, str, Owner, tuple[str, ...]]:
+    reasons = record.why.reasons if record.why is not None else ()
+    return record.about.profile, record.namespace, record.owner, reasons

@@ -1,0 +1,57 @@
+"""Which decisions somebody wants to see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mooring.decisions.records import BatchRecord, DecisionKind, DecisionResult, Record
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionFilter:
+    """Lets a decision through with which every field that is set agrees.
+
+    Attributes:
+        namespace: The pod's, "" = any, like the other texts.
+        pod: The pod's name.
+        uid: The pod's UID.
+        node: The selected or nominated node.
+        profile: The profile.
+        kinds: What was to be decided; none = anything.
+        results: How it ended; none = anyhow.
+        rejecting_plugin: A plugin that rejected something.
+    """
+
+    namespace: str = ""
+    pod: str = ""
+    uid: str = ""
+    node: str = ""
+    profile: str = ""
+    kinds: frozenset[DecisionKind] = frozenset()
+    results: frozenset[DecisionResult] = frozenset()
+    rejecting_plugin: str = ""
+
+    def matches(self, record: Record) -> bool:
+        """Return whether it lets this decision through."""
+        about, why = record.about, record.why
+        return (
+            self.namespace in ("", record.namespace)
+            and self.pod in ("", record.name)
+            and self.uid in ("", record.uid)
+            and (not self.node or self.node in (record.node, record.nominated))
+            and self.profile in ("", about.profile)
+            and (not self.kinds or about.kind in self.kinds)
+            and (not self.results or record.result in self.results)
+            and (not self.rejecting_plugin or (why is not None and self.rejecting_plugin in why.plugins))
+        )
+
+    def may_match(self, batch: BatchRecord) -> bool:
+        """Return whether it may let a decision of the batch through; cheap."""
+        if self.rejecting_plugin or (self.results and DecisionResult.SCHEDULED not in self.results):
+            return False
+        return (
+            (not self.pod or self.pod in batch.names)
+            and (not self.uid or self.uid in batch.uids)
+            and (not self.node or self.node in batch.nodes)
+            and any(not self.kinds or about.kind in self.kinds for about in batch.about)
+        )

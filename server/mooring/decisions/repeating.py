@@ -1,0 +1,174 @@
+"""Decisions made again: the pod as it was, in the state of then, with the seed of then.
+
+The state of then is a version as sessions have them, so there is one journal of changes for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from mooring.decisions.journal import DecisionJournal
+from mooring.decisions.records import BatchRecord, DecisionKind, Record
+from mooring.framework import Pod
+from mooring.framework.errors import FailedPreconditionError, NotFoundError
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.explain import Explanation
+from mooring.runtime.cycle.full_cycle import select
+from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.sessions.versions import Version
+from mooring.sessions.work_trees import Live, Work, WorkTrees
+
+POD_BYTES = 2_048
+"""What a pod takes that nothing else has any more."""
+
+
+class KeptPods:
+    """The pods of the last decisions. Safe from any thread.
+
+    Args:
+        count: How many, 1 or more.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._slots: list[tuple[int, Pod] | None] = [None] * count
+
+    def put(self, seq: int, pod: Pod) -> None:
+        """Keep the pod that decision ``seq`` was about."""
+        self._slots[seq % len(self._slots)] = seq, pod
+
+    def get(self, seq: int) -> Pod | None:
+        """Return the pod that decision ``seq`` was about; None when it is forgotten."""
+        slot = self._slots[seq % len(self._slots)]
+        return slot[1] if slot is not None and slot[0] == seq else None
+
+
+class Repeater:
+    """Makes decisions again. Safe from any thread.
+
+    Args:
+        journal: Has them.
+        pods: Has their pods.
+        live: The live state; its changes are noted all the time.
+        version_at: Returns the version of the live state of that number; None when it is too long ago.
+        configuration: The hash of the configuration in force.
+    """
+
+    def __init__(
+        self,
+        journal: DecisionJournal,
+        pods: KeptPods,
+        live: Live,
+        version_at: Callable[[int], Version | None],
+        configuration: str,
+    ) -> None:
+        self._journal = journal
+        self._pods = pods
+        self._version_at = version_at
+        self._configuration = configuration
+        self._trees = WorkTrees(live, 1)
+
+    def repeat(
+        self, seq: int, progress: Progress, *, all_rejections: bool = False
+    ) -> tuple[Choice, Explanation]:
+        """Return what comes out when decision ``seq`` is made again, and its explanation.
+
+        Raises:
+            NotFoundError: There is no such decision, or not any more (DECISION_NOT_FOUND).
+            FailedPreconditionError: It can't be made again (DECISION_NOT_REPEATABLE).
+            DeadlineExceededError: The caller no longer waits.
+        """
+        record = self._journal.find(seq)
+        if record is None:
+            raise decision_not_found(seq, self._journal)
+        with self._state_of(seq, record, progress) as work:
+            pod = self._pod(seq, record, work)
+            work.tree.discard(record.uid)
+            profile = work.engine.profile(record.about.profile)
+            if record.attempt:
+                # The queue has run PreEnqueue.
+                profile = replace(profile, pre_enqueue=())
+            options = CycleOptions(start=record.about.start, all_rejections=all_rejections)
+            run = partial(evaluate, options=options)
+            found = work.engine.evaluate(pod, profile, ALL_NODES, run, progress=progress)
+            choice = select(*found, record.about.seed)
+            return choice, Explanation.of(choice, record.about.seed)
+
+    @contextmanager
+    def _state_of(self, seq: int, record: Record, progress: Progress) -> Iterator[Work]:
+        """Lend a work tree that is what the decision saw."""
+        if not record.about.repeatable or record.about.kind is DecisionKind.BIND or not record.state_version:
+            raise _not_repeatable(
+                "it was not about all nodes of the live state, or not about the state alone"
+            )
+        if record.about.configuration != self._configuration:
+            raise _not_repeatable("the configuration is another one by now")
+        version = self._version_at(record.state_version)
+        if version is None:
+            raise _not_repeatable("what the cluster was then is no longer known")
+        try:
+            with self._trees.at(version, progress) as work:
+                self._place_earlier(seq, record, work)
+                yield work
+        except FailedPreconditionError as error:
+            if error.reason != "SESSION_EXPIRED":
+                raise
+            raise _not_repeatable("what the cluster was then is no longer known") from error
+
+    def _place_earlier(self, seq: int, record: Record, work: Work) -> None:
+        """Place the pods that the same dry run had placed before."""
+        if not record.earlier:
+            return
+        if record.placed:
+            for pod, node_name in record.placed[: record.earlier]:
+                work.tree.assume(pod, node_name)
+            return
+        batch = self._journal.batch_of(seq)
+        if batch is None:
+            raise _not_repeatable("the pods that the same call had placed before are forgotten")
+        for at in range(record.earlier):
+            work.tree.assume(_member(batch, at), batch.nodes[at])
+
+    def _pod(self, seq: int, record: Record, work: Work) -> Pod:
+        batch = self._journal.batch_of(seq)
+        pod = _member_of(batch, record) if batch is not None else self._pods.get(seq)
+        if pod is None:
+            known = work.tree.snapshot.pods.get(record.uid)
+            pod = known.pod if known is not None else None
+        if pod is None:
+            raise _not_repeatable("its pod is forgotten")
+        return pod
+
+
+def decision_not_found(seq: int, journal: DecisionJournal) -> NotFoundError:
+    """Return the error for a decision that isn't in the journal."""
+    return NotFoundError(
+        f"there is no decision {seq}; the journal has those from {journal.first} to {journal.last}",
+        reason="DECISION_NOT_FOUND",
+    )
+
+
+def _not_repeatable(why: str) -> FailedPreconditionError:
+    return FailedPreconditionError(
+        f"the decision can't be made again: {why}; ask for an explanation of now",
+        reason="DECISION_NOT_REPEATABLE",
+    )
+
+
+def _member(batch: BatchRecord, at: int) -> Pod:
+    return _named(batch.templates[batch.indices[at]], batch.names[at], batch.uids[at])
+
+
+def _member_of(batch: BatchRecord, record: Record) -> Pod:
+    return _member(batch, batch.uids.index(record.uid))
+
+
+def _named(template: Pod, name: str, uid: str) -> Pod:
+    metadata = msgspec.structs.replace(template.metadata, name=name, uid=uid)
+    return msgspec.structs.replace(template, metadata=metadata)

@@ -1,0 +1,129 @@
+"""Which pods are without a node, grouped by who made them and the dominant reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from mooring.decisions.journal import DecisionJournal
+from mooring.decisions.records import (
+    BatchRecord,
+    DecisionKind,
+    DecisionResult,
+    NodeRejections,
+    Owner,
+    Record,
+)
+
+STEPS = 12
+"""Into how many parts the window is divided for the trend."""
+
+_ASIDE = frozenset({DecisionKind.SCORE, DecisionKind.PREEMPT})
+"""What doesn't say whether the pod gets a node."""
+
+
+@dataclass(slots=True)
+class UnplacedPod:
+    """A pod without a node: its newest decision, and the time of its oldest one in the window."""
+
+    seq: int
+    newest: Record
+    since: float
+
+
+@dataclass(slots=True)
+class ReasonGroup:
+    """Pods of one origin that have the same dominant reason, the one that was decided about last first."""
+
+    namespace: str
+    owner: Owner
+    plugin: str
+    reason: str
+    result: DecisionResult
+    pods: list[UnplacedPod] = field(default_factory=list)
+
+    def trend(self, begin: float, end: float) -> list[int]:
+        """Return how many of the pods had been without a node at the end of each part of the window."""
+        step = (end - begin) / STEPS
+        ends = [begin + step * number for number in range(1, STEPS)] + [end]
+        return [sum(pod.since <= moment for pod in self.pods) for moment in ends]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The groups, those with the most pods first; from when on, and how many decisions were looked at."""
+
+    groups: list[ReasonGroup]
+    begin: float
+    decisions: int
+
+
+def summarize(
+    journal: DecisionJournal,
+    begin: float,
+    pending: Callable[[Record], bool],
+    *,
+    namespace: str = "",
+    profile: str = "",
+) -> Summary:
+    """Return the pods that have had no node since their newest decision.
+
+    Args:
+        journal: Has the decisions.
+        begin: Where the window begins, in seconds since the epoch.
+        pending: Whether the pod of a decision is, by all that is known, still without a node.
+        namespace: Only pods of this namespace; "" = all.
+        profile: Only decisions of this profile; "" = all.
+    """
+    seen: set[str] = set()
+    waiting: dict[str, UnplacedPod] = {}
+    count, oldest = 0, begin
+    for seq, entry in _newest_first(journal, begin):
+        if isinstance(entry, BatchRecord):
+            count += len(entry)
+            seen.update(entry.uids)
+            oldest = entry.about[0].time
+            continue
+        count += 1
+        oldest = entry.about.time
+        if entry.about.kind in _ASIDE:
+            continue
+        uid = entry.uid or f"{entry.namespace}/{entry.name}"
+        known = waiting.get(uid)
+        if known is not None:
+            if entry.result is not DecisionResult.SCHEDULED:
+                known.since = entry.about.time
+        elif uid not in seen:
+            seen.add(uid)
+            wanted = namespace in ("", entry.namespace) and profile in ("", entry.about.profile)
+            if wanted and entry.result is not DecisionResult.SCHEDULED and pending(entry):
+                waiting[uid] = UnplacedPod(seq, entry, entry.about.time)
+    return Summary(_grouped(waiting), max(begin, oldest), count)
+
+
+def dominant_of(record: Record) -> NodeRejections:
+    """Return the dominant reason of a decision that found no node."""
+    why = record.why
+    if why is None:
+        return NodeRejections("", "", 0)
+    return why.dominant or NodeRejections(why.plugin, why.message, 0)
+
+
+def _grouped(waiting: dict[str, UnplacedPod]) -> list[ReasonGroup]:
+    groups: dict[tuple[object, ...], ReasonGroup] = {}
+    for pod in waiting.values():
+        record, reason = pod.newest, dominant_of(pod.newest)
+        key = record.namespace, record.owner, reason.plugin, reason.reason, record.result
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = ReasonGroup(*key)
+        group.pods.append(pod)
+    return sorted(groups.values(), key=lambda group: -len(group.pods))
+
+
+def _newest_first(journal: DecisionJournal, begin: float) -> Iterator[tuple[int, Record | BatchRecord]]:
+    for first, entry in reversed(journal.entries_after(0)):
+        about = entry.about[0] if isinstance(entry, BatchRecord) else entry.about
+        if about.time < begin:
+            return
+        yield first, entry

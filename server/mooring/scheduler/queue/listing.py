@@ -1,0 +1,83 @@
+"""The queue as somebody reads it: where each pod waits, and what would wake it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cmp_to_key
+
+from mooring.framework import ActionType, ClusterEvent, Pod
+from mooring.scheduler.queue.heap import Less
+from mooring.scheduler.queue.hints import QueueingRules
+from mooring.scheduler.queue.queued_pod import QueuedEntity, QueuedPod
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPod:
+    """A pod that waits. Times are in seconds since the epoch, 0 = none.
+
+    Attributes:
+        pod: The pod.
+        place: ``active``, ``backoff``, ``unschedulable`` or ``gated``.
+        attempts: How often it was tried.
+        added: When it was first ready to be tried, or came.
+        placed: When it came, or came back, from its last attempt.
+        ready: When its backoff ends.
+        wakes: By plugin that rejected it, the changes of the cluster that the plugin wants to hear of.
+    """
+
+    pod: Pod
+    place: str
+    attempts: int
+    added: float
+    placed: float
+    ready: float
+    wakes: Mapping[str, Sequence[str]]
+
+
+def list_pods(
+    waiting: Iterable[tuple[str, QueuedEntity]], rules: Mapping[str, QueueingRules], less: Less
+) -> list[ListedPod]:
+    """Return the pods of what waits, each with its place: the active ones first, in the order of ``less``."""
+    placed = list(waiting)
+    active = [entity for place, entity in placed if place == "active"]
+    active.sort(key=cmp_to_key(lambda one, other: int(less(other, one)) - int(less(one, other))))
+    others = [each for each in placed if each[0] != "active"]
+    return [
+        _listed(place, entity, item, rules[item.pod.spec.scheduler_name])
+        for place, entity in (*(("active", entity) for entity in active), *others)
+        for item in tuple(entity.members)
+    ]
+
+
+def _listed(place: str, entity: QueuedEntity, item: QueuedPod, rules: QueueingRules) -> ListedPod:
+    rejectors = item.rejectors | ({entity.gated_by} if entity.gated_by else frozenset())
+    waits = place in ("unschedulable", "gated")
+    return ListedPod(
+        item.pod,
+        place,
+        item.attempts,
+        item.first_attempt_at or item.queued_at,
+        entity.queued_at,
+        (entity.backoff_ends or 0.0) if place == "backoff" else 0.0,
+        {name: _events(rules, name) for name in sorted(rejectors)} if waits else {},
+    )
+
+
+def _events(rules: QueueingRules, plugin: str) -> list[str]:
+    entries = rules.events.get(plugin, ())
+    return list(dict.fromkeys(name for entry in entries for name in event_names(entry.event)))
+
+
+@cache
+def event_names(event: ClusterEvent) -> tuple[str, ...]:
+    """Return the changes that an event stands for, such as ``Node/Add``; of any change, ``Node/*``."""
+    resource, action = event.resource.value, event.action
+    if action == ActionType.ALL:
+        return (f"{resource}/*",)
+    names = [(each.name or "").title().replace("_", "") for each in action & ~ActionType.UPDATE]
+    if ActionType.UPDATE in action:
+        names.append("Update")
+    else:
+        names += [(each.name or "").title().replace("_", "") for each in action & ActionType.UPDATE]
+    return tuple(f"{resource}/{name}" for name in names)

@@ -1,0 +1,328 @@
+"""DecisionService: the decisions of this process, why they ended as they did, and its queue."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import grpc
+
+from mooring.decisions.decisions import Decisions
+from mooring.decisions.records import Record
+from mooring.decisions.repeating import Repeater, decision_not_found
+from mooring.decisions.summary import ReasonGroup, summarize
+from mooring.framework.args import FieldError
+from mooring.framework.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnimplementedError,
+)
+from mooring.service.backend import Backend, PodInQueue
+from mooring.service.decision_differences import differences_of, differing_fields, node_differences
+from mooring.service.decision_messages import (
+    decision_message,
+    duration,
+    explanation_message,
+    filter_of,
+    reference,
+    result_message,
+    timestamp,
+)
+from mooring.service.interceptors import in_slot
+from mooring.service.slots import SlotProgress
+from mooring.service.threads import waiting
+from mooring.v1 import decision_service_pb2 as pb
+from mooring.v1 import nodes_pb2, objects_pb2
+from mooring.v1 import scheduling_service_pb2 as scheduling_pb
+from mooring.v1.decision_service_pb2_grpc import DecisionServiceServicer
+
+Response = TypeVar("Response")
+
+LONGEST_WAIT_SECONDS = 20.0
+"""How long ListDecisions waits for a decision at most."""
+
+MOST_WAITING = 8
+"""Callers that may wait at a time; others are answered at once, so that those who follow the decisions never
+take all threads."""
+
+MOST_LISTED = 1_000
+MOST_QUEUED = 10_000
+EXAMPLES = 3
+
+PLACES = {
+    "active": pb.QUEUE_PLACE_ACTIVE,
+    "backoff": pb.QUEUE_PLACE_BACKOFF,
+    "unschedulable": pb.QUEUE_PLACE_UNSCHEDULABLE,
+    "gated": pb.QUEUE_PLACE_GATED,
+    "in_flight": pb.QUEUE_PLACE_IN_FLIGHT,
+}
+"""By the queue's word, the places on the wire."""
+
+_FORMS = (nodes_pb2.NODE_FORM_UNSPECIFIED, nodes_pb2.NODE_FORM_NAMES, nodes_pb2.NODE_FORM_JOINED_NAMES)
+
+
+class DecisionServicer(DecisionServiceServicer):
+    """Answers from one backend. What is computed again runs in the slots of sessions, which give way."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._waiters = threading.BoundedSemaphore(MOST_WAITING)
+
+    def ListDecisions(
+        self, request: pb.ListDecisionsRequest, context: grpc.ServicerContext
+    ) -> pb.ListDecisionsResponse:
+        decisions, where = self._decisions(), filter_of(request.filter)
+        limit = _limit(request.limit, MOST_LISTED)
+        seconds = request.wait.ToNanoseconds() / 1e9
+        _check_wait(request, seconds)
+        journal, rejected = decisions.journal, False
+        before = request.before_seq if request.HasField("before_seq") else None
+        after = request.after_seq if request.HasField("after_seq") else None
+        if after is None:
+            last = journal.last
+            found, looked = journal.newest(limit, where, before), last
+        else:
+            end = time.monotonic() + seconds
+            found, looked = journal.after(after, limit, where, before)
+            if not found and seconds:
+                with self._turn_to_wait() as may:
+                    rejected = not may
+                    while may and not found and (left := end - time.monotonic()) > 0 and context.is_active():
+                        journal.wait(looked, min(left, 1.0))
+                        found, looked = journal.after(looked, limit, where)
+        return pb.ListDecisionsResponse(
+            decisions=[self._message(decisions, *one) for one in found],
+            next_after_seq=looked,
+            first_seq=journal.first,
+            last_seq=journal.last,
+            missed_count=0 if after is None else max(0, journal.first - 1 - after),
+            dropped_count=journal.dropped,
+            journal_id=journal.id,
+            wait_refused=rejected,
+        )
+
+    def GetDecision(
+        self, request: pb.GetDecisionRequest, context: grpc.ServicerContext
+    ) -> pb.GetDecisionResponse:
+        decisions = self._decisions()
+        record = _found(decisions, request.seq)
+        kept = decisions.explanations.get(request.seq) if decisions.explanations is not None else None
+        answer = pb.GetDecisionResponse(
+            decision=decision_message(request.seq, record, explained=kept is not None)
+        )
+        if kept is not None:
+            answer.explanation.ParseFromString(kept)
+        return answer
+
+    def ExplainAt(self, request: pb.ExplainAtRequest, context: grpc.ServicerContext) -> pb.ExplainAtResponse:
+        decisions = self._decisions()
+        record = _found(decisions, request.seq)
+        if request.answer_form not in _FORMS:
+            raise InvalidArgumentError.at("answer_form", "must be names or joined names: the epoch is over")
+        joined = request.answer_form == nodes_pb2.NODE_FORM_JOINED_NAMES
+
+        def explain(progress: SlotProgress) -> pb.ExplainAtResponse:
+            repeat = self._repeater().repeat
+            again, explained = repeat(request.seq, progress, all_rejections=request.all_rejections)
+            differences = differences_of(record, again)
+            return pb.ExplainAtResponse(
+                decision=self._message(decisions, request.seq, record),
+                explanation=explanation_message(explained, record, joined=joined),
+                agrees=not differences,
+                differences=differences,
+            )
+
+        return self._run(context, explain)
+
+    def SummarizeReasons(
+        self, request: pb.SummarizeReasonsRequest, context: grpc.ServicerContext
+    ) -> pb.SummarizeReasonsResponse:
+        journal, limit = self._decisions().journal, _limit(request.limit, MOST_LISTED)
+        window = request.window.ToNanoseconds() / 1e9
+        if window < 0:
+            raise InvalidArgumentError.at("window", "must be 0 or more")
+        now = time.time()
+        begin = now - window if window else 0.0
+        found = summarize(
+            journal, begin, self._is_pending, namespace=request.namespace, profile=request.profile
+        )
+        first = found.begin or now
+        return pb.SummarizeReasonsResponse(
+            groups=[_group(group, first, now) for group in found.groups[:limit]],
+            group_count=len(found.groups),
+            pod_count=sum(len(group.pods) for group in found.groups),
+            decision_count=found.decisions,
+            window=duration(max(0.0, now - first)),
+        )
+
+    def CompareDecisions(
+        self, request: pb.CompareDecisionsRequest, context: grpc.ServicerContext
+    ) -> pb.CompareDecisionsResponse:
+        decisions, limit = self._decisions(), _limit(request.limit, MOST_LISTED)
+        seqs = request.first_seq, request.second_seq
+        first, second = (self._message(decisions, seq, _found(decisions, seq)) for seq in seqs)
+
+        def compare(progress: SlotProgress) -> pb.CompareDecisionsResponse:
+            answer = pb.CompareDecisionsResponse(
+                first=first, second=second, fields=differing_fields(first, second)
+            )
+            try:
+                one, other = (self._explanation(decisions, seq, progress) for seq in seqs)
+            except (FailedPreconditionError, UnimplementedError) as error:
+                answer.unexplained = error.message
+                return answer
+            nodes = node_differences(one, other)
+            answer.nodes.extend(nodes[:limit])
+            answer.node_count = len(nodes)
+            return answer
+
+        return self._run(context, compare)
+
+    def ListQueue(self, request: pb.ListQueueRequest, context: grpc.ServicerContext) -> pb.ListQueueResponse:
+        if self._backend.queue is None:
+            raise UnimplementedError("this process has no queue; ask the scheduler")
+        limit = _limit(request.limit, MOST_QUEUED, default=1_000)
+        places = set(request.places) or set(PLACES.values())
+        counts = dict.fromkeys(PLACES.values(), 0)
+        listed = dict.fromkeys(PLACES.values(), 0)
+        pods: list[PodInQueue] = []
+        for pod in self._backend.queue():
+            place = PLACES[pod.place]
+            counts[place] += 1
+            wanted = place in places and request.namespace in ("", pod.pod.metadata.namespace)
+            if wanted and listed[place] < limit:
+                listed[place] += 1
+                pods.append(pod)
+        last = self._last_seqs()
+        return pb.ListQueueResponse(
+            pods=[_queued(pod, last.get(pod.pod.metadata.uid, 0)) for pod in pods],
+            counts=[pb.QueueCount(place=place, pod_count=count) for place, count in counts.items()],
+        )
+
+    def _last_seqs(self) -> dict[str, int]:
+        """Return the newest decision about each pod, by UID, of those that were decided about alone."""
+        decisions = self._backend.decisions
+        if decisions is None:
+            return {}
+        entries = decisions.journal.entries_after(0)
+        return {entry.uid: first for first, entry in entries if isinstance(entry, Record)}
+
+    def _decisions(self) -> Decisions:
+        decisions = self._backend.decisions
+        if decisions is None:
+            raise UnimplementedError("the journal of decisions is off; give --decision-journal-bytes")
+        return decisions
+
+    def _repeater(self) -> Repeater:
+        repeater = self._backend.repeater
+        if repeater is None:
+            raise UnimplementedError("decisions are not made again; give --decision-undo-bytes")
+        return repeater
+
+    def _message(self, decisions: Decisions, seq: int, record: Record) -> pb.Decision:
+        kept = decisions.explanations
+        return decision_message(seq, record, explained=kept is not None and seq in kept)
+
+    def _explanation(
+        self, decisions: Decisions, seq: int, progress: SlotProgress
+    ) -> scheduling_pb.ExplainResponse:
+        """Return the explanation of a decision: as it was kept, or of the decision that is made again."""
+        kept = decisions.explanations.get(seq) if decisions.explanations is not None else None
+        if kept is not None:
+            return scheduling_pb.ExplainResponse.FromString(kept)
+        record = _found(decisions, seq)
+        _, explained = self._repeater().repeat(seq, progress)
+        return explanation_message(explained, record, joined=False)
+
+    def _is_pending(self, record: Record) -> bool:
+        """Return whether the pod of a decision has no node, by what the state knows of it."""
+        known = self._backend.engine.state.snapshot.pods.get(record.uid)
+        if known is None:
+            # One that came with a call is known to nobody; one from the queue is gone.
+            return not record.attempt
+        return not known.node_name
+
+    def _run(self, context: grpc.ServicerContext, work: Callable[[SlotProgress], Response]) -> Response:
+        self._backend.require_synced()
+        return in_slot(self._backend.session_slots, context, work)
+
+    @contextmanager
+    def _turn_to_wait(self) -> Iterator[bool]:
+        """Let the caller wait while others are answered, unless too many do already."""
+        if not self._waiters.acquire(blocking=False):
+            yield False
+            return
+        try:
+            with waiting():
+                yield True
+        finally:
+            self._waiters.release()
+
+
+def _found(decisions: Decisions, seq: int) -> Record:
+    record = decisions.journal.find(seq)
+    if record is None:
+        raise decision_not_found(seq, decisions.journal)
+    return record
+
+
+def _limit(asked: int, most: int, default: int = 100) -> int:
+    if asked > most:
+        raise InvalidArgumentError.at("limit", f"{asked} is more than {most}")
+    return asked or default
+
+
+def _check_wait(request: pb.ListDecisionsRequest, seconds: float) -> None:
+    """Raise InvalidArgumentError where waiting makes no sense."""
+    faults = []
+    if not 0 <= seconds <= LONGEST_WAIT_SECONDS:
+        faults.append(FieldError("wait", f"must be between 0 and {LONGEST_WAIT_SECONDS:g} s"))
+    if seconds and not request.HasField("after_seq"):
+        faults.append(FieldError("wait", "needs after_seq"))
+    if seconds and request.HasField("before_seq"):
+        faults.append(FieldError("wait", "can't be given together with before_seq"))
+    InvalidArgumentError.raise_if_any(faults)
+
+
+def _group(group: ReasonGroup, begin: float, end: float) -> pb.ReasonGroup:
+    newest = group.pods[0]
+    why = newest.newest.why
+    dominant = why.dominant if why is not None else None
+    return pb.ReasonGroup(
+        namespace=group.namespace,
+        controller_kind=group.owner[0],
+        controller_name=group.owner[1],
+        reason=pb.NodeRejections(
+            plugin=group.plugin, reason=group.reason, node_count=dominant.count if dominant else 0
+        ),
+        result=result_message(group.result),
+        pod_count=len(group.pods),
+        examples=[reference(pod.newest) for pod in group.pods[:EXAMPLES]],
+        oldest_time=timestamp(min(pod.since for pod in group.pods)),
+        newest_time=timestamp(newest.newest.about.time),
+        last_seq=newest.seq,
+        trend=group.trend(begin, end),
+        message=why.message if why is not None else "",
+    )
+
+
+def _queued(waiting_pod: PodInQueue, last_seq: int) -> pb.QueuedPod:
+    pod = waiting_pod.pod
+    metadata = pod.metadata
+    message = pb.QueuedPod(
+        pod=objects_pb2.PodReference(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid),
+        place=PLACES[waiting_pod.place],
+        priority=pod.spec.priority or 0,
+        attempts=waiting_pod.attempts,
+        added_time=timestamp(waiting_pod.added),
+        place_time=timestamp(waiting_pod.placed),
+        wakes=[pb.WakingEvents(plugin=plugin, events=events) for plugin, events in waiting_pod.wakes.items()],
+        pod_group=pod.group[1] if pod.group is not None else "",
+        last_seq=last_seq,
+    )
+    if waiting_pod.ready:
+        message.ready_time.CopyFrom(timestamp(waiting_pod.ready))
+    return message

@@ -1,0 +1,159 @@
+"""The journal of decisions: numbers, budget, and who reads it while others write."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from mooring.decisions.filters import DecisionFilter
+from mooring.decisions.journal import BATCH_ROW_BYTES, RECORD_BYTES, DecisionJournal
+from mooring.decisions.records import (
+    BatchRecord,
+    Circumstances,
+    DecisionKind,
+    DecisionResult,
+    Record,
+    Why,
+)
+from mooring.framework import Code
+from mooring.testing import make_pod
+
+ABOUT = Circumstances(time=1.0, kind=DecisionKind.SCHEDULE, profile="p", configuration="c")
+REJECTED = Why(Code.UNSCHEDULABLE, reasons=("full",), message="0/1", plugins=("Fit",))
+
+
+def record(name: str, *, node: str = "", namespace: str = "default") -> Record:
+    return Record(
+        about=ABOUT,
+        namespace=namespace,
+        name=name,
+        uid=f"u-{name}",
+        node=node,
+        result=DecisionResult.SCHEDULED if node else DecisionResult.UNSCHEDULABLE,
+        why=None if node else REJECTED,
+    )
+
+
+def batch(*names: str) -> BatchRecord:
+    numbers = list(range(len(names)))
+    return BatchRecord(
+        about=[ABOUT],
+        templates=[make_pod("template")],
+        indices=[0] * len(names),
+        names=names,
+        uids=[f"u-{name}" for name in names],
+        nodes=[f"n{number}" for number in numbers],
+        totals=numbers,
+        ties=numbers,
+        evaluated=numbers,
+        feasible=numbers,
+        versions=[7],
+        node_epoch=1,
+        duration=0.5,
+    )
+
+
+def names(journal: DecisionJournal, after: int, limit: int = 100, **where: Any) -> list[str]:
+    found, _ = journal.after(after, limit, DecisionFilter(**where))
+    return [one.name for _, one in found]
+
+
+def test_decisions_are_numbered_in_order_whether_alone_or_in_a_batch() -> None:
+    journal = DecisionJournal()
+    assert (journal.first, journal.last) == (1, 0)
+    assert [journal.add(entry) for entry in (record("a"), batch("b", "c"), record("d"))] == [1, 3, 4]
+    assert [journal.find(seq).name for seq in (1, 2, 3, 4)] == ["a", "b", "c", "d"]  # type: ignore[union-attr]
+    assert journal.find(0) is journal.find(5) is None
+    assert [journal.find(seq).earlier for seq in (2, 3)] == [0, 1]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("after", "limit", "expected", "looked"),
+    [
+        pytest.param(0, 100, ["a", "b", "c", "d"], 4, id="all"),
+        pytest.param(2, 100, ["c", "d"], 4, id="from within a batch"),
+        pytest.param(0, 2, ["a", "b"], 2, id="up to the limit, within a batch"),
+        pytest.param(4, 100, [], 4, id="nothing new"),
+        pytest.param(9, 100, [], 4, id="of another start"),
+    ],
+)
+def test_what_comes_after_a_number(after: int, limit: int, expected: list[str], looked: int) -> None:
+    journal = DecisionJournal()
+    for entry in (record("a"), batch("b", "c"), record("d")):
+        journal.add(entry)
+    found, at = journal.after(after, limit)
+    assert ([one.name for _, one in found], at) == (expected, looked)
+
+
+@pytest.mark.parametrize(
+    ("limit", "before", "expected"),
+    [
+        pytest.param(100, None, ["a", "b", "c", "d"], id="all"),
+        pytest.param(2, None, ["c", "d"], id="the newest two, one of a batch"),
+        pytest.param(2, 3, ["a", "b"], id="before one of a batch"),
+        pytest.param(2, 1, [], id="before the first"),
+    ],
+)
+def test_the_newest_come_in_order(limit: int, before: int | None, expected: list[str]) -> None:
+    journal = DecisionJournal()
+    for entry in (record("a"), batch("b", "c"), record("d")):
+        journal.add(entry)
+    assert [one.name for _, one in journal.newest(limit, None, before)] == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        pytest.param({"pod": "c"}, ["c"], id="pod"),
+        pytest.param({"uid": "u-b"}, ["b"], id="uid"),
+        pytest.param({"namespace": "other"}, ["e"], id="namespace"),
+        pytest.param({"node": "n0"}, ["b"], id="node, of a batch"),
+        pytest.param({"node": "n9"}, ["d"], id="node, of one"),
+        pytest.param({"results": {DecisionResult.UNSCHEDULABLE}}, ["a", "e"], id="result"),
+        pytest.param({"rejecting_plugin": "Fit"}, ["a", "e"], id="rejecting plugin"),
+        pytest.param({"kinds": {DecisionKind.BIND}}, [], id="kind"),
+        pytest.param({"profile": "p", "pod": "d"}, ["d"], id="two at once"),
+        pytest.param({"profile": "q"}, [], id="profile"),
+    ],
+)
+def test_a_filter_lets_through_what_agrees(where: dict[str, Any], expected: list[str]) -> None:
+    journal = DecisionJournal()
+    for entry in (record("a"), batch("b", "c"), record("d", node="n9"), record("e", namespace="other")):
+        journal.add(entry)
+    assert names(journal, 0, **where) == expected
+
+
+def test_the_oldest_go_when_the_budget_is_used_up() -> None:
+    journal = DecisionJournal(10 * RECORD_BYTES)
+    for number in range(1, 1_001):
+        journal.add(record(f"p{number}"))
+        assert journal.size <= 10 * RECORD_BYTES
+    assert (journal.first, journal.last) == (991, 1_000)
+    assert journal.find(990) is None
+    assert names(journal, 0) == [f"p{number}" for number in range(991, 1_001)]
+
+
+def test_a_batch_that_is_larger_than_the_budget_is_counted_and_not_kept() -> None:
+    journal = DecisionJournal(3 * BATCH_ROW_BYTES)
+    journal.add(batch("a", "b"))
+    journal.add(batch("c", "d", "e", "f"))
+    assert (journal.last, journal.dropped) == (2, 4)
+
+
+def test_whoever_reads_while_others_write_misses_nothing_that_is_kept() -> None:
+    journal = DecisionJournal()
+    writers = [
+        threading.Thread(target=lambda: [journal.add(batch("a", "b", "c")) for _ in range(500)])
+        for _ in range(3)
+    ]
+    for writer in writers:
+        writer.start()
+    seen, at = [], 0
+    while at < 4_500:
+        found, at = journal.after(at, 100)
+        seen += [seq for seq, _ in found]
+    for writer in writers:
+        writer.join()
+    assert seen == list(range(1, 4_501))
