@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cmp_to_key, partial
 from pathlib import Path
@@ -48,13 +50,28 @@ def core_over(options: EngineOptions, paths: Iterable[str | Path]) -> tuple[Core
     """
     registry = registry_of(options)
     configuration = configuration_of(options, registry)
-    manifests = load_manifests(paths, options.gates)
+    core = build_core(options, registry, configuration)
+    with _collector_paused():
+        manifests = load_manifests(paths, options.gates)
+        core.state.replace("manifests", manifests.objects)
     if manifests.skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(manifests.skipped.items()))
         log.warning("objects of these kinds are ignored: %s", kinds)
-    core = build_core(options, registry, configuration)
-    core.state.replace("manifests", manifests.objects)
     return core, manifests
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the garbage collector: nearly all that is made while loading stays, and going through it again
+    and again takes a quarter of the time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def explain_pod(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from rich.console import Console, RenderableType
@@ -21,6 +23,9 @@ PLAIN_WIDTH = 2**20
 
 NAME_WIDTH = 32
 """Names up to this long stay in one piece."""
+
+PATIENCE_SECONDS = 1.0
+"""What takes longer is said."""
 
 WORD_WIDTH = 12
 """Other words up to this long do too."""
@@ -86,6 +91,28 @@ def _is_word(cell: Text, most: int) -> bool:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
     """Print ``table_of`` the same arguments."""
     put(table_of(columns, rows))
+
+
+@contextmanager
+def status_line(doing: str) -> Iterator[None]:
+    """Say on a terminal what takes longer than a second, for as long as it goes on."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+
+    def show() -> None:
+        if not done.wait(PATIENCE_SECONDS):
+            with Console(stderr=True).status(doing):
+                done.wait()
+
+    shower = threading.Thread(target=show, daemon=True)
+    shower.start()
+    try:
+        yield
+    finally:
+        done.set()
+        shower.join()
 
 
 def with_bar(steps: Iterable[T], count: int, doing: str, *, many: int) -> Iterable[T]:

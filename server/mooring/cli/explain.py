@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
+from mooring.cli.console import status_line
 from mooring.cli.flags import (
     Commands,
     Flags,
@@ -70,7 +71,8 @@ def _add_view(flags: Flags) -> None:
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
     if bool(args.manifests) != bool(args.server):
-        answer = _ask(args, options)
+        with status_line("reading the cluster"):
+            answer = _ask(args, options)
         _show(args, answer)
         return _exit_code(answer)
     complain("give either --manifests PATH... or --server ADDRESS")

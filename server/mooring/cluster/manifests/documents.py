@@ -5,7 +5,9 @@ YAML is read by the rules of JSON: ``yes`` and ``on`` are strings, a key given t
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +18,9 @@ import yaml
 
 from mooring.framework.args import FieldError
 from mooring.framework.errors import InvalidArgumentError
+
+STANDARD_INPUT = "-"
+"""Stands for standard input among the paths."""
 
 SUFFIXES = (".yaml", ".yml", ".json")
 """What is read of a directory."""
@@ -40,6 +45,10 @@ class Document:
     manifest: dict[str, Any]
 
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""Half of a character in JSON; YAML rejects it where the other half is missing."""
+
+
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # the fast one needs libyaml
     """Finds the scalar types that JSON has; every other plain scalar is a string."""
 
@@ -57,7 +66,8 @@ for _tag, _form, _first in (
 
 
 def read_paths(paths: Iterable[str | Path]) -> list[Document]:
-    """Return all documents of the files, and of the directories' files in name order.
+    """Return all documents of the files, and of the directories' files in name order; ``-`` is
+    standard input.
 
     Raises:
         InvalidArgumentError: A file can't be read; every such file is named, with the line where known.
@@ -66,6 +76,9 @@ def read_paths(paths: Iterable[str | Path]) -> list[Document]:
     violations: list[FieldError] = []
     for path in paths:
         try:
+            if path == STANDARD_INPUT:
+                documents += read_text(sys.stdin.read(), "standard input")
+                continue
             for file in files_of(Path(path)):
                 documents += read_text(file.read_text(encoding="utf-8"), str(file))
         except InvalidArgumentError as error:
@@ -73,7 +86,8 @@ def read_paths(paths: Iterable[str | Path]) -> list[Document]:
         except OSError as error:
             violations.append(FieldError(error.filename or str(path), f"can't be read: {error.strerror}"))
         except UnicodeDecodeError:
-            violations.append(FieldError(str(file), "is not text in UTF-8"))
+            name = "standard input" if path == STANDARD_INPUT else str(file)
+            violations.append(FieldError(name, "is not text in UTF-8"))
     if violations:
         raise InvalidArgumentError(violations)
     return documents
@@ -100,6 +114,8 @@ def read_text(text: str, name: str) -> list[Document]:
     documents: list[Document] = []
     reader = _DocumentReader(name, len(text) + _VALUES_OF_ALIASES)
     try:
+        with suppress(_NotJsonError):
+            return list(_items(_read_json(text), f"{name}:1"))
         _check_depth(text, name)
         for node in yaml.compose_all(text, Loader=_Loader):
             if node is not None:
@@ -111,6 +127,35 @@ def read_text(text: str, name: str) -> list[Document]:
     except yaml.YAMLError as error:
         raise _rejected(name, f"not YAML: {error}") from None
     return documents
+
+
+class _NotJsonError(Exception):
+    """A text is not one JSON object that both languages read alike; YAML's reader says what it is."""
+
+
+def _read_json(text: str) -> Any:
+    """Return the JSON object that a text is; the parser is some 30 times as fast as YAML's.
+
+    Raises:
+        _NotJsonError: It is none, or gives a key twice, or has a number that JSON doesn't.
+    """
+    if not text.lstrip().startswith("{") or _SURROGATE.search(text):
+        raise _NotJsonError
+    try:
+        return json.loads(text, object_pairs_hook=_mapping, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise _NotJsonError from None
+
+
+def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _NotJsonError
+    return found
+
+
+def _no_number(_word: str) -> Any:
+    raise _NotJsonError
 
 
 def _check_depth(text: str, name: str) -> None:
