@@ -114,6 +114,14 @@ REQUIRED_ZONES = {
 SECRET = {"volumes": [{"name": "secret", "secret": {"secretName": "secret"}}]}
 LOW = pod("low", namespace=BEFORE, requests={"cpu": "900m", "memory": "500Mi"})
 HIGH = pod("high", requests={"cpu": "3", "memory": "500Mi"}, spec={"priority": 10})
+GUARDED = pod("guarded", namespace=BEFORE, labels={"app": "guarded"}, requests={"cpu": "900m"})
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "guard", "namespace": BEFORE},
+    "spec": {"selector": {"matchLabels": {"app": "guarded"}}, "maxUnavailable": 1},
+    "status": {"disruptionsAllowed": 1},
+}
 TOO_LARGE = pod("large", requests={"cpu": "9", "memory": "500Mi"}, spec={"priority": 10})
 
 
@@ -196,5 +204,14 @@ FAMILIES = (
         4,
         preempts=True,
         note="the search for victims on all nodes, their end, and the place taken; compared with nothing",
+    ),
+    Family(
+        "PreemptionWithBudgets",
+        HIGH,
+        (LOW, GUARDED),
+        2,
+        cluster=(BUDGET,),
+        preempts=True,
+        note="as PreemptionBasic; a budget protects every other pod, of which it lets one go",
     ),
 )

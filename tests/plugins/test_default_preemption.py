@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mooring.framework import Pod
 from mooring.framework.preemption import Candidate
 from mooring.plugins.default_preemption.budgets import Budgets
-from mooring.plugins.default_preemption.importance import by_importance, cheapest
+from mooring.plugins.default_preemption.importance import by_importance, cheapest, costs_of
 from mooring.testing import explain, make_pod
 from mooring.testing.builders import node_manifest, pod_manifest
 from tests.plugins.preempting import preemption_of
@@ -269,6 +269,17 @@ def test_sentence(objects: list[Manifest], pod: Manifest, text: str) -> None:
     assert said == f"0/1 nodes are available: 1 Insufficient cpu.{text and ' '}{text}"
 
 
+def test_a_filter_that_fails_on_the_emptied_node_is_named() -> None:
+    left_out = {"plugins": {"preFilter": {"disabled": [{"name": "PodTopologySpread"}]}}}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [left_out],
+    }
+    said = message(FULL, wanting("2"), config=config)
+    assert "preemption: plugin 'PodTopologySpread' failed at Filter" in said
+
+
 def test_pods_nominated_for_the_node_are_counted() -> None:
     waiting = wanting("1", priority=20)
     waiting["metadata"]["name"] = waiting["metadata"]["uid"] = "other"
@@ -379,7 +390,8 @@ def ranked(priority: int | None, start: str | None = None) -> Pod:
     ],
 )
 def test_cheapest(candidates: list[Candidate], best: tuple[str, ...]) -> None:
-    assert cheapest(candidates, NOW) == best
+    found = cheapest(costs_of(candidates), NOW).tolist()
+    assert tuple(candidates[at].node_name for at in found) == best
 
 
 def test_importance_reads_times_as_moments() -> None:

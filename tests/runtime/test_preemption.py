@@ -94,7 +94,7 @@ def test_what_is_told_of_the_nodes() -> None:
 
     def look(nodes: RejectedNodes, _: Pod) -> Status:
         told.update({name: nodes.status(name).code for name in ("a", "b", "c", "gone")})
-        told["resolvable"] = list(nodes.resolvable())
+        told["resolvable"] = [nodes.snapshot.nodes.names[row] for row in nodes.resolvable()]
         told["count"] = len(nodes.rows)
         return NO
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mooring.cluster.image_writer import ImageWriter
 from mooring.cluster.shared_values import SharedValues
-from mooring.framework.columns import LabelColumns, grown
+from mooring.framework.columns import LabelColumns, grown, wrapped
 from mooring.framework.node_table import PODS_ROW, NodeTable
 from mooring.framework.object_table import next_version
 from mooring.framework.objects import Node, Taint
@@ -143,10 +143,10 @@ class NodeWriter:
         table, counted = self.table, np.array(rows, np.int32)
         table_rows = {name: self._resource_row(name) for name, _ in usage.requests}
         np.add.at(table.requested[PODS_ROW], counted, 1)
-        np.add.at(table.non_zero_requested[0], counted, _wrapped(usage.non_zero_cpu))
-        np.add.at(table.non_zero_requested[1], counted, _wrapped(usage.non_zero_memory))
+        np.add.at(table.non_zero_requested[0], counted, wrapped(usage.non_zero_cpu))
+        np.add.at(table.non_zero_requested[1], counted, wrapped(usage.non_zero_memory))
         for name, amount in usage.requests:
-            np.add.at(table.requested[table_rows[name]], counted, _wrapped(amount))
+            np.add.at(table.requested[table_rows[name]], counted, wrapped(amount))
 
     def subtract_usage(self, row: int, usage: PodUsage) -> None:
         """Take back ``add_usage``."""
@@ -165,14 +165,14 @@ class NodeWriter:
         try:
             non_zero_cpu[row], non_zero_memory[row] = cpu, memory
         except ValueError:
-            non_zero_cpu[row], non_zero_memory[row] = _wrapped(cpu), _wrapped(memory)
+            non_zero_cpu[row], non_zero_memory[row] = wrapped(cpu), wrapped(memory)
         for name, amount in usage.requests:
             column = requested[at[name]]
             total = column[row] + sign * amount
             try:
                 column[row] = total
             except ValueError:
-                column[row] = _wrapped(total)
+                column[row] = wrapped(total)
         if usage.host_ports:
             self._count_ports(row, usage, sign)
 
@@ -269,7 +269,3 @@ class NodeWriter:
                 del by_row[row]
             if not by_row:
                 self._ports.drop(key)
-
-
-def _wrapped(amount: int) -> int:
-    return (amount + 2**63) % 2**64 - 2**63

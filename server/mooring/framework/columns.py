@@ -33,6 +33,11 @@ def grown(array: npt.NDArray[Scalar], length: int) -> npt.NDArray[Scalar]:
     return larger
 
 
+def wrapped(amount: int) -> int:
+    """Return ``amount`` as int64: beyond it, sums wrap around, as kube-scheduler's do."""
+    return (amount + 2**63) % 2**64 - 2**63
+
+
 class LabelColumn:
     """The values of one label key over all rows of a table; a row is a node or a class of pods.
 

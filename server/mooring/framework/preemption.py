@@ -55,8 +55,8 @@ class RejectedNodes(Protocol):
         """Return the status of the node; UnschedulableAndUnresolvable when it was not evaluated."""
         ...
 
-    def resolvable(self) -> Sequence[str]:
-        """Return the names of the nodes that were found Unschedulable, in row order."""
+    def resolvable(self) -> Int32s:
+        """int32[M]: the rows of the nodes that were found Unschedulable, ascending."""
         ...
 
     def what_if(self, node_names: Sequence[str]) -> AbstractContextManager[WhatIf]:

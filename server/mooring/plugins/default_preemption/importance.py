@@ -6,12 +6,19 @@ Mirrors ``MoreImportantPod`` and ``GetEarliestPodStartTime`` in ``pkg/scheduler/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from mooring.framework import Pod
+import numpy as np
+import numpy.typing as npt
+
+from mooring.framework import Int64s, Pod
 from mooring.framework.preemption import Candidate
+
+Float64s = npt.NDArray[np.float64]
+
+COSTS = 6
+"""How many numbers a cost is. Each is an integer that float64 holds, or a time."""
 
 _OFFSET = 2**31
 """Added to each priority, so that two negative ones are not better than one."""
@@ -42,53 +49,39 @@ def by_importance(pods: Sequence[Pod], now: float, came: Sequence[Pod] | None = 
     return [pods[position] for position in sorted(range(len(pods)), key=rank)]
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a candidate costs, whatever time it is.
-
-    Attributes:
-        price: How many budgets are violated, the top priority, the sum of priorities, and how many victims.
-        earliest: When the first of the top ones started, in seconds since the epoch; None where none has.
-        waiting: Whether one of the top ones has not started, or there is none: it counts as started now.
+def cheapest(costs: Float64s, now: float) -> Int64s:
+    """int64[B]: the candidates that cost least, all equally good; ``costs`` (float64[6, K]) are as
+    ``cost_of`` has them.
     """
-
-    price: tuple[int, int, int, int]
-    earliest: float | None
-    waiting: bool
-
-    def start(self, now: float) -> float:
-        """Return when the first of the top victims started."""
-        if self.earliest is None:
-            return now
-        return min(self.earliest, now) if self.waiting else self.earliest
+    best: Int64s = np.arange(costs.shape[1])
+    for price in costs[:4] if len(best) else ():
+        prices = price[best]
+        best = best[prices == prices.min()]
+    earliest, waiting = costs[4, best], costs[5, best] > 0
+    starts = np.where(waiting, np.minimum(earliest, now), earliest)
+    latest: Int64s = best[starts == starts.max(initial=-np.inf)]
+    return latest
 
 
-def cheapest(
-    candidates: Sequence[Candidate], now: float, cost: Callable[[Candidate], Cost] | None = None
-) -> tuple[str, ...]:
-    """Return the nodes whose victims cost least, all equally good; ``cost`` does what ``cost_of`` does."""
-    if not candidates:
-        return ()
-    costs = list(map(cost or cost_of, candidates))
-    least = min([one.price for one in costs])
-    best = [
-        (candidate.node_name, one.start(now))
-        for candidate, one in zip(candidates, costs, strict=True)
-        if one.price == least
-    ]
-    latest = max([start for _, start in best])
-    return tuple([name for name, start in best if start == latest])
+def cost_of(candidate: Candidate) -> tuple[float, ...]:
+    """Return what the candidate costs, whatever time it is.
 
-
-def cost_of(candidate: Candidate) -> Cost:
-    """Return what the candidate costs."""
+    These are how many budgets are violated, the top priority, the sum of priorities, how many victims, when
+    the first of the top ones started (in seconds since the epoch, infinite where none has), and whether one
+    of them has not (1) or all have (0): that one counts as started now.
+    """
     priorities = [priority_of(pod) for pod in candidate.victims]
     top = max(priorities, default=-_OFFSET)
     tops = [pod for pod in candidate.victims if priority_of(pod) == top]
     started = [started_at(pod, 0.0) for pod in tops if pod.status.start_time is not None]
     total = sum(priority + _OFFSET for priority in priorities)
-    price = candidate.violations, top, total, len(priorities)
-    return Cost(price, min(started, default=None), len(started) < len(tops) or not tops)
+    waiting = len(started) < len(tops) or not tops
+    return candidate.violations, top, total, len(priorities), min(started, default=np.inf), waiting
+
+
+def costs_of(candidates: Iterable[Candidate]) -> Float64s:
+    """float64[6, K]: ``cost_of`` each of the candidates."""
+    return np.array([cost_of(candidate) for candidate in candidates], np.float64).reshape(-1, COSTS).T
 
 
 def started_at(pod: Pod, now: float) -> float:

@@ -2,23 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 from msgspec.structs import replace
 
-from mooring.framework import Code, Pod, Snapshot, Status
+from mooring.framework import Code, Int32s, Int64s, Pod, Snapshot, Status
+from mooring.framework.columns import grown
 from mooring.framework.preemption import Candidate, RejectedNodes
+from mooring.plugins.default_preemption.importance import COSTS, Float64s, cost_of
 
 Outcome = Candidate | Status
 """The victims on a node, or why it is no candidate."""
 
+UNKNOWN, CANDIDATE, VIOLATING, REJECTED = range(4)
+"""What is known of a node: nothing, that it is a candidate, one with violations, or none. From ``REJECTED``
+on, the numbers are those of statuses."""
+
 _MAX_BYTES = 64 << 20
 """When the outcomes take more bytes than this, by the estimates below, all are forgotten."""
 
-_VICTIM_BYTES, _OUTCOME_BYTES = 1 << 10, 1 << 8
+_VICTIM_BYTES, _CANDIDATE_BYTES, _ROW_BYTES = 1 << 10, 1 << 8, 20 + 8 * COSTS
+
+_NEVER = -1
+"""No version of a row."""
 
 _encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(slots=True)
+class Columns:
+    """Outcomes by row. Not changed once other searches may read them.
+
+    Attributes:
+        versions: int64[capacity], the version of the row that was looked at.
+        codes: int32[capacity], ``CANDIDATE``, ``VIOLATING``, or ``REJECTED`` and more.
+        candidates: object[capacity], the candidates.
+        costs: float64[6, capacity], what they cost, as ``cost_of`` has it.
+        statuses: Of the codes from ``REJECTED`` on.
+        bytes: What all of it takes.
+    """
+
+    versions: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+    codes: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
+    candidates: npt.NDArray[np.object_] = field(default_factory=lambda: np.zeros(0, np.object_))
+    costs: Float64s = field(default_factory=lambda: np.zeros((COSTS, 0)))
+    statuses: list[Status] = field(default_factory=list)
+    bytes: int = 0
+
+    def copy(self, capacity: int) -> Columns:
+        """Return a copy with room for ``capacity`` rows, at least as many as before."""
+        versions = np.full(capacity, _NEVER, np.int64)
+        versions[: len(self.versions)] = self.versions
+        return Columns(
+            versions,
+            grown(self.codes, capacity),
+            grown(self.candidates, capacity),
+            grown(self.costs, capacity),
+            self.statuses.copy(),
+            self.bytes + _ROW_BYTES * (capacity - len(self.versions)),
+        )
 
 
 class Outcomes:
@@ -29,76 +76,98 @@ class Outcomes:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, int], dict[str, tuple[int, Outcome]]] = {}
+        self._known: dict[tuple[bytes, int], Columns] = {}
         self._bytes = 0
 
     def of(self, pod: Pod, nodes: RejectedNodes) -> KnownOutcomes:
-        """Return those for ``pod``; none, and none to come, where an outcome may change by itself."""
-        if not nodes.lasting:
-            return KnownOutcomes(self, nodes.snapshot, None)
-        meta, objects = pod.metadata, nodes.snapshot.objects.kinds
-        like = replace(meta, name="", uid="", resource_version="", creation_timestamp=None)
-        newest = max((kind.version for kind in tuple(objects.values())), default=0)
-        key = _encode((like, pod.spec, pod.status)), newest
-        by_node = self._known.get(key)
-        if by_node is None:
-            by_node = self._known[key] = {}
-        return KnownOutcomes(self, nodes.snapshot, by_node)
+        """Return those for ``pod``; none where an outcome may change by itself."""
+        return KnownOutcomes(self._known.get(_key(pod, nodes.snapshot)) if nodes.lasting else None, nodes)
 
-    def count(self, outcome: Outcome) -> None:
-        """Make room for one more."""
-        victims = len(outcome.victims) if isinstance(outcome, Candidate) else 0
-        self._bytes += _OUTCOME_BYTES + victims * _VICTIM_BYTES
+    def keep(self, pod: Pod, nodes: RejectedNodes, found: Columns) -> None:
+        """Keep what a search found, where it stays as it is."""
+        if not nodes.lasting:
+            return
+        key = _key(pod, nodes.snapshot)
+        before = self._known.get(key)
+        self._bytes += found.bytes - (before.bytes if before is not None else 0)
         if self._bytes > _MAX_BYTES:
             self._known.clear()
             self._bytes = 0
+        self._known[key] = found
 
 
 class KnownOutcomes:
     """The outcomes for one pod. For one search, before which it is made.
 
     Args:
-        owner: Where the others are.
-        snapshot: The tables.
-        by_node: With the version of the node's row when it was looked at; None = none is kept.
+        known: Those of earlier searches.
+        nodes: The nodes of this one.
     """
 
-    def __init__(
-        self, owner: Outcomes, snapshot: Snapshot, by_node: dict[str, tuple[int, Outcome]] | None
-    ) -> None:
-        self._owner = owner
-        self._snapshot = snapshot
-        self._by_node = by_node
-        self._index: Mapping[str, int] = snapshot.nodes.index
+    def __init__(self, known: Columns | None, nodes: RejectedNodes) -> None:
         # A copy: what the search looks at may be older than what the table says by then, but never than this.
-        self._versions = snapshot.nodes.row_version.copy().data
+        self._versions = nodes.snapshot.nodes.row_version.copy()
+        self._columns = (known or Columns()).copy(len(self._versions))
+        self._snapshot = nodes.snapshot
+        self._passing: list[int] = []
+        self.grew = False
 
-    def find(self, node_name: str) -> Outcome | None:
-        """Return the outcome on the node; None when the search has to be made."""
-        if self._by_node is None:
-            return None
-        known = self._by_node.get(node_name)
-        return known[1] if known is not None and known[0] == self._version(node_name) else None
+    def codes(self, rows: Int32s) -> Int32s:
+        """int32[K]: what is known of the nodes on ``rows`` (int32[K])."""
+        columns = self._columns
+        known = columns.versions[rows] == self._versions[rows]
+        codes: Int32s = np.where(known, columns.codes[rows], np.int32(UNKNOWN))
+        return codes
 
-    def keep(self, node_name: str, outcome: Outcome) -> None:
-        """Keep what the search found."""
-        version = self._version(node_name)
-        if self._by_node is None or version is None or not self._stays(node_name, outcome):
-            return
-        self._owner.count(outcome)
-        self._by_node[node_name] = version, outcome
+    def candidates(self, rows: Int32s) -> list[Candidate]:
+        """Return the candidates on ``rows``, each of which is one."""
+        found: list[Candidate] = self._columns.candidates[rows].tolist()
+        return found
 
-    def _version(self, node_name: str) -> int | None:
-        """Return the version of the node's row; None of one that came later."""
-        row = self._index.get(node_name)
-        return None if row is None or row >= len(self._versions) else self._versions[row]
+    def costs(self, rows: Int32s) -> Float64s:
+        """float64[6, K]: what the candidates on ``rows`` cost."""
+        return self._columns.costs[:, rows]
 
-    def _stays(self, node_name: str, outcome: Outcome) -> bool:
+    def rejections(self, rows: Int32s) -> Counter[Status]:
+        """Return how many of the nodes on ``rows``, of all of which something is known, are rejected why."""
+        counts = np.bincount(self.codes(rows), minlength=REJECTED)[REJECTED:].tolist()
+        pairs = zip(self._columns.statuses, counts, strict=False)
+        return Counter({status: count for status, count in pairs if count})
+
+    def put(self, rows: Sequence[int], outcomes: Sequence[Outcome]) -> None:
+        """Take in what the search found on ``rows``."""
+        columns = self._columns
+        numbers = {status: number for number, status in enumerate(columns.statuses, REJECTED)}
+        for row, outcome in zip(rows, outcomes, strict=True):
+            if isinstance(outcome, Status):
+                columns.codes[row] = numbers.setdefault(outcome, REJECTED + len(numbers))
+            else:
+                columns.codes[row] = VIOLATING if outcome.violations else CANDIDATE
+                columns.candidates[row] = outcome
+                columns.costs[:, row] = cost_of(outcome)
+                columns.bytes += _CANDIDATE_BYTES + len(outcome.victims) * _VICTIM_BYTES
+            columns.versions[row] = self._versions[row]
+            if not self._stays(row, outcome):
+                self._passing.append(row)
+        columns.statuses = list(numbers)
+        self.grew = True
+
+    def lasting(self) -> Columns:
+        """Return all that stays true later. The search is over then."""
+        self._columns.versions[self._passing] = _NEVER
+        return self._columns
+
+    def _stays(self, row: int, outcome: Outcome) -> bool:
         """Return whether the outcome is the same later: failures may end, and where only some pods have
         started, who started first is a matter of the clock.
         """
         if isinstance(outcome, Status):
             return outcome.code is not Code.ERROR
-        row = self._index.get(node_name, -1)
         records = self._snapshot.pods.records_on(row)
         return len({record.start_time is None for record in records}) < 2
+
+
+def _key(pod: Pod, snapshot: Snapshot) -> tuple[bytes, int]:
+    like = replace(pod.metadata, name="", uid="", resource_version="", creation_timestamp=None)
+    newest = max((kind.version for kind in tuple(snapshot.objects.kinds.values())), default=0)
+    return _encode((like, pod.spec, pod.status)), newest

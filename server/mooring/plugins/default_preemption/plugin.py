@@ -7,9 +7,11 @@ Mirrors ``framework/plugins/defaultpreemption/default_preemption.go`` and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
 
 from mooring.framework import (
     SUCCESS,
@@ -19,6 +21,7 @@ from mooring.framework import (
     GroupWhatIf,
     Handle,
     HintedEvent,
+    Int32s,
     KubeVersion,
     Part,
     Pod,
@@ -31,14 +34,19 @@ from mooring.framework.interface import PreemptingPlugin, PreEnqueuePlugin
 from mooring.framework.internal import SignedByShape
 from mooring.framework.objects import PodDisruptionBudget
 from mooring.framework.preemption import Candidate, Preemption, RejectedNodes
-from mooring.framework.remembering import ByIdentity
 from mooring.framework.upstream import Upstream
 from mooring.plugins.default_preemption.args import DefaultPreemptionArgs
 from mooring.plugins.default_preemption.budgets import Budgets
 from mooring.plugins.default_preemption.groups import preempt_for_group
 from mooring.plugins.default_preemption.hints import events
-from mooring.plugins.default_preemption.importance import cheapest, cost_of
-from mooring.plugins.default_preemption.outcomes import KnownOutcomes, Outcome, Outcomes
+from mooring.plugins.default_preemption.importance import Float64s, cheapest, costs_of
+from mooring.plugins.default_preemption.outcomes import (
+    CANDIDATE,
+    UNKNOWN,
+    VIOLATING,
+    KnownOutcomes,
+    Outcomes,
+)
 from mooring.plugins.default_preemption.victims import (
     NO_VICTIMS,
     VictimSearch,
@@ -58,9 +66,6 @@ GROUP_POLICY_GATE = "PodGroupPreemptionPolicy"
 
 MAX_AT_ONCE = 256
 """The most nodes that are tried at once; work beyond the last one needed is wasted."""
-
-MAX_COSTS = 1 << 14
-"""Candidates whose cost is remembered."""
 
 MANY = 2**31
 """More candidates than there are nodes."""
@@ -88,7 +93,6 @@ class DefaultPreemption(
     def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._outcomes = Outcomes()
-        self._cost = ByIdentity(cost_of, most=MAX_COSTS)
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.gates)
@@ -138,7 +142,7 @@ class DefaultPreemption(
             return replace(_none(NO_CANDIDATE), eligible=False)
         if left == found.candidates:
             return found
-        return Preemption(SUCCESS, left, cheapest(left, self.handle.clock.now(), self._cost))
+        return _of(left, costs_of(left), self.handle.clock.now())
 
     def _answer(
         self, pod: Pod, nodes: RejectedNodes, given: Sequence[Candidate] | None, enough: int = MANY
@@ -150,40 +154,35 @@ class DefaultPreemption(
         version = self.handle.kube_version
         budgets = Budgets(nodes.snapshot.objects.all(PodDisruptionBudget), version)
         search = VictimSearch(pod, nodes, budgets, now, version)
-        rejections: dict[str, Status] = {}
-        found = list(search.checked(given) if given is not None else self._sought(search, rejections, enough))
-        if found:
-            return Preemption(SUCCESS, tuple(found), cheapest(found, now, self._cost))
-        errors = sorted({status.message for status in rejections.values() if status.code is Code.ERROR})
+        if given is not None:
+            checked = list(search.checked(given))
+            found = Found(checked, costs_of(checked), Counter())
+        else:
+            found = self._sought(search, enough)
+        if found.candidates:
+            return _of(found.candidates, found.costs, now)
+        rejections = found.rejections
+        errors = sorted({status.message for status in rejections if status.code is Code.ERROR})
         if errors:
             text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
             return Preemption(Status.error(f"preemption: {text}"))
         return _none(_sentence(len(nodes.rows), rejections))
 
-    def _sought(
-        self, search: VictimSearch, rejections: dict[str, Status], enough: int
-    ) -> Iterator[Candidate]:
-        """Yield the candidates, in row order; why a node is none goes to ``rejections``."""
+    def _sought(self, search: VictimSearch, enough: int) -> Found:
         nodes = search.nodes
-        potential = nodes.resolvable()
-        if not has_lower_pods(search.pod, nodes):
-            rejections.update(dict.fromkeys(potential, NO_VICTIMS))
-            return
-        wanted = self._wanted(len(potential))
-        kept: dict[bool, list[tuple[int, Candidate]]] = {False: [], True: []}
+        rows = nodes.resolvable()
+        if not len(rows) or not has_lower_pods(search.pod, nodes):
+            return Found([], costs_of(()), Counter({NO_VICTIMS: len(rows)} if len(rows) else ()))
+        wanted = self._wanted(len(rows))
         known = self._outcomes.of(search.pod, nodes)
-        for at, found in _tried(search, potential, known):
-            if isinstance(found, Status):
-                rejections[potential[at]] = found
-                continue
-            same = kept[found.violations > 0]
-            if len(same) < wanted:
-                same.append((at, found))
-            count = len(kept[False]) + len(kept[True])
-            if count >= enough or (kept[False] and count >= wanted):
-                break
-        for _, candidate in sorted([*kept[False], *kept[True]], key=lambda pair: pair[0]):
-            yield candidate
+        order = np.roll(rows, -(nodes.start % len(rows)))
+        codes = _looked_at(search, order, known, wanted, enough)
+        looked_at = order[: len(codes)]
+        best = np.sort(np.concatenate([looked_at[codes == code][:wanted] for code in (CANDIDATE, VIOLATING)]))
+        found = Found(known.candidates(best), known.costs(best), known.rejections(looked_at))
+        if known.grew:
+            self._outcomes.keep(search.pod, nodes, known.lasting())
+        return found
 
     def _wanted(self, count: int) -> int:
         """How many candidates of ``count`` nodes are enough."""
@@ -191,20 +190,38 @@ class DefaultPreemption(
         return min(max(share, self.args.min_candidate_nodes_absolute), count)
 
 
-def _tried(search: VictimSearch, names: Sequence[str], known: KnownOutcomes) -> Iterator[tuple[int, Outcome]]:
-    """Yield each of ``names``' outcome with its position there; in growing batches where nodes are
-    independent.
+class Found(NamedTuple):
+    """What a search found: the candidates, in row order, what they cost, and of how many of the other nodes
+    that were looked at what is said.
     """
-    places = ((search.nodes.start + step) % len(names) for step in range(len(names)))
-    size = 1
-    while group := list(islice(places, size)):
-        found = [known.find(names[at]) for at in group]
-        missing = [names[at] for at, outcome in zip(group, found, strict=True) if outcome is None]
-        searched = iter(search.on_nodes(missing) if missing else ())
-        for at, outcome in zip(group, found, strict=True):
-            if outcome is None:
-                known.keep(names[at], outcome := next(searched))
-            yield at, outcome
+
+    candidates: Sequence[Candidate]
+    costs: Float64s
+    rejections: Counter[Status]
+
+
+def _of(candidates: Sequence[Candidate], costs: Float64s, now: float) -> Preemption:
+    best = tuple([candidates[at].node_name for at in cheapest(costs, now).tolist()])
+    return Preemption(SUCCESS, tuple(candidates), best)
+
+
+def _looked_at(search: VictimSearch, order: Int32s, known: KnownOutcomes, wanted: int, enough: int) -> Int32s:
+    """int32[L]: what is found on the first L rows of ``order``, after which the search ends.
+
+    Where nodes are independent, those of which nothing is known are searched in growing batches.
+    """
+    size, names = 1, search.nodes.snapshot.nodes.names
+    while True:
+        codes = known.codes(order)
+        unknown = np.flatnonzero(codes == UNKNOWN)
+        codes = codes[: unknown[0]] if len(unknown) else codes
+        candidates = np.minimum(np.cumsum(codes == CANDIDATE), wanted)
+        count = candidates + np.minimum(np.cumsum(codes == VIOLATING), wanted)
+        ends = np.flatnonzero((count >= enough) | ((candidates > 0) & (count >= wanted)))
+        if len(ends) or not len(unknown):
+            return codes[: ends[0] + 1] if len(ends) else codes
+        batch = order[unknown[:size]].tolist()
+        known.put(batch, search.on_nodes([names[row] for row in batch]))
         if search.nodes.independent:
             size = min(2 * size, MAX_AT_ONCE)
 
@@ -225,10 +242,13 @@ def _none(message: str) -> Preemption:
     return Preemption(Status.unschedulable(f"preemption: {message}"))
 
 
-def _sentence(count: int, rejections: dict[str, Status]) -> str:
+def _sentence(count: int, rejections: Counter[Status]) -> str:
     """Return why none of ``count`` nodes is a candidate; those without a rejection could not be helped."""
-    reasons = Counter(reason for status in rejections.values() for reason in status.reasons)
-    if len(rejections) < count:
-        reasons[NOT_HELPFUL] += count - len(rejections)
+    reasons = Counter[str]()
+    for status, amount in rejections.items():
+        for reason in status.reasons:
+            reasons[reason] += amount
+    if rejections.total() < count:
+        reasons[NOT_HELPFUL] += count - rejections.total()
     histogram = sorted(f"{amount} {reason}" for reason, amount in reasons.items())
     return f"0/{count} nodes are available: {', '.join(histogram)}."

@@ -27,6 +27,7 @@ from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.group_result import GroupDecision
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
 from mooring.runtime.cycle.sampling import search_order
+from mooring.runtime.cycle.tried_pods import PodsOnFork
 from mooring.runtime.cycle.what_if import NodesWhatIf, independent
 from mooring.runtime.profiles.profile import Enabled
 
@@ -74,7 +75,8 @@ class TriedAgain:
         placed = [(member, member.choice) for member in decision.placed]
         self.assignments = tuple((member.pod, member.node_name) for member, _ in placed)
         evaluations = [choice.evaluation for _, choice in placed if choice is not None]
-        self._notes = [NodesWhatIf(evaluation, self._world, self._calls) for evaluation in evaluations]
+        pods = PodsOnFork(self._world)
+        self._notes = [NodesWhatIf(evaluation, pods, self._calls) for evaluation in evaluations]
         self._independent = all(map(independent, evaluations))
         return decision.status
 

@@ -8,22 +8,21 @@ from __future__ import annotations
 from mooring.framework import Int32s
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.plugin_calls import PluginCalls
-from mooring.runtime.cycle.what_if import NodesWhatIf, guests_of
+from mooring.runtime.cycle.what_if import NodesWhatIf, guests_of, pods_to_try
 
 
 def reject_for_nominated(evaluation: Evaluation, positions: Int32s, calls: PluginCalls) -> None:
     """Reject the candidates at ``positions`` that don't do once the pods nominated for them have come.
 
-    Only pods of the same or a higher priority count. For each node they are placed on a private copy of
-    the state, where the filters look at that node. This comes first: a node that is rejected so is not
+    Only pods of the same or a higher priority count. For each node they are tried there, and the
+    filters look at that node. This comes first: a node that is rejected so is not
     looked at without the other pods.
     """
     crowded = _with_guests(evaluation, positions)
     if not crowded:
         return
-    fork = evaluation.cluster.fork()
     numbers = {status: number for number, status in enumerate(evaluation.statuses)}
-    nodes = NodesWhatIf(evaluation, fork, calls)
+    nodes = NodesWhatIf(evaluation, pods_to_try(evaluation), calls)
     names = evaluation.names
     for position in crowded:
         status = nodes.crowded(names[evaluation.rows[position]])

@@ -16,11 +16,11 @@ from mooring.framework import Code, Int32s, Status
 from mooring.framework.errors import NotFoundError
 from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.preemption import Candidate, Preemption
-from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.extenders import process_preemption
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
-from mooring.runtime.cycle.what_if import NodesWhatIf, independent, lasting, what_if
+from mooring.runtime.cycle.tried_pods import TriedPods
+from mooring.runtime.cycle.what_if import NodesWhatIf, independent, lasting, pods_to_try, what_if
 from mooring.runtime.profiles.profile import Profile
 
 NOT_ASKED = Status.unresolvable()
@@ -38,24 +38,23 @@ class EvaluatedNodes:
         self.lasting = self.independent and lasting(evaluation)
         self._evaluation = evaluation
         self._calls = calls
-        self._fork: ClusterState | None = None
+        self._pods: TriedPods | None = None
 
     def status(self, node_name: str) -> Status:
         row = self.snapshot.nodes.index.get(node_name, -1)
         found = self._evaluation.codes[self.rows == row].tolist()
         return self._evaluation.statuses[found[0]] if found else NOT_ASKED
 
-    def resolvable(self) -> Sequence[str]:
-        names = self._evaluation.names
+    def resolvable(self) -> Int32s:
         helps = np.array([status.code is Code.UNSCHEDULABLE for status in self._evaluation.statuses])
-        return [names[row] for row in np.sort(self.rows[helps[self._evaluation.codes]]).tolist()]
+        return np.sort(self.rows[helps[self._evaluation.codes]])
 
     def what_if(self, node_names: Sequence[str]) -> AbstractContextManager[NodesWhatIf]:
         if len(node_names) > 1 and not self.independent:
             raise ValueError(f"{len(node_names)} nodes tried at once, but they are not independent")
-        if self._fork is None:
-            self._fork = self._evaluation.cluster.fork()
-        return what_if(self._evaluation, self._fork, self._calls)
+        if self._pods is None:
+            self._pods = pods_to_try(self._evaluation)
+        return what_if(self._evaluation, self._pods, self._calls)
 
     def after_extenders(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         asked = self._evaluation

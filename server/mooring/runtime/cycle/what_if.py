@@ -17,11 +17,13 @@ from msgspec.structs import replace
 from mooring.framework import SUCCESS, Int32s, NodeView, Part, Pod, Snapshot, Status
 from mooring.framework.errors import PluginFailureError
 from mooring.framework.internal import parts_of
-from mooring.framework.pod_table import PodRecord
-from mooring.framework.state import ClusterState
 from mooring.runtime.cycle.evaluation import Evaluation, begin
 from mooring.runtime.cycle.filter import run_filters
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
+from mooring.runtime.cycle.tried_pods import PodsAsSums, PodsOnFork, TriedPods
+
+NO_PODS = Part.NODES | Part.RESOURCES | Part.OBJECTS
+"""What a filter reads that looks at nothing of the pods but what they request."""
 
 
 class NodesWhatIf:
@@ -29,28 +31,26 @@ class NodesWhatIf:
 
     Args:
         evaluation: Whose pod, cycle state and profile are used; it doesn't change.
-        cluster: A private copy of the state. It has the same rows, and changes with the nodes.
+        pods: Where the pods are. The nodes have the same rows there.
         calls: How plugins are called.
     """
 
-    def __init__(self, evaluation: Evaluation, cluster: ClusterState, calls: PluginCalls) -> None:
+    def __init__(self, evaluation: Evaluation, pods: TriedPods, calls: PluginCalls) -> None:
         self._evaluation = evaluation
-        self._cluster = cluster
+        self._pods = pods
         self._calls = calls
         self._cycle_state = evaluation.state.clone()
         self._told = {method: list(extensions(evaluation, method)) for method in ("add_pod", "remove_pod")}
-        self._gone: dict[str, tuple[str, PodRecord]] = {}
+        self._steady = _steady(evaluation) if isinstance(pods, PodsAsSums) else frozenset()
+        self._passed: set[str] = set()
         self._known_guests: dict[str, list[Pod]] = {}
 
     def add(self, node_name: str, pod: Pod) -> None:
-        _, record = self._gone.pop(pod.metadata.uid, ("", None))
-        self._cluster.assume(pod, node_name, record.kind if record is not None else None)
+        self._pods.add(node_name, pod)
         self._tell("add_pod", node_name, pod)
 
     def remove(self, node_name: str, pod: Pod) -> None:
-        uid = pod.metadata.uid
-        self._gone[uid] = (node_name, self._cluster.snapshot.pods.records[uid])
-        self._cluster.discard(uid)
+        self._pods.remove(node_name, pod)
         self._tell("remove_pod", node_name, pod)
 
     def statuses(self, node_names: Sequence[str]) -> list[Status]:
@@ -78,17 +78,12 @@ class NodesWhatIf:
         finally:
             self._cycle_state = earlier
             for guest in guests:
-                self._cluster.forget(guest.metadata.uid)
-
-    def put_back(self) -> None:
-        """Place the removed pods in ``cluster`` again. Only the next ``NodesWhatIf`` may be used then."""
-        for node_name, record in self._gone.values():
-            self._cluster.assume(record.pod, node_name, record.kind)
+                self._pods.take_back(node_name, guest)
 
     def _guests(self, node_name: str) -> list[Pod]:
         if node_name not in self._known_guests:
             pod = self._evaluation.pod
-            self._known_guests[node_name] = guests_of(self._cluster.snapshot, node_name, pod)
+            self._known_guests[node_name] = guests_of(self._pods.snapshot, node_name, pod)
         return self._known_guests[node_name]
 
     def _alone(self, node_name: str) -> Status:
@@ -111,13 +106,18 @@ class NodesWhatIf:
 
     def _filtered(self, node_names: Sequence[str]) -> list[Status]:
         base = self._evaluation
-        trial = begin(base.profile, self._cluster, base.pod, self._rows(node_names))
+        trial = begin(base.profile, base.cluster, base.pod, self._rows(node_names))
+        trial.snapshot = self._pods.snapshot
         trial.state, trial.skipped = self._cycle_state, base.skipped
+        if self._passed.issuperset(node_names):
+            trial.skipped = base.skipped | self._steady
         run_filters(trial, np.arange(len(node_names), dtype=np.int32), self._calls)
-        return [trial.statuses[code] for code in trial.codes.tolist()]
+        statuses = [trial.statuses[code] for code in trial.codes.tolist()]
+        self._passed.update(name for name, status in zip(node_names, statuses, strict=True) if status.ok)
+        return statuses
 
     def _rows(self, node_names: Sequence[str]) -> Int32s:
-        index = self._cluster.snapshot.nodes.index
+        index = self._pods.snapshot.nodes.index
         return np.array([index[name] for name in node_names], np.int32)
 
     def _tell(self, method: str, node_name: str, other: Pod) -> None:
@@ -125,7 +125,7 @@ class NodesWhatIf:
         base = self._evaluation
         for name, function in self._told[method]:
             point = f"PreFilter.{method}"
-            (info,) = NodeView(self._cluster.snapshot, self._rows([node_name])).infos()
+            (info,) = NodeView(self._pods.snapshot, self._rows([node_name])).infos()
             status = self._calls.call(name, point, function, self._cycle_state, base.pod, other, info)
             if not isinstance(status, Status) or not status.ok:
                 said = status.message if isinstance(status, Status) else type(status).__name__
@@ -147,6 +147,20 @@ def independent(evaluation: Evaluation) -> bool:
     )
 
 
+def pods_to_try(evaluation: Evaluation) -> TriedPods:
+    """Return the evaluation's pods to try changes on: as sums, where the filters look at nothing else."""
+    told = any(extensions(evaluation, "add_pod")) or any(extensions(evaluation, "remove_pod"))
+    if not told and all(parts in NO_PODS for parts in _filter_parts(evaluation)):
+        return PodsAsSums(evaluation.cluster)
+    return PodsOnFork(evaluation.cluster.fork())
+
+
+def _steady(evaluation: Evaluation) -> frozenset[str]:
+    """Return the filters that a node passes for good once it passed them, whatever pods request there."""
+    pod, filters = evaluation.pod, evaluation.profile.filter
+    return frozenset(each.name for each in filters if Part.RESOURCES not in parts_of(each.plugin, pod))
+
+
 def lasting(evaluation: Evaluation) -> bool:
     """Return whether the answers of Filter change only with what the state has."""
     return not any(Part.OUTSIDE in parts for parts in _filter_parts(evaluation))
@@ -159,13 +173,12 @@ def _filter_parts(evaluation: Evaluation) -> Iterator[Part]:
 
 
 @contextmanager
-def what_if(evaluation: Evaluation, cluster: ClusterState, calls: PluginCalls) -> Iterator[NodesWhatIf]:
+def what_if(evaluation: Evaluation, pods: TriedPods, calls: PluginCalls) -> Iterator[NodesWhatIf]:
     """``NodesWhatIf`` for the block; afterwards the pods are where they were."""
-    nodes = NodesWhatIf(evaluation, cluster, calls)
     try:
-        yield nodes
+        yield NodesWhatIf(evaluation, pods, calls)
     finally:
-        nodes.put_back()
+        pods.restore()
 
 
 def guests_of(snapshot: Snapshot, node_name: str, pod: Pod) -> list[Pod]:
