@@ -42,7 +42,7 @@ def explain(args: argparse.Namespace, request: pb.ExplainRequest) -> Explanation
     Raises:
         CallError: It can't be reached, or rejects the call, or a file can't be read.
     """
-    with _channel(args) as channel:
+    with channel_to(args) as channel:
         return _ask(channel, args.server, request)
 
 
@@ -164,7 +164,7 @@ def _simulate(args: argparse.Namespace, method: str, request: Any) -> Any:
 
     from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
 
-    with _channel(args) as channel:
+    with channel_to(args) as channel:
         try:
             return getattr(SimulationServiceStub(channel), method)(request, timeout=TIMEOUT_SECONDS)
         except grpc.RpcError as error:
@@ -190,7 +190,12 @@ def _ask(channel: grpc.Channel, address: str, request: pb.ExplainRequest) -> Exp
     return from_response(response)
 
 
-def _channel(args: argparse.Namespace) -> grpc.Channel:
+def channel_to(args: argparse.Namespace) -> grpc.Channel:
+    """Return a channel to the server that the flags of ``add_server`` name.
+
+    Raises:
+        CallError: A file can't be read.
+    """
     import grpc
 
     names = (args.server_ca_file, args.server_key_file, args.server_cert_file)

@@ -1,0 +1,31 @@
+"""``mooring mcp``: answers an assistant's questions about a running mooring, on standard input."""
+
+from __future__ import annotations
+
+import argparse
+
+from mooring.app.embedding import Option
+from mooring.cli import remote
+from mooring.cli.flags import Commands, Flags
+from mooring.cli.output import EXIT_OK
+
+DEFAULT_SERVER = "127.0.0.1:50051"
+"""Where ``mooring serve`` listens unless it is told otherwise."""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    text = "answer an assistant over the Model Context Protocol; reads only"
+    parser = commands.add_parser("mcp", help=text, description=text, allow_abbrev=False)
+    remote.add_server(Flags(parser))
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
+    from mooring.mcp.server import new_server
+    from mooring.mcp.tools import Tools
+
+    args.server = args.server or DEFAULT_SERVER
+    with remote.channel_to(args) as channel:
+        new_server(Tools(channel)).run("stdio")
+    return EXIT_OK

@@ -1,0 +1,270 @@
+"""The questions, each answered by a short document: the dominant reason first, at most 4 kB of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import grpc
+
+from mooring.runtime.cycle.explain import Explanation
+from mooring.service.explanation import from_response
+from mooring.serving.logs import printable
+from mooring.v1 import decision_service_pb2 as decisions
+from mooring.v1 import objects_pb2, scheduling_service_pb2, simulation_service_pb2
+from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+
+Document = dict[str, Any]
+"""A JSON object."""
+
+MAX_BYTES = 4_000
+"""The longest answer, in bytes of JSON: what an assistant reads is paid for and soon forgotten."""
+
+MAX_TEXT = 400
+"""The longest text in an answer, in characters."""
+
+TIMEOUT_SECONDS = 30.0
+
+
+class QuestionError(Exception):
+    """The server can't be reached, or rejects the question; the text says why and what to do."""
+
+
+class Tools:
+    """Asks one server. Safe from any thread.
+
+    Args:
+        channel: Leads to ``mooring serve``, or to the read-only listener of ``mooring scheduler``.
+    """
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        self._scheduling = SchedulingServiceStub(channel)
+        self._decisions = DecisionServiceStub(channel)
+        self._simulation = SimulationServiceStub(channel)
+
+    def why_pending(self, pod: str = "", namespace: str = "") -> Document:
+        """Say why pods have no node: one pod by its "namespace/name", or all of them in groups.
+
+        Without a pod, pods of one controller with one dominant reason are a group, the largest first.
+        """
+        if pod:
+            answer = self.explain(pod, nodes=0)
+            return {key: answer[key] for key in ("pod", "answer", "rejected") if key in answer}
+        request = decisions.SummarizeReasonsRequest(namespace=namespace, limit=20)
+        found = _call(self._decisions.SummarizeReasons, request)
+        return fitting(
+            {
+                "pods_without_a_node": found.pod_count,
+                "groups": [_group(group) for group in found.groups],
+                "more_groups": found.group_count - len(found.groups),
+            }
+        )
+
+    def explain(self, pod: str, nodes: int = 5) -> Document:
+        """Say where a pod would go now and why: the best nodes with their points, the others by reason.
+
+        Args:
+            pod: "namespace/name", or a name in the namespace ``default``.
+            nodes: How many of the best nodes to list.
+        """
+        explanation = self._explained(pod)
+        document = explanation.document()
+        ranked = sorted(_scored(document), key=lambda item: (-item[1]["total"], item[0]))
+        return fitting(
+            {
+                "pod": document["pod"],
+                "answer": _sentence(document),
+                "best": [_points(name, node) for name, node in ranked[: max(0, nodes)]],
+                "rejected": _by_reason(document),
+            }
+        )
+
+    def compare_nodes(self, pod: str, node: str, other: str) -> Document:
+        """Say what sets two nodes apart for a pod: the difference of points by plugin, or who rejects which.
+
+        Args:
+            pod: "namespace/name", or a name in the namespace ``default``.
+            node: The first node.
+            other: The second one; a positive difference is in favour of the first.
+        """
+        document = self._explained(pod).document()
+        known = document["nodes"]
+        for name in (node, other):
+            if name not in known:
+                raise QuestionError(f"there is no node {printable(name)!r} among the {len(known)} nodes")
+        first, second = known[node], known[other]
+        if first["total"] is None or second["total"] is None:
+            return fitting({"pod": document["pod"], node: _verdict(first), other: _verdict(second)})
+        differences = {
+            plugin: points["weighted"] - second["scores"][plugin]["weighted"]
+            for plugin, points in first["scores"].items()
+        }
+        ordered = sorted(differences.items(), key=lambda item: -abs(item[1]))
+        return fitting(
+            {
+                "pod": document["pod"],
+                "ahead": node if first["total"] > second["total"] else other,
+                "totals": {node: first["total"], other: second["total"]},
+                "differences": {plugin: points for plugin, points in ordered if points},
+            }
+        )
+
+    def what_if(self, node: str = "", pod: str = "") -> Document:
+        """Say what would happen: where a node's pods would land if it went, or how many more pods would fit.
+
+        Nothing in the cluster changes. Give one of the two.
+
+        Args:
+            node: The node that goes.
+            pod: "namespace/name" of a pod: how many more like it there is room for.
+        """
+        if bool(node) == bool(pod):
+            raise QuestionError("give either a node that goes, or a pod of which there should be more")
+        if pod:
+            shapes = [objects_pb2.PodSource(reference=_reference(pod))]
+            request = simulation_service_pb2.CapacityRequest(shapes=shapes)
+            (shape,) = _call(self._simulation.Capacity, request).shapes
+            return fitting({"pod": pod, "room_for": shape.count, "then": shape.end.message})
+        asked = simulation_service_pb2.RemovalRequest(nodes=[node])
+        (found,) = _call(self._simulation.Removal, asked).nodes
+        landings = [
+            {"pod": _key(one.pod), "node": one.node}
+            | ({"why_not": one.status.message} if not one.node else {})
+            for one in found.landings
+        ]
+        return fitting({"node": node, "can_go": found.removable, "pods": landings})
+
+    def list_decisions(self, namespace: str = "", pod: str = "", node: str = "", limit: int = 10) -> Document:
+        """List the latest decisions, the newest first.
+
+        Args:
+            namespace: Of pods in this namespace.
+            pod: Of the pod of this name.
+            node: That selected or nominated this node.
+            limit: How many, 50 at most.
+        """
+        wanted = decisions.DecisionFilter(namespace=namespace, pod=pod, node=node)
+        request = decisions.ListDecisionsRequest(filter=wanted, limit=max(1, min(50, limit)))
+        found = _call(self._decisions.ListDecisions, request)
+        return fitting({"decisions": [_decision(one) for one in reversed(found.decisions)]})
+
+    def _explained(self, pod: str) -> Explanation:
+        request = scheduling_service_pb2.ExplainRequest(
+            pod=objects_pb2.PodSource(reference=_reference(pod)), all_rejections=True
+        )
+        return from_response(_call(self._scheduling.Explain, request))
+
+
+def fitting(document: Document) -> Document:
+    """Return the document without control characters, cut to ``MAX_BYTES``: its longest list is shortened."""
+    kept: Document = _clean(document)
+    while len(json.dumps(kept).encode()) > MAX_BYTES:
+        name = max(
+            (key for key, value in kept.items() if isinstance(value, list) and value),
+            default=None,
+            key=lambda key: len(json.dumps(kept[key])),
+        )
+        if name is None:
+            break
+        kept[name] = kept[name][: len(kept[name]) // 2]
+        kept["shortened"] = True
+    return kept
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        text = printable(value)
+        return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 4] + " ..."
+    if isinstance(value, dict):
+        return {_clean(key): _clean(one) for key, one in value.items()}
+    return [_clean(one) for one in value] if isinstance(value, list) else value
+
+
+def _call(method: Any, request: Any) -> Any:
+    try:
+        return method(request, timeout=TIMEOUT_SECONDS)
+    except grpc.RpcError as error:
+        _reject(error)
+
+
+def _reject(error: grpc.RpcError) -> NoReturn:
+    code, details = error.code(), printable(error.details() or "")
+    if code is grpc.StatusCode.UNAVAILABLE:
+        raise QuestionError(f"no mooring server can be reached: {details}") from None
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        raise QuestionError(
+            "this server does not answer that; ask one that keeps a decision journal"
+        ) from None
+    raise QuestionError(f"{code.name}: {details}") from None
+
+
+def _reference(pod: str) -> objects_pb2.PodReference:
+    namespace, slash, name = pod.rpartition("/")
+    return objects_pb2.PodReference(namespace=namespace if slash else "default", name=name)
+
+
+def _key(pod: objects_pb2.PodReference) -> str:
+    return f"{pod.namespace}/{pod.name}"
+
+
+def _sentence(document: Document) -> str:
+    looked = f"{document['evaluated']} nodes evaluated, {document['feasible']} feasible"
+    if document["selected"] is None:
+        return f"no node ({looked}): {document['status']['message'] or document['status']['code']}"
+    tied = len(document["ties"])
+    return f"{document['selected']} ({looked}{f', {tied} tied' if tied > 1 else ''})"
+
+
+def _scored(document: Document) -> Iterable[tuple[str, Document]]:
+    return ((name, node) for name, node in document["nodes"].items() if node["total"] is not None)
+
+
+def _points(name: str, node: Document) -> Document:
+    points = {plugin: of["weighted"] for plugin, of in node["scores"].items() if of["weighted"]}
+    return {"node": name, "total": node["total"], "points": points}
+
+
+def _verdict(node: Document) -> str:
+    if not node["rejections"]:
+        return "feasible"
+    return "rejected by " + "; ".join(
+        f"{status['plugin']}: {', '.join(status['reasons'])}" for status in node["rejections"]
+    )
+
+
+def _by_reason(document: Document) -> list[Document]:
+    """Return who rejects how many nodes and why, most nodes first, each with examples."""
+    groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, node in document["nodes"].items():
+        for status in node["rejections"]:
+            groups[status["plugin"], ", ".join(status["reasons"])].append(name)
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    return [
+        {"plugin": plugin, "reason": reason, "nodes": len(names), "such_as": names[:3]}
+        for (plugin, reason), names in ordered
+    ]
+
+
+def _group(group: decisions.ReasonGroup) -> Document:
+    maker = f"{group.controller_kind} {group.controller_name}" if group.controller_name else "no controller"
+    return {
+        "reason": f"{group.reason.plugin}: {group.reason.reason}" if group.reason.reason else group.message,
+        "pods": group.pod_count,
+        "of": f"{group.namespace}, {maker}",
+        "since": group.oldest_time.ToJsonString(),
+        "such_as": [_key(pod) for pod in group.examples],
+    }
+
+
+def _decision(one: decisions.Decision) -> Document:
+    document = {
+        "seq": one.seq,
+        "time": one.time.ToJsonString(),
+        "pod": _key(one.pod),
+        "result": decisions.DecisionResult.Name(one.result).removeprefix("DECISION_RESULT_").lower(),
+    }
+    return document | ({"node": one.node} if one.node else {"why": one.status.message})
