@@ -192,3 +192,15 @@ def test_yaml_is_the_json(capsys: pytest.CaptureFixture[str], cluster: Path) -> 
 )
 def test_amounts(resource: str, value: int, text: str) -> None:
     assert amount(resource, value) == text
+
+
+def test_an_answer_without_a_plugin_says_so_and_nothing_that_commits_goes_without_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cluster: Path
+) -> None:
+    profile = {"schedulerName": "default-scheduler", "plugins": {"filter": {"enabled": [{"name": "Quota"}]}}}
+    config = write_config(tmp_path / "c.yaml", profile)
+    assert explain(capsys, cluster, "web", "--config", config).code == 1
+    answer = explain(capsys, cluster, "web", "--config", config, "--unknown-plugins=stub", "-o", "json")
+    assert answer.document["warnings"] == ["not evaluated: Quota; they may reject or prefer nodes"]
+    for command in ("serve", "scheduler"):
+        assert "unrecognized" in call(capsys, command, "--unknown-plugins=stub").err

@@ -50,7 +50,10 @@ def test_the_head_names_hash_unsupported_plugins_and_warnings() -> None:
     head = [line for line in show(configuration).splitlines() if line.startswith("#")]
     assert head[0] == f"# configuration hash: {configuration.hash}"
     assert "NodeDeclaredFeatures" in head[1]
-    assert head[2:] == [f"# warning: {warning}" for warning in configuration.warnings]
+    assert head[2:] == [
+        *(f"# warning: {warning}" for warning in configuration.warnings),
+        *(f"# a default that differs from kube-scheduler: {text}" for text in configuration.differences),
+    ]
 
 
 def test_out_of_tree_arguments_are_shown_with_their_defaults() -> None:

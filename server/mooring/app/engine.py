@@ -70,6 +70,7 @@ def configuration_of(
             kube_version=version,
             feature_gates=gates,
             scheduling=scheduling,
+            stubs=options.stubs,
         )
     else:
         loaded = config.default(catalog, kube_version=version, feature_gates=gates)

@@ -36,6 +36,8 @@ class EngineOptions:
         feature_gates: Gates that differ from the release's defaults.
         self_check_every: One cached answer in this many is compared with a full evaluation, 0 = none;
             None = the engine's own default.
+        stubs: Pass over plugins of the configuration that nobody knows; for questions alone, as nothing may
+            be committed then.
     """
 
     config: str = ""
@@ -44,6 +46,7 @@ class EngineOptions:
     kube_version: str = DEFAULT_KUBE_VERSION
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     self_check_every: int | None = None
+    stubs: bool = False
 
     @property
     def gates(self) -> Gates:

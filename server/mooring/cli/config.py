@@ -7,7 +7,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from mooring.app.embedding import Option
-from mooring.cli.flags import Commands, Flags, add_plugins, add_release, add_verbosity, engine_options
+from mooring.cli.flags import (
+    Commands,
+    Flags,
+    add_plugins,
+    add_release,
+    add_unknown_plugins,
+    add_verbosity,
+    engine_options,
+)
 from mooring.cli.output import EXIT_OK
 from mooring.framework import FieldError
 
@@ -31,6 +39,7 @@ def add(commands: Commands) -> None:
         if verb != "convert":
             add_plugins(flags)
             add_release(flags)
+            add_unknown_plugins(flags)
         if verb == "check":
             flags.switch("strict", "reject what a current kube-scheduler rejects")
             flags.add(
@@ -57,11 +66,14 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         kube_version=args.kube_version,
         feature_gates=args.feature_gates,
         strict=args.verb == "check" and args.strict,
+        stubs=args.unknown_plugins == "stub",
     )
     if args.verb == "check" and args.extenders:
         _check_extenders(args.extenders, loaded, catalog)
     for warning in loaded.warnings:
         print(f"warning: {warning}", file=sys.stderr)
+    for difference in loaded.differences if args.verb == "check" and args.v else ():
+        print(f"a default that differs from kube-scheduler: {difference}", file=sys.stderr)
     for profile in loaded.profiles:
         if profile.unsupported:
             names = ", ".join(profile.unsupported)

@@ -16,6 +16,7 @@ from mooring.cli.flags import (
     add_manifests,
     add_namespace,
     add_output,
+    add_unknown_plugins,
     engine_options,
     one_of,
     pod_key,
@@ -56,6 +57,7 @@ def add(commands: Commands) -> None:
     _add_view(flags)
     add_output(flags, "wide", "name")
     add_deciding(flags)
+    add_unknown_plugins(flags)
     parser.set_defaults(run=run)
 
 

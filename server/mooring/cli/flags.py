@@ -342,6 +342,12 @@ def add_deciding(flags: Flags) -> None:
     add_verbosity(flags)
 
 
+def add_unknown_plugins(flags: Flags) -> None:
+    """``--unknown-plugins``, for the commands that only ask: nothing is committed without a plugin."""
+    text = "plugins of the configuration that nobody knows: reject it, or stub: go on without them and say so"
+    flags.add("unknown-plugins", "reject|stub", "reject", text, one_of("reject", "stub"))
+
+
 def engine_options(args: argparse.Namespace, options: tuple[Option, ...]) -> EngineOptions:
     """Return the engine's options from the flags of ``add_deciding``, or of some of its parts."""
     return EngineOptions(
@@ -351,4 +357,5 @@ def engine_options(args: argparse.Namespace, options: tuple[Option, ...]) -> Eng
         kube_version=getattr(args, "kube_version", DEFAULT_KUBE_VERSION),
         feature_gates=getattr(args, "feature_gates", {}),
         self_check_every=getattr(args, "self_check_every", None),
+        stubs=getattr(args, "unknown_plugins", "reject") == "stub",
     )

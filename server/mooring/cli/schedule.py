@@ -16,6 +16,7 @@ from mooring.cli.flags import (
     add_deciding,
     add_manifests,
     add_output,
+    add_unknown_plugins,
     engine_options,
     seed,
 )
@@ -36,6 +37,7 @@ def add(commands: Commands) -> None:
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     add_output(flags)
     add_deciding(flags)
+    add_unknown_plugins(flags)
     parser.set_defaults(run=run)
 
 

@@ -17,6 +17,7 @@ from mooring.cli.flags import (
     add_deciding,
     add_manifests,
     add_output,
+    add_unknown_plugins,
     engine_options,
     positive,
     seed,
@@ -78,6 +79,7 @@ def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     add_output(flags)
     add_deciding(flags)
+    add_unknown_plugins(flags)
     return parser, flags
 
 

@@ -59,7 +59,6 @@ def advise(
         yield f"ignored by mooring: {', '.join(inert)}"
     if not scheduling and (unused := [path for path in SCHEDULER_FIELDS if _has(document, path)]):
         yield f"acted on by mooring scheduler alone: {', '.join(unused)}"
-    yield from _absent(written)
     for index, profile in enumerate(written.profiles):
         path = join("profiles", index)
         for section, plugins in profile.plugins.items():
@@ -79,7 +78,8 @@ def _has(document: Any, path: str) -> bool:
     return isinstance(document, Mapping) and name in document and (not rest or _has(document[name], rest))
 
 
-def _absent(written: KubeSchedulerConfiguration) -> Iterator[str]:
+def differing_defaults(written: KubeSchedulerConfiguration) -> tuple[str, ...]:
+    """Return what a file leaves out that mooring reads otherwise than kube-scheduler, a phrase each."""
     differences = []
     profiles = written.profiles or (None,)
     silent = any(profile is None or profile.percentage_of_nodes_to_score is None for profile in profiles)
@@ -92,5 +92,4 @@ def _absent(written: KubeSchedulerConfiguration) -> Iterator[str]:
         differences.append(
             "leaderElection.resourceName: mooring takes a lease of its own, not kube-scheduler's"
         )
-    if differences:
-        yield f"defaults that differ from kube-scheduler: {'; '.join(differences)}"
+    return tuple(differences)

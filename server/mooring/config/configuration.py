@@ -22,6 +22,8 @@ class EffectiveProfile:
         percentage_of_nodes_to_score: 1..100; 0 = kube-scheduler's adaptive rule; None = every node, when
             neither the profile nor the file says anything.
         unsupported: The enabled in-tree plugins that are accepted by name only, in name order.
+        not_evaluated: The plugins that the file enables and nobody knows, in name order; there are some only
+            where they are passed over on request. Nothing may be committed by such a profile.
     """
 
     scheduler_name: str
@@ -29,6 +31,7 @@ class EffectiveProfile:
     args: Mapping[str, Any]
     percentage_of_nodes_to_score: int | None
     unsupported: tuple[str, ...]
+    not_evaluated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Configuration:
         profiles: The profiles in the file's order; the first is the extender's default.
         lease_name: The lease that the file names; None when it names none.
         warnings: One sentence each.
+        differences: Defaults that are not kube-scheduler's, where the file leaves a field out.
         hash: 16 hex digits that change with any field, default or option that is in force.
     """
 
@@ -47,4 +51,5 @@ class Configuration:
     profiles: tuple[EffectiveProfile, ...]
     lease_name: str | None
     warnings: tuple[str, ...]
+    differences: tuple[str, ...]
     hash: str

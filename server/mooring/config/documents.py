@@ -7,6 +7,7 @@ from typing import Any
 
 from mooring.config.errors import ConfigError
 from mooring.config.types import KIND
+from mooring.config.volcano import is_volcano
 from mooring.config.yaml_loader import read_documents
 from mooring.framework import FieldError
 
@@ -39,7 +40,7 @@ def _found(documents: list[Any]) -> Iterator[tuple[str, Any]]:
     for number, document in enumerate(documents, 1):
         if not isinstance(document, dict):
             continue
-        if document.get("kind") in _WANTED:
+        if _is_wanted(document):
             yield f"document {number}", document
         for path, item in _objects(document, f"document {number}"):
             yield from _in_config_map(item, path)
@@ -59,7 +60,7 @@ def _objects(document: dict[str, Any], path: str) -> Iterator[tuple[str, dict[st
 def _in_config_map(item: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
     data = item.get("data") if item.get("kind") == "ConfigMap" else None
     for key, text in data.items() if isinstance(data, dict) else ():
-        if not (isinstance(text, str) and any(kind in text for kind in _WANTED)):
+        if not (isinstance(text, str) and any(word in text for word in (*_WANTED, "tiers:"))):
             continue
         try:
             documents = read_documents(text)
@@ -69,8 +70,12 @@ def _in_config_map(item: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]
                 FieldError(_join(place, fault.path), fault.message) for fault in error.errors
             ) from error
         for document in documents:
-            if isinstance(document, dict) and document.get("kind") in _WANTED:
+            if _is_wanted(document):
                 yield f"{path}.data[{key}]", document
+
+
+def _is_wanted(document: object) -> bool:
+    return is_volcano(document) or (isinstance(document, dict) and document.get("kind") in _WANTED)
 
 
 def _join(place: str, path: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from mooring.config.advice import advise, advise_on_gates
+from mooring.config.advice import advise, advise_on_gates, differing_defaults
 from mooring.config.arguments import (
     decode_arguments,
     ignored_resources,
@@ -24,6 +24,7 @@ from mooring.config.expand import EnabledPlugin, enabled_names, expand
 from mooring.config.fields import decode, encode, join
 from mooring.config.removed import removed_plugins, without_removed_plugins
 from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, ProfileStanza
+from mooring.config.unknown import stub_notes, unknown_faults, unknown_plugins, without_unknown
 from mooring.config.validation import check_document, check_gates, check_profile, check_profiles
 from mooring.config.versions import as_v1, version_notes
 from mooring.framework import FieldError, Gates, KubeVersion
@@ -38,6 +39,7 @@ def load(
     feature_gates: Mapping[str, bool] | None = None,
     strict: bool = False,
     scheduling: bool = False,
+    stubs: bool = False,
 ) -> Configuration:
     """Read a configuration file.
 
@@ -49,6 +51,8 @@ def load(
         feature_gates: Gates that differ from that release's defaults.
         strict: Reject what a current kube-scheduler rejects: older versions and removed plugins.
         scheduling: ``mooring scheduler`` reads it: no warning of the fields that only it acts on.
+        stubs: Pass over plugins that nobody knows, and note them in the profiles; nothing may be committed
+            with such a profile.
 
     Raises:
         ConfigError: names every fault.
@@ -61,6 +65,7 @@ def load(
         feature_gates=feature_gates,
         strict=strict,
         scheduling=scheduling,
+        stubs=stubs,
     )
 
 
@@ -104,6 +109,7 @@ def from_document(
     feature_gates: Mapping[str, bool] | None = None,
     strict: bool = False,
     scheduling: bool = False,
+    stubs: bool = False,
 ) -> Configuration:
     """As ``load``, from a document that is already read."""
     version = KubeVersion.parse(kube_version)
@@ -117,29 +123,33 @@ def from_document(
         errors += removed
     for index, profile in enumerate(written.profiles):
         errors += check_profile(profile, join("profiles", index), catalog)
+    unknown = unknown_plugins(written.profiles, catalog)
+    if not stubs:
+        errors += unknown_faults(unknown, catalog)
     notes = (
         *version_notes(document),
         *notes,
         *map(str, removed),
+        *stub_notes(unknown, catalog),
         *advise(current, written, catalog, scheduling=scheduling),
         *advise_on_gates(gates),
     )
-    written = dataclasses.replace(written, profiles=tuple(map(without_removed_plugins, written.profiles)))
+    given = written
+    kept = (without_unknown(without_removed_plugins(profile), unknown) for profile in written.profiles)
+    written = dataclasses.replace(written, profiles=tuple(kept))
     complete = with_defaults(written, default_plugins(catalog, version, gates))
     points = [expand(profile.plugins, catalog) for profile in complete.profiles]
     errors += _unreported((*check_document(complete), *check_profiles(complete, points)), errors)
     if errors:
         raise ConfigError(errors)
     complete = _with_all_arguments(complete, catalog, gates)
-    profiles = tuple(
-        _effective(profile, expanded, written, catalog)
-        for profile, expanded in zip(complete.profiles, points, strict=True)
-    )
+    profiles = _effective_profiles(complete, points, given, catalog, unknown)
     return Configuration(
         document=complete,
         profiles=profiles,
         lease_name=written.leader_election.resource_name or None,
         warnings=notes,
+        differences=differing_defaults(given),
         hash=_hash(complete, profiles, kube_version, feature_gates),
     )
 
@@ -182,11 +192,27 @@ def _with_all_arguments(
     return dataclasses.replace(document, profiles=tuple(profiles))
 
 
+def _effective_profiles(
+    complete: KubeSchedulerConfiguration,
+    points: Sequence[Mapping[str, tuple[EnabledPlugin, ...]]],
+    given: KubeSchedulerConfiguration,
+    catalog: Catalog,
+    unknown: Collection[str],
+) -> tuple[EffectiveProfile, ...]:
+    """Return the profiles; ``given`` are they as in the file, with the plugins that nobody knows."""
+    stubbed = [enabled_names(profile.plugins) & set(unknown) for profile in given.profiles] or [set()]
+    return tuple(
+        _effective(profile, expanded, given, catalog, not_evaluated)
+        for profile, expanded, not_evaluated in zip(complete.profiles, points, stubbed, strict=True)
+    )
+
+
 def _effective(
     profile: ProfileStanza,
     points: Mapping[str, tuple[EnabledPlugin, ...]],
     written: KubeSchedulerConfiguration,
     catalog: Catalog,
+    not_evaluated: Collection[str],
 ) -> EffectiveProfile:
     percentage = profile.percentage_of_nodes_to_score
     return EffectiveProfile(
@@ -199,6 +225,7 @@ def _effective(
         unsupported=tuple(
             name for name in sorted(enabled_names(profile.plugins)) if not catalog[name].supported
         ),
+        not_evaluated=tuple(sorted(not_evaluated)),
     )
 
 

@@ -42,6 +42,7 @@ def show(configuration: Configuration) -> str:
         if profile.unsupported
     ]
     head += [f"# warning: {warning}" for warning in configuration.warnings]
+    head += [f"# a default that differs from kube-scheduler: {text}" for text in configuration.differences]
     return "\n".join(head) + "\n" + dump(plain(configuration.document, hide=True))
 
 

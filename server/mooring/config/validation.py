@@ -145,11 +145,7 @@ def _check_plugin(section: str, plugin: ListedPlugin, path: str, catalog: Catalo
         return
     if known is None and plugin.name in catalog.upstream:
         yield FieldError(path, f"plugin {plugin.name} is not part of the selected Kubernetes release")
-    elif known is None:
-        yield FieldError(
-            path, f"no plugin named {plugin.name} exists; install its package or name it with --plugin"
-        )
-    elif section != MULTI_POINT and not catalog.may_list(plugin.name, section):
+    elif known is not None and section != MULTI_POINT and not catalog.may_list(plugin.name, section):
         able = ", ".join(sorted(known.points)) or "no point"
         yield FieldError(path, f"plugin {plugin.name} does not implement {section}; it implements {able}")
 

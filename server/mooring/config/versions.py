@@ -15,6 +15,7 @@ from mooring.config.errors import ConfigError
 from mooring.config.expand import ALL
 from mooring.config.fields import decode, join, without_nulls
 from mooring.config.types import API_VERSION, GROUP, KIND, KubeSchedulerConfiguration
+from mooring.config.volcano import is_volcano, volcano_to_v1
 from mooring.framework import FieldError
 
 OLDER_VERSIONS = ("v1beta1", "v1beta2", "v1beta3")
@@ -55,6 +56,8 @@ def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tu
     if not isinstance(document, dict):
         raise ConfigError([FieldError("", f"a {KIND} is expected, a mapping with apiVersion and kind")])
     given: dict[str, Any] = without_nulls(document)
+    if is_volcano(given):
+        return volcano_to_v1(given)
     version = given.get("apiVersion")
     errors = list(_type_errors(given.get("kind"), version, strict=strict))
     if errors:
@@ -65,7 +68,7 @@ def as_v1(document: object, *, strict: bool = False) -> tuple[dict[str, Any], tu
 def version_notes(document: object) -> Iterator[str]:
     """Yield what to say about a document of an older version."""
     version = document.get("apiVersion") if isinstance(document, dict) else None
-    if version != API_VERSION:
+    if version != API_VERSION and not is_volcano(document):
         yield f"a current kube-scheduler rejects {version}; mooring config convert writes the v1 file"
 
 

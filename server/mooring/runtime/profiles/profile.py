@@ -106,6 +106,7 @@ class Profile:
         percentage_of_nodes_to_score: None = evaluate every node; 0 = kube-scheduler's adaptive rule.
         gates: Which feature gates are on.
         extenders: Those that take part, in the order in which they are called; none outside the scheduler.
+        not_evaluated: Plugins of the profile's file that nobody knows, passed over on request.
     """
 
     name: str
@@ -130,6 +131,7 @@ class Profile:
     percentage_of_nodes_to_score: int | None
     gates: Gates
     extenders: tuple[Extender, ...] = ()
+    not_evaluated: tuple[str, ...] = ()
 
     @property
     def plugins(self) -> dict[str, Plugin[Any]]:
@@ -176,9 +178,13 @@ class Profile:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What an answer of this profile should say."""
-        if not self.unsupported:
-            return ()
-        return (f"not supported yet: {', '.join(self.unsupported)}; pods that need one are rejected",)
+        said = []
+        if self.unsupported:
+            names = ", ".join(self.unsupported)
+            said.append(f"not supported yet: {names}; pods that need one are rejected")
+        if self.not_evaluated:
+            said.append(f"not evaluated: {', '.join(self.not_evaluated)}; they may reject or prefer nodes")
+        return tuple(said)
 
 
 def grouped(profile: Profile) -> Profile:
@@ -227,6 +233,7 @@ def build_profile(
         unsupported=tuple(unsupported),
         percentage_of_nodes_to_score=effective.percentage_of_nodes_to_score,
         gates=handle.gates,
+        not_evaluated=effective.not_evaluated,
     )
 
 
