@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,13 @@ from pathlib import Path
 from mooring import config
 from mooring.app.bridge import source_state
 from mooring.app.connection import ApiServerConnection, with_pace
+from mooring.app.decisions import DecisionMemory
 from mooring.app.election import election_of, lease_times, with_election
 from mooring.app.engine import build_core, configuration_of, registry_of
 from mooring.app.extenders import extenders_of
 from mooring.app.freshness import FreshLeadership, Freshness
 from mooring.app.options import SchedulerOptions
+from mooring.app.scheduler_service import DecidingParts, scheduler_service
 from mooring.app.secure_serving import endpoint
 from mooring.app.signals import wait_for_signal
 from mooring.app.sources import readers_of
@@ -58,13 +60,16 @@ LOOK_SECONDS = 0.05
 """Between two looks whether something that takes its time has happened."""
 
 
-def run_scheduler(options: SchedulerOptions, stop: threading.Event, on_ready: Callable[[str], None]) -> bool:
+def run_scheduler(
+    options: SchedulerOptions, stop: threading.Event, on_ready: Callable[[Mapping[str, str]], None]
+) -> bool:
     """Schedule the pods of a live cluster until ``stop`` is set, which a lost lease and a failure do, too.
 
     Args:
         options: What schedules what.
         stop: Ends it.
-        on_ready: Told the address of probes and metrics, "" for none, once the state is complete.
+        on_ready: Told the addresses by listener (telemetry, and grpc and health where they are wanted), ""
+            for none, once the state is complete.
 
     Returns:
         Whether it ended because it was asked to; False when the lease was lost, or the scheduler failed.
@@ -85,6 +90,12 @@ def run_scheduler(options: SchedulerOptions, stop: threading.Event, on_ready: Ca
             pages.start()
             running.callback(pages.stop)
             log.info("Serving securely on %s", pages.address)
+        service = scheduler_service(options, parts.decides, metrics)
+        listeners = {"telemetry": pages.address if pages else ""}
+        if service is not None:
+            service.start()
+            running.callback(service.stop)
+            listeners |= {"grpc": service.address, "health": service.health_address}
         parts.source.start()
         running.callback(parts.source.stop)
         log_configuration(parts.configuration, configured=bool(options.engine.config), scheduling=True)
@@ -93,7 +104,7 @@ def run_scheduler(options: SchedulerOptions, stop: threading.Event, on_ready: Ca
         if parts.election is not None:
             parts.election.start()
             running.callback(parts.election.stop)
-        on_ready(pages.address if pages else "")
+        on_ready(listeners)
         scheduling = threading.Thread(target=_schedule, args=(parts.scheduler, give_up), name="scheduler")
         scheduling.start()
         wait_for_signal(stop)
@@ -151,6 +162,7 @@ class _SchedulerParts:
     cycle: BindingCycle
     scheduler: Scheduler
     election: LeaderElection | None
+    decides: DecidingParts
 
 
 def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[], None]) -> _SchedulerParts:
@@ -180,6 +192,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     leadership = FreshLeadership(election or Unchallenged(), freshness)
     cycle = BindingCycle(core.engine, leadership=leadership, api=cluster)
     observer = SchedulerMetrics(metrics)
+    memory = DecisionMemory.of(options.decisions, core, options.engine, metrics)
     dependencies = Dependencies(
         engine=core.engine,
         committer=Committer(cycle),
@@ -190,10 +203,12 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         gates=options.engine.gates,
         observer=observer,
         clock=SystemClock(),
+        decisions=memory.decisions,
     )
     scheduler = _scheduler(dependencies, options, configuration)
     observer.measure_queue(scheduler.queue)
-    return _SchedulerParts(configuration, connection, source, freshness, cycle, scheduler, election)
+    decides = DecidingParts(core, memory, source, freshness, dependencies.committer, scheduler)
+    return _SchedulerParts(configuration, connection, source, freshness, cycle, scheduler, election, decides)
 
 
 def _scheduler(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mooring.app.embedding import Option
 from mooring.app.options import SchedulerOptions
@@ -13,8 +15,11 @@ from mooring.cli.flags import (
     Flags,
     above_zero,
     add_deciding,
+    add_decisions,
     add_logging_format,
     add_self_check,
+    certificate_files,
+    decision_options,
     engine_options,
     seconds,
 )
@@ -28,6 +33,9 @@ from mooring.cli.kube_scheduler_flags import (
 )
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
 from mooring.scheduler.budget import ATTEMPT_SECONDS
+
+if TYPE_CHECKING:
+    from mooring.service.server import Options
 
 
 def add(commands: Commands) -> None:
@@ -44,8 +52,37 @@ def add(commands: Commands) -> None:
     text = "the processor time that one attempt to schedule a pod may take; 0 = without limit"
     flags.add("pod-max-scheduling-duration", "TIME", f"{ATTEMPT_SECONDS:g}s", text, seconds)
     add_self_check(flags)
+    add_decisions(flags)
+    _add_service(flags)
     flags.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
     parser.set_defaults(run=run, parser=parser)
+
+
+def _add_service(flags: Flags) -> None:
+    """Where questions are answered over gRPC; the other listener's flags have kube-scheduler's names."""
+    text = "HOST:PORT or unix:PATH of the gRPC service, which answers what changes nothing; default: none"
+    flags.add("grpc-listen", "ADDRESS", "", text)
+    flags.add("grpc-health-listen", "ADDRESS", "", "HOST:PORT or unix:PATH of gRPC health; default: none")
+    flags.add("grpc-tls-cert-file", "FILE", "", "certificate of the gRPC service, PEM")
+    flags.add("grpc-tls-private-key-file", "FILE", "", "its private key, PEM")
+    text = "accept only clients of the gRPC service with a certificate of these CAs, PEM"
+    flags.add("grpc-client-ca-file", "FILE", "", text)
+    flags.switch("grpc-insecure-listen", "allow plain text on addresses that other machines can reach")
+
+
+def _service_options(args: argparse.Namespace) -> Options | None:
+    from mooring.service.server import Options
+
+    if not args.grpc_listen:
+        return None
+    files = certificate_files(args, "grpc-tls-cert-file", "grpc-tls-private-key-file", "grpc-client-ca-file")
+    return Options(
+        listen=args.grpc_listen,
+        health_listen=args.grpc_health_listen,
+        metrics_listen="",
+        tls=files,
+        insecure_listen=args.grpc_insecure_listen,
+    )
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
@@ -69,6 +106,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         longest_wait=args.pod_max_in_unschedulable_pods_duration,
         attempt_seconds=args.pod_max_scheduling_duration,
         stop_grace=args.stop_grace,
+        service=_service_options(args),
+        decisions=decision_options(args),
     )
     if args.write_config_to:
         write_configuration(scheduler, args.write_config_to)
@@ -79,5 +118,6 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     return EXIT_OK if ended_well else EXIT_FAILED
 
 
-def _print_ready(address: str) -> None:
-    print(f"mooring ready: telemetry={address or 'none'}", flush=True)
+def _print_ready(listeners: Mapping[str, str]) -> None:
+    addresses = " ".join(f"{name}={address or 'none'}" for name, address in listeners.items())
+    print(f"mooring ready: {addresses}", flush=True)

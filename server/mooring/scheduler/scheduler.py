@@ -104,6 +104,10 @@ class Scheduler:
         self._parts.group_statuses.stop()
         self._parts.recorder.stop(LAST_EVENTS_SECONDS)
 
+    def is_deciding(self) -> bool:
+        """Return whether a pod or a group is being tried right now. Any thread."""
+        return self._deciding is not None
+
     def fault(self) -> str:
         """Return why only a restart helps: a decision has lasted for a minute; "" otherwise. Any thread."""
         deciding = self._deciding

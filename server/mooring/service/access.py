@@ -79,10 +79,12 @@ class Access:
     Attributes:
         guarded: Whether a name is needed at all.
         clients: The names that may change something, with their types; see ``typed_names``.
+        read_only: Nobody may change anything.
     """
 
     guarded: bool = False
     clients: frozenset[str] = frozenset()
+    read_only: bool = False
 
     def check(self, method: str, request: Any, context: grpc.ServicerContext) -> None:
         """Let the call pass, or not.
@@ -90,8 +92,13 @@ class Access:
         Raises:
             PermissionDeniedError: It changes something, and the client has no name that is allowed.
         """
-        if not self.guarded or not CHANGES.get(method, _always)(request):
+        if not (self.guarded or self.read_only) or not CHANGES.get(method, _always)(request):
             return
+        if self.read_only:
+            raise PermissionDeniedError(
+                f"{method.rpartition('/')[2]} changes something, and this process only answers questions; "
+                "call a server of mooring serve"
+            )
         names = client_names(context)
         if self.clients.isdisjoint(names):
             shown = shown_names(names)

@@ -37,11 +37,12 @@ class Servicers:
     decisions: DecisionServicer
 
     @classmethod
-    def of(cls, backend: Backend) -> Servicers:
-        """All of them over ``backend``, whose state is measured from now on."""
-        measure_state(backend.metrics, backend.engine.state)
-        measure_cache(backend.metrics, backend.engine.cache_counts)
-        measure_reservations(backend.metrics, backend.committer.reservations)
+    def of(cls, backend: Backend, *, measured: bool = False) -> Servicers:
+        """All of them over ``backend``, whose state is measured from now on, unless it is already."""
+        if not measured:
+            measure_state(backend.metrics, backend.engine.state)
+            measure_cache(backend.metrics, backend.engine.cache_counts)
+            measure_reservations(backend.metrics, backend.committer.reservations)
         backend.metrics.sessions.set_function(lambda: len(backend.sessions))
         backend.metrics.session_bytes.set_function(lambda: backend.sessions.size)
         return cls(

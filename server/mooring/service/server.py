@@ -77,12 +77,13 @@ class Options:
 
     Attributes:
         listen: HOST:PORT or unix:PATH of the service; port 0 takes a free one.
-        health_listen: The same for gRPC health, which is always plain text.
-        metrics_listen: HOST:PORT for /healthz, /livez, /readyz and /metrics.
+        health_listen: The same for gRPC health, which is always plain text; "" = none.
+        metrics_listen: HOST:PORT for /healthz, /livez, /readyz and /metrics; "" = none.
         tls: Files of the service's certificate. REQUIRED, or `insecure_listen`, if others can connect.
         insecure_listen: Allows plain text on an address that others can reach.
         allow_clients: Names in client certificates that may bind, reserve and push, as ``typed_names`` reads
             them; needed where others can connect, and everywhere once a name is given.
+        read_only: Nobody may bind, reserve or push.
         reflection: Offers server reflection.
         transport_threads: Threads that calls may have, most of them waiting; made on demand.
         max_concurrent_calls: Queries in progress at once, and as many commits; more wait for a
@@ -100,6 +101,7 @@ class Options:
     tls: TlsFiles | None = None
     insecure_listen: bool = False
     allow_clients: frozenset[str] = frozenset()
+    read_only: bool = False
     reflection: bool = False
     transport_threads: int = 512
     max_concurrent_calls: int = 128
@@ -115,8 +117,8 @@ class Server:
 
     Attributes:
         address: Where the service listens; port 0 replaced by the real one.
-        health_address: Where gRPC health listens.
-        metrics_address: Where the HTTP probes and metrics are.
+        health_address: Where gRPC health listens, "" = nowhere.
+        metrics_address: Where the HTTP probes and metrics are, "" = nowhere.
     """
 
     address: str
@@ -126,16 +128,17 @@ class Server:
     _probes: Probes
     _grpc: grpc.Server
     _threads: Threads
-    _health: HealthListener
-    _telemetry: PageListener
+    _health: HealthListener | None
+    _telemetry: PageListener | None
     _arrivals: Arrivals
     _slots: Slots
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
         """Start answering: probes first, then calls."""
-        self._telemetry.start()
-        self._health.start()
+        for listener in (self._telemetry, self._health):
+            if listener is not None:
+                listener.start()
         self._arrivals.start()
         self._grpc.start()
 
@@ -173,8 +176,9 @@ class Server:
         self._threads.shutdown()
         self._arrivals.stop()
         self._slots.stop()
-        self._health.stop()
-        self._telemetry.stop()
+        for listener in (self._health, self._telemetry):
+            if listener is not None:
+                listener.stop()
 
 
 def build(
@@ -206,7 +210,7 @@ def build(
     if session_slots is not None:
         session_slots.give_way_to(admission.is_live)
     guarded = bool(options.allow_clients) or not is_local(options.listen)
-    access = Access(guarded, typed_names(options.allow_clients))
+    access = Access(guarded, typed_names(options.allow_clients), options.read_only)
     threads = Threads(options.transport_threads, "grpc")
     arrivals = Arrivals(threads, metrics, options.body_timeout)
     server = grpc.server(
@@ -225,8 +229,8 @@ def build(
     health, telemetry = _listeners(options, probes, metrics, names)
     return Server(
         address,
-        health.address,
-        telemetry.address,
+        health.address if health is not None else "",
+        telemetry.address if telemetry is not None else "",
         options,
         probes,
         server,
@@ -240,14 +244,17 @@ def build(
 
 def _listeners(
     options: Options, probes: Probes, metrics: Metrics, services: Sequence[str]
-) -> tuple[HealthListener, PageListener]:
-    """Those for probes and metrics; neither if one can't listen."""
+) -> tuple[HealthListener | None, PageListener | None]:
+    """Those for probes and metrics that are wanted; neither if one can't listen."""
+    health, telemetry = None, None
     with ExitStack() as undone:
-        health = HealthListener(options.health_listen, probes, services)
-        undone.callback(health.stop)
-        telemetry = PageListener(
-            options.metrics_listen, probes, metrics.registry, broken=metrics.broken_connections.inc
-        )
+        if options.health_listen:
+            health = HealthListener(options.health_listen, probes, services)
+            undone.callback(health.stop)
+        if options.metrics_listen:
+            telemetry = PageListener(
+                options.metrics_listen, probes, metrics.registry, broken=metrics.broken_connections.inc
+            )
         undone.pop_all()
     return health, telemetry
 

@@ -1,0 +1,96 @@
+"""The gRPC listener of ``mooring scheduler``: questions about its decisions, its queue and its cluster.
+
+It offers all services and answers what changes nothing. Whatever takes long gives way to the thread that
+decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from mooring import __version__
+from mooring.app.bridge import Decoder, read_changes, source_state
+from mooring.app.decisions import DecisionMemory
+from mooring.app.engine import Core
+from mooring.app.freshness import Freshness
+from mooring.app.options import SchedulerOptions
+from mooring.app.plugin_entries import plugin_entries
+from mooring.app.server import profile_documents
+from mooring.cluster.sources import KubernetesSource
+from mooring.runtime.commit.committer import Committer
+from mooring.scheduler.scheduler import Scheduler
+from mooring.service.backend import Backend, Limits, PodInQueue
+from mooring.service.offer import Servicers
+from mooring.service.server import Server, build
+from mooring.service.slots import Slots
+from mooring.sessions.sessions import Sessions
+from mooring.telemetry.metrics import Metrics
+
+ANSWER_SLOTS = 2
+"""Questions worked on at once."""
+
+MAX_ABANDONED = 32
+"""Questions that may be stuck in a plugin before further ones are rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidingParts:
+    """What the listener answers from: the engine with its source, and the scheduler."""
+
+    core: Core
+    memory: DecisionMemory
+    source: KubernetesSource
+    freshness: Freshness
+    committer: Committer
+    scheduler: Scheduler
+
+
+def scheduler_service(options: SchedulerOptions, parts: DecidingParts, metrics: Metrics) -> Server | None:
+    """Return the listener that the options ask for, its port taken; None without one.
+
+    Raises:
+        ListenError: The address is taken, or must not be used without TLS.
+    """
+    if options.service is None:
+        return None
+    core, slots = parts.core, Slots(ANSWER_SLOTS, MAX_ABANDONED)
+    slots.give_way_to(parts.scheduler.is_deciding)
+    service = replace(options.service, read_only=True)
+    backend = Backend(
+        engine=core.engine,
+        committer=parts.committer,
+        slots=slots,
+        commit_slots=slots,
+        sessions=Sessions(parts.memory.live, most_trees=1),
+        session_slots=slots,
+        decoder=Decoder(),
+        read_changes=read_changes,
+        configuration_hash=core.configuration.hash,
+        kube_version=options.engine.kube_version,
+        server_version=__version__,
+        start_time=datetime.now(UTC),
+        sources=lambda: [*map(source_state, parts.source.describe())],
+        synced=lambda: parts.source.synced,
+        stale=parts.freshness.stale,
+        plugins=tuple(plugin_entries(core.registry)),
+        profile_documents=profile_documents(core.configuration),
+        api_server_connected=True,
+        feature_gates=dict(options.engine.feature_gates),
+        limits=Limits(max_concurrent_calls=service.max_concurrent_calls),
+        metrics=metrics,
+        decisions=parts.memory.decisions,
+        repeater=parts.memory.repeater,
+        queue=lambda: _queue(parts.scheduler),
+    )
+    servicers = Servicers.of(backend, measured=options.serving is not None)
+    ready = parts.freshness.not_ready
+    return build(servicers.services(), service, metrics=metrics, slots=slots, ready=ready)
+
+
+def _queue(scheduler: Scheduler) -> Sequence[PodInQueue]:
+    return [
+        PodInQueue(each.pod, each.place, each.attempts, each.added, each.placed, each.ready, each.wakes)
+        for each in scheduler.queue.list_pods()
+    ]
