@@ -15,7 +15,7 @@ from mooring.app.bridge import source_state
 from mooring.app.connection import ApiServerConnection, with_pace
 from mooring.app.decisions import DecisionMemory
 from mooring.app.election import election_of, lease_times, with_election
-from mooring.app.engine import build_core, configuration_of, registry_of
+from mooring.app.engine import Core, build_core, configuration_of, registry_of
 from mooring.app.extenders import extenders_of
 from mooring.app.freshness import FreshLeadership, Freshness
 from mooring.app.options import SchedulerOptions
@@ -184,10 +184,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
         extenders=extenders,
         exclusive=True,
     )
-    readers = readers_of(core.engine.profiles.values())
-    if groups_wait(options.engine.gates):
-        readers.setdefault("PodGroup", [f"the feature gate {GROUPS_GATE}"])
-    source = KubernetesSource(core.state, server, readers, originals=originals)
+    source = KubernetesSource(core.state, server, _readers(options, core), originals=originals)
     freshness = Freshness(source, options.max_staleness)
     leadership = FreshLeadership(election or Unchallenged(), freshness)
     cycle = BindingCycle(core.engine, leadership=leadership, api=cluster)
@@ -209,6 +206,14 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     observer.measure_queue(scheduler.queue)
     decides = DecidingParts(core, memory, source, freshness, dependencies.committer, scheduler)
     return _SchedulerParts(configuration, connection, source, freshness, cycle, scheduler, election, decides)
+
+
+def _readers(options: SchedulerOptions, core: Core) -> dict[str, list[str]]:
+    """Who reads which kinds of objects."""
+    readers = readers_of(core.engine.profiles.values())
+    if groups_wait(options.engine.gates):
+        readers.setdefault("PodGroup", [f"the feature gate {GROUPS_GATE}"])
+    return readers
 
 
 def _scheduler(

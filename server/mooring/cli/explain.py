@@ -52,6 +52,8 @@ def add(commands: Commands) -> None:
     remote.add_server(flags)
     flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
+    text = "an earlier decision about the pod, of --server: -1 = the last one, 3 = its third attempt"
+    flags.add("attempt", "NUMBER", "", text, _attempt)
     flags.switch("all-rejections", "name every plugin that rejects a node, not only the first")
     flags.switch("always-score", "score a single feasible node too")
     _add_view(flags)
@@ -59,6 +61,14 @@ def add(commands: Commands) -> None:
     add_deciding(flags)
     add_unknown_plugins(flags)
     parser.set_defaults(run=run)
+
+
+def _attempt(text: str) -> int:
+    """Parse the number of an attempt: positive, or negative from the newest one on; 0 = none."""
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and int(digits)) and text:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number other than 0")
+    return int(text or "0")
 
 
 def _add_view(flags: Flags) -> None:
@@ -72,6 +82,9 @@ def _add_view(flags: Flags) -> None:
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
+    if args.attempt and not args.server:
+        complain("--attempt needs --server ADDRESS: a process remembers its own decisions")
+        return EXIT_USAGE
     if bool(args.manifests) != bool(args.server):
         with status_line("reading the cluster"):
             answer = _ask(args, options)
@@ -101,6 +114,8 @@ def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
 def _remote(args: argparse.Namespace, pod: str, every: bool) -> Explanation:
     from mooring.v1 import scheduling_service_pb2 as pb
 
+    if args.attempt:
+        return remote.explain_attempt(args, pod, args.attempt)
     request = pb.ExplainRequest(
         pod=remote.reference(pod),
         profile=args.profile,

@@ -18,7 +18,19 @@ from mooring.framework.errors import InvalidArgumentError, MooringError
 if TYPE_CHECKING:
     from mooring.app.embedding import Option
 
-COMMANDS = ("serve", "scheduler", "run", "schedule", "explain", "what-if", "config", "plugins", "mcp")
+COMMANDS = (
+    "serve",
+    "scheduler",
+    "run",
+    "schedule",
+    "explain",
+    "decisions",
+    "why-pending",
+    "what-if",
+    "config",
+    "plugins",
+    "mcp",
+)
 """Each is the module of the same name here, which declares it with ``add``."""
 
 EXIT_INTERRUPTED = 130

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 30.0
 
+DEFAULT_SERVER = "127.0.0.1:50051"
+"""Where ``mooring run`` and ``mooring serve`` listen by default."""
+
+MOST_ATTEMPTS = 1_000
+"""Decisions about one pod that are looked at."""
+
 CHANNEL_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0))
 
 
@@ -28,9 +34,14 @@ class CallError(Exception):
     """The server did not answer, or answered with an error; the text says why."""
 
 
-def add_server(flags: Flags) -> None:
+def add_server(flags: Flags, default: str = "") -> None:
     """Add the flags of a server to call: its address, and the certificates of both sides."""
-    flags.add("server", "ADDRESS", "", "call this server instead: HOST:PORT or unix:PATH")
+    text = (
+        "call this server: HOST:PORT or unix:PATH"
+        if default
+        else "call this server instead: HOST:PORT or unix:PATH"
+    )
+    flags.add("server", "ADDRESS", default, text)
     flags.add("server-ca-file", "FILE", "", "speak TLS to the server, and trust these CAs, PEM")
     flags.add("server-cert-file", "FILE", "", "the certificate to show to the server, PEM")
     flags.add("server-key-file", "FILE", "", "that certificate's private key, PEM")
@@ -159,14 +170,62 @@ def node_groups(args: argparse.Namespace, groups: Sequence[NodeGroup]) -> dict[s
     }
 
 
-def _simulate(args: argparse.Namespace, method: str, request: Any) -> Any:
-    import grpc
+def decide(args: argparse.Namespace, method: str, request: Any) -> Any:
+    """Call a method of DecisionService at the server that the flags of ``add_server`` name.
 
+    Raises:
+        CallError: As ``capacity``.
+    """
+    from mooring.v1.decision_service_pb2_grpc import DecisionServiceStub
+
+    return _call(args, DecisionServiceStub, method, request)
+
+
+def explain_attempt(args: argparse.Namespace, pod: str, attempt: int) -> Explanation:
+    """Ask that server for the explanation of an earlier decision about a pod: -1 = the last one.
+
+    Raises:
+        CallError: As ``capacity``, or there is no such decision.
+    """
+    from mooring.service.explanation import from_response
+    from mooring.v1 import decision_service_pb2 as pb
+
+    namespace, _, name = pod.rpartition("/")
+    where = pb.DecisionFilter(
+        namespace=namespace,
+        pod=name,
+        kinds=[pb.DECISION_KIND_SCHEDULE, pb.DECISION_KIND_DRY_RUN, pb.DECISION_KIND_FILTER],
+    )
+    found = decide(args, "ListDecisions", pb.ListDecisionsRequest(filter=where, limit=MOST_ATTEMPTS))
+    if attempt < 0:
+        wanted = found.decisions[attempt:][:1] if -attempt <= len(found.decisions) else []
+    else:
+        wanted = [each for each in found.decisions if each.attempt == attempt][-1:]
+    if not wanted:
+        raise CallError(
+            f"{args.server}: no decision about pod {pod} is attempt {attempt}; see mooring decisions"
+        )
+    seq = wanted[0].seq
+    if wanted[0].explained:
+        kept = decide(args, "GetDecision", pb.GetDecisionRequest(seq=seq))
+        if kept.HasField("explanation"):
+            return from_response(kept.explanation)
+    again = decide(args, "ExplainAt", pb.ExplainAtRequest(seq=seq, all_rejections=args.all_rejections))
+    return from_response(again.explanation)
+
+
+def _simulate(args: argparse.Namespace, method: str, request: Any) -> Any:
     from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+
+    return _call(args, SimulationServiceStub, method, request)
+
+
+def _call(args: argparse.Namespace, stub: Callable[[grpc.Channel], Any], method: str, request: Any) -> Any:
+    import grpc
 
     with channel_to(args) as channel:
         try:
-            return getattr(SimulationServiceStub(channel), method)(request, timeout=TIMEOUT_SECONDS)
+            return getattr(stub(channel), method)(request, timeout=TIMEOUT_SECONDS)
         except grpc.RpcError as error:
             raise CallError(_rejection(args.server, error.code(), error.details())) from None
 

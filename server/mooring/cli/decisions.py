@@ -1,0 +1,192 @@
+"""``mooring decisions``: what a running process has decided."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from mooring.app.embedding import Option
+from mooring.cli import remote
+from mooring.cli.flags import (
+    Commands,
+    Flags,
+    add_namespace,
+    add_output,
+    add_verbosity,
+    one_of,
+    pod_key,
+    positive,
+)
+from mooring.cli.output import EXIT_OK, print_document
+
+if TYPE_CHECKING:
+    from mooring.v1 import decision_service_pb2 as pb
+
+WAIT_SECONDS = 15
+"""How long a call of ``--watch`` waits for the next decision."""
+
+RETRY_SECONDS = 1.0
+"""The pause when the server lets no more callers wait."""
+
+RESULTS = ("scheduled", "unschedulable", "error", "failed")
+COLUMNS = ("SEQ", "TIME", "POD", "KIND", "RESULT", "NODE", "WHY")
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    text = "list what a running scheduler or server has decided"
+    parser = commands.add_parser("decisions", help=text, description=text, allow_abbrev=False)
+    flags = Flags(parser)
+    remote.add_server(flags, remote.DEFAULT_SERVER)
+    add_namespace(flags)
+    flags.add("pod", "POD", "", "only decisions about this pod: NAME, pod/NAME or NAMESPACE/NAME")
+    flags.add("node", "NODE", "", "only decisions that selected or nominated this node")
+    flags.add("profile", "NAME", "", "only decisions of this profile")
+    flags.add(
+        "result", "RESULT", "", f"only decisions that ended so: {', '.join(RESULTS)}", one_of("", *RESULTS)
+    )
+    flags.add("plugin", "NAME", "", "only decisions in which this plugin rejected something")
+    flags.add("limit", "COUNT", "50", "how many, the newest ones", positive)
+    flags.switch("watch", "go on with the next decisions until Ctrl-C")
+    add_output(flags)
+    add_verbosity(flags)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
+    """Carry it out."""
+    from mooring.v1 import decision_service_pb2 as pb
+
+    where = _filter(args)
+    found = remote.decide(args, "ListDecisions", pb.ListDecisionsRequest(filter=where, limit=args.limit))
+    if not args.watch:
+        _print_all(args.output, found.decisions)
+        return EXIT_OK
+    _print_each(args.output, found.decisions)
+    journal, after = found.journal_id, found.next_after_seq
+    while True:
+        request = pb.ListDecisionsRequest(filter=where, after_seq=after)
+        request.wait.FromSeconds(WAIT_SECONDS)
+        found = remote.decide(args, "ListDecisions", request)
+        if found.journal_id != journal:
+            # The process was started again: its decisions are numbered anew.
+            journal, after = found.journal_id, 0
+            continue
+        if found.missed_count:
+            print(f"... {found.missed_count} decisions were forgotten meanwhile", flush=True)
+        _print_each(args.output, found.decisions)
+        after = found.next_after_seq
+        if found.wait_refused:
+            time.sleep(RETRY_SECONDS)
+
+
+def document_of(decision: pb.Decision) -> dict[str, Any]:
+    """Return a decision as a JSON object."""
+    document = {
+        "seq": decision.seq,
+        "time": _time(decision),
+        "pod": f"{decision.pod.namespace}/{decision.pod.name}",
+        "uid": decision.pod.uid,
+        "kind": kind_of(decision),
+        "result": result_of(decision),
+        "profile": decision.provenance.profile,
+        "node": decision.node or None,
+        "nominatedNode": decision.nominated_node or None,
+        "total": decision.total,
+        "runnerUp": {"node": decision.runner_up_node, "total": decision.runner_up_total}
+        if decision.runner_up_node
+        else None,
+        "ties": decision.tie_count,
+        "evaluated": decision.evaluated_count,
+        "feasible": decision.feasible_count,
+        "rejectingPlugins": list(decision.rejecting_plugins),
+        "message": decision.status.message,
+        "attempt": decision.attempt or None,
+        "seconds": decision.duration.ToNanoseconds() / 1e9,
+        "seed": decision.seed,
+        "stateVersion": decision.provenance.state_version,
+        "configurationHash": decision.provenance.configuration_hash,
+        "explained": decision.explained,
+    }
+    if decision.controller_kind:
+        document["controller"] = f"{decision.controller_kind}/{decision.controller_name}"
+    return document
+
+
+def kind_of(decision: pb.Decision) -> str:
+    """Return what was to be decided, as people read it."""
+    from mooring.v1 import decision_service_pb2 as pb
+
+    return pb.DecisionKind.Name(decision.kind).removeprefix("DECISION_KIND_").lower().replace("_", "-")
+
+
+def result_of(decision: pb.Decision) -> str:
+    """Return how it ended, as people read it."""
+    from mooring.v1 import decision_service_pb2 as pb
+
+    return pb.DecisionResult.Name(decision.result).removeprefix("DECISION_RESULT_").lower()
+
+
+def _filter(args: argparse.Namespace) -> pb.DecisionFilter:
+    from mooring.v1 import decision_service_pb2 as pb
+
+    namespace, name = args.namespace, ""
+    if args.pod:
+        namespace, _, name = pod_key(args.pod, args.namespace).rpartition("/")
+    results = [pb.DecisionResult.Value(f"DECISION_RESULT_{args.result.upper()}")] if args.result else []
+    return pb.DecisionFilter(
+        namespace=namespace,
+        pod=name,
+        node=args.node,
+        profile=args.profile,
+        results=results,
+        rejecting_plugin=args.plugin,
+    )
+
+
+def _print_all(form: str, decisions: Iterable[pb.Decision]) -> None:
+    from mooring.cli.console import put, table_of
+
+    if form == "table":
+        put(table_of(COLUMNS, map(_row, decisions)))
+    else:
+        print_document(form, [document_of(each) for each in decisions])
+
+
+def _print_each(form: str, decisions: Iterable[pb.Decision]) -> None:
+    """Print decisions as they come: a line each, of JSON unless a table is asked for."""
+    from mooring.serving.logs import printable
+
+    for each in decisions:
+        if form == "table":
+            print(printable("  ".join(_row(each))), flush=True)
+        else:
+            print(json.dumps(document_of(each), ensure_ascii=False), flush=True)
+
+
+def _row(decision: pb.Decision) -> tuple[str, ...]:
+    why = decision.status.message
+    if decision.node and decision.runner_up_node:
+        why = f"{decision.total}, {decision.runner_up_node} has {decision.runner_up_total}"
+    elif decision.node and decision.tie_count > 1:
+        why = f"{decision.total}, {decision.tie_count} tied"
+    elif decision.node and decision.total:
+        why = str(decision.total)
+    return (
+        str(decision.seq),
+        _time(decision),
+        f"{decision.pod.namespace}/{decision.pod.name}",
+        kind_of(decision),
+        result_of(decision),
+        decision.node or (f"({decision.nominated_node})" if decision.nominated_node else ""),
+        why,
+    )
+
+
+def _time(decision: pb.Decision) -> str:
+    at = datetime.fromtimestamp(decision.time.ToNanoseconds() / 1e9, UTC)
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

@@ -1,0 +1,106 @@
+"""`mooring decisions`, `why-pending` and `explain --attempt`: what a server remembers of its decisions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from mooring.framework import Pod
+from mooring.testing import make_node, make_pod
+from mooring.v1 import scheduling_service_pb2 as pb
+from tests.cli.commands import call
+from tests.service.backends import direct, listening, sent, world
+
+STRANGE = "<b>\x1b[31m"
+"""A name that a terminal must not take for more than a name."""
+
+
+def pod(name: str, cpu: str) -> Pod:
+    return make_pod(name, requests={"cpu": cpu}, metadata={"uid": f"u-{name}"})
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The address of a server that has decided about four pods."""
+    room = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+    with world(*(make_node(name, allocatable=room) for name in ("n1", "n2"))) as w:
+        with direct(w.backend) as stubs:
+            for each in (pod("web", "1"), pod("big", "64"), pod("web", "2"), pod(STRANGE, "1")):
+                request = pb.ScheduleRequest(templates=[pb.PodTemplate(pod=sent(each))])
+                stubs.scheduling.Schedule(request)
+        with listening(w.backend) as address:
+            yield address
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        pytest.param([], [1, 2, 3, 4], id="all"),
+        pytest.param(["--pod", "web"], [1, 3], id="pod"),
+        pytest.param(["--pod", "pod/big"], [2], id="kind and name"),
+        pytest.param(["-n", "other"], [], id="namespace"),
+        pytest.param(["--result", "unschedulable"], [2], id="result"),
+        pytest.param(["--plugin", "NodeResourcesFit"], [2], id="rejecting plugin"),
+        pytest.param(["--limit", "2"], [3, 4], id="the newest"),
+    ],
+)
+def test_decisions_are_listed_by_filter(
+    capsys: pytest.CaptureFixture[str], server: str, flags: list[str], expected: list[int]
+) -> None:
+    found = call(capsys, "decisions", "--server", server, "-o", "json", *flags)
+    assert found.code == 0
+    assert [each["seq"] for each in json.loads(found.out)] == expected
+
+
+def test_a_table_of_decisions_shows_names_as_text(capsys: pytest.CaptureFixture[str], server: str) -> None:
+    found = call(capsys, "decisions", "--server", server)
+    assert found.out.splitlines()[0].split() == ["SEQ", "TIME", "POD", "KIND", "RESULT", "NODE", "WHY"]
+    assert "\x1b" not in found.out
+    assert r"default/<b>\x1b[31m" in found.out
+    assert "0/2 nodes are available: 2 Insufficient cpu." in found.out
+
+
+def test_pending_pods_are_grouped_by_reason(capsys: pytest.CaptureFixture[str], server: str) -> None:
+    found = call(capsys, "why-pending", "--server", server)
+    assert found.code == 3
+    assert "NodeResourcesFit: Insufficient cpu" in found.out
+    [group] = json.loads(call(capsys, "why-pending", "--server", server, "-o", "json").out)
+    assert (group["pods"], group["nodes"], group["examples"]) == (1, 2, ["default/big"])
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "text"),
+    [
+        pytest.param("big", 3, "above all NodeResourcesFit: Insufficient cpu (2 nodes)", id="pending"),
+        pytest.param("web", 0, "pod default/web has node n", id="placed"),
+        pytest.param("nobody", 3, "nothing is remembered of pod default/nobody", id="unknown"),
+    ],
+)
+def test_one_pod_and_what_became_of_it(
+    capsys: pytest.CaptureFixture[str], server: str, name: str, code: int, text: str
+) -> None:
+    found = call(capsys, "why-pending", name, "--server", server)
+    assert (found.code, text in found.out) == (code, True), found.out
+
+
+@pytest.mark.parametrize(
+    ("attempt", "code", "text"),
+    [
+        pytest.param("-1", 0, "selected: ", id="the last one"),
+        pytest.param("-2", 0, "selected: ", id="the one before"),
+        pytest.param("-3", 1, "no decision about pod default/web is attempt -3", id="none"),
+        pytest.param("0", 2, "is not a whole number other than 0", id="zero"),
+    ],
+)
+def test_an_earlier_attempt_is_explained(
+    capsys: pytest.CaptureFixture[str], server: str, attempt: str, code: int, text: str
+) -> None:
+    found = call(capsys, "explain", "web", "--attempt", attempt, "--server", server)
+    assert (found.code, text in found.out + found.err) == (code, True), found
+
+
+def test_an_earlier_attempt_needs_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    found = call(capsys, "explain", "web", "--attempt", "-1", "--manifests", "x")
+    assert found.code == 2
