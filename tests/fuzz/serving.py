@@ -63,7 +63,7 @@ READERS = {
 }
 """By name of the RPC: what makes its requests of bytes."""
 
-CHANGING = ("Bind", "Reserve", "Unreserve", "Schedule", "PushObjects")
+CHANGING = ("Bind", "Reserve", "Unreserve", "Schedule", "PushObjects", "RemoveSource")
 """The RPCs that may change something, if they succeed."""
 
 PATIENCE = 20.0

@@ -22,7 +22,11 @@ class NodesAtWork(GuardedControlPlane):
     """Every controller runs, and kwok is the kubelet of ``NODES`` nodes."""
 
     disabled_admission = "DefaultStorageClass"
-    apiserver_flags = (*GuardedControlPlane.apiserver_flags, *ControlPlaneWithGroups.apiserver_flags)
+    apiserver_flags = (
+        *GuardedControlPlane.apiserver_flags,
+        *ControlPlaneWithGroups.apiserver_flags,
+        "--allow-privileged=true",  # the pods of cases that write to volumes are
+    )
     controllers = ("*",)
     controller_flags = (GROUP_GATES,)
 
