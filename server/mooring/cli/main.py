@@ -33,6 +33,8 @@ COMMANDS = (
 )
 """Each is the module of the same name here, which declares it with ``add``."""
 
+_COMPLETION = "For this shell: source <(mooring completion bash)"
+
 EXIT_INTERRUPTED = 130
 """As shells report a command that Ctrl-C ended."""
 
@@ -102,16 +104,32 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
         "3 something stayed unschedulable.",
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version=_version())
     commands: Commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    named = {*first} & {*COMMANDS, "version"}
+    named = {*first} & {*COMMANDS, "version", "completion"}
     for name in COMMANDS:
         if not named or name in named:
             importlib.import_module(f"mooring.cli.{name.replace('-', '_')}").add(commands)
+    text = "print what completes commands and flags in a shell"
+    completion = commands.add_parser("completion", help=text, description=text, epilog=_COMPLETION)
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="bash|zsh|tcsh")
+    completion.set_defaults(run=_print_completion)
     version = commands.add_parser("version", help="print the version")
     version.set_defaults(run=_print_version)
     return parser
 
 
 def _print_version(*_: object) -> int:
-    print(f"mooring {__version__} (Python {sys.version.split()[0]})")
+    print(_version())
+    return EXIT_OK
+
+
+def _version() -> str:
+    return f"mooring {__version__} (Python {sys.version.split()[0]})"
+
+
+def _print_completion(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
+    import shtab
+
+    print(shtab.complete(_parser(), args.shell))
     return EXIT_OK

@@ -24,6 +24,10 @@ def add(commands: Commands) -> None:
     add_output(flags)
     add_verbosity(flags)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    text = "list the plugins, as without a verb"
+    listing = Flags(verbs.add_parser("list", help=text, description=text, allow_abbrev=False))
+    add_plugins(listing)
+    add_output(listing)
     text = "write an installable package with a plugin and its test"
     new = verbs.add_parser("new", help=text, description=text, allow_abbrev=False)
     new.add_argument("name", metavar="NAME", help="the plugin's name in PascalCase, such as RackAffinity")

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import itertools
-from typing import Any, Final
+import re
+from typing import Any, Final, NoReturn
 
 from mooring.serving.logs import FORMATS
 
 SWITCH: Final = "[=BOOL]"
 """What a switch may be followed by, as help shows it."""
+
+
+_UNRECOGNIZED: Final = "unrecognized arguments: "
+_INVALID_CHOICE: Final = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
+_QUOTED: Final = re.compile(r"[\w-]+")
 
 
 class SwitchParser(argparse.ArgumentParser):
@@ -27,6 +34,23 @@ class SwitchParser(argparse.ArgumentParser):
         given = [f"{word}=true" if word in switches else word for word in words]
         return super().parse_known_args(given, namespace)
 
+    def error(self, message: str) -> NoReturn:
+        """End with the one line that matters, and what may have been meant."""
+        self.exit(2, f"{self.prog}: error: {message}{self._meant(message)}\nsee `{self.prog} --help`\n")
+
+    def _meant(self, message: str) -> str:
+        """Return a question about a command or flags that are nearly spelt like what a message names."""
+        if wrong := _INVALID_CHOICE.search(message):
+            given, known = [wrong[1]], _QUOTED.findall(wrong[2])
+        elif message.startswith(_UNRECOGNIZED):
+            given = [word.partition("=")[0] for word in message.removeprefix(_UNRECOGNIZED).split()]
+            given, known = [word for word in given if word.startswith("--")], _options(self)
+        else:
+            return ""
+        meant = (match for word in given for match in difflib.get_close_matches(word, known, 1))
+        names = " ".join(meant)
+        return f"; did you mean {names}?" if names else ""
+
     def format_usage(self) -> str:
         return super().format_usage().replace(f" {SWITCH}", SWITCH)
 
@@ -34,6 +58,17 @@ class SwitchParser(argparse.ArgumentParser):
         # argparse puts a blank between a flag and its value; the texts behind stay in their column.
         text = super().format_help().replace(f" {SWITCH}  ", f"{SWITCH}   ")
         return text.replace(f" {SWITCH}", SWITCH)
+
+
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the flags of a parser and of its commands."""
+    found: list[str] = []
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to list them
+        found += action.option_strings
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - it has no public name
+            for below in action.choices.values():
+                found += _options(below)
+    return found
 
 
 def boolean(text: str) -> bool:
