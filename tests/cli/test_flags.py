@@ -153,8 +153,8 @@ def test_what_is_no_time(text: str) -> None:
         pytest.param(["plugins", "-v", "11"], "'11' is not a number from 0 to 10", id="verbosity"),
         pytest.param(["plugins", "-o", "xml"], "'xml' is none of table, json, yaml", id="output"),
         pytest.param(["schedule"], "required: --manifests", id="no manifests"),
-        pytest.param(["explain", "web"], "either --manifests PATH... or --server", id="nothing to ask"),
         pytest.param(["explain", "web", "--manifests", "f", "--server", "a:1"], "either", id="two to ask"),
+        pytest.param(["explain", "web", "--cluster", "push"], "'push' is none of server:", id="no cluster"),
         pytest.param(["explain", "web", "--seed", "-1"], "'-1' is not a whole number", id="negative seed"),
         pytest.param(
             ["explain", "web", f"--seed={2**64}"], "is not a whole number from 0", id="seed too large"

@@ -135,7 +135,6 @@ def test_a_server_says_what_the_manifests_say(
 @pytest.mark.parametrize(
     ("words", "complaint", "code"),
     [
-        pytest.param(["removal"], "give either --manifests PATH... or --server ADDRESS", 2, id="no cluster"),
         pytest.param(["node-groups", "--manifests", "."], "give the groups with", 2, id="no group"),
         pytest.param(
             ["node-groups", "--manifests", "CLUSTER", "--group", "NODES", "--price", "n=-1"],

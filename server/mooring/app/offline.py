@@ -14,6 +14,8 @@ from msgspec.structs import replace
 
 from mooring.app.engine import Core, build_core, configuration_of, registry_of
 from mooring.app.options import EngineOptions
+from mooring.cluster.api import ApiServer
+from mooring.cluster.live_objects import read_live
 from mooring.cluster.manifests import Manifests, load_manifests
 from mooring.framework import Code, Pod
 from mooring.framework.errors import MooringError, NotFoundError, PluginFailureError
@@ -31,28 +33,35 @@ log = logging.getLogger(__name__)
 LISTED_PODS = 20
 """How many pods are named where the wanted one is unknown."""
 
+Objects = Iterable[str | Path] | ApiServer
+"""Where objects are read: files and directories of manifests, or a live cluster, once."""
+
 Shown = Callable[[Iterable[Pod], int], Iterable[Pod]]
 """Yields the pods of an iterable, given their number, and may show the progress."""
 
 
-def engine_over(options: EngineOptions, paths: Iterable[str | Path]) -> tuple[Engine, Manifests]:
+def engine_over(options: EngineOptions, paths: Objects) -> tuple[Engine, Manifests]:
     """As ``core_over``; returns the engine alone."""
     core, manifests = core_over(options, paths)
     return core.engine, manifests
 
 
-def core_over(options: EngineOptions, paths: Iterable[str | Path]) -> tuple[Core, Manifests]:
+def core_over(options: EngineOptions, paths: Objects) -> tuple[Core, Manifests]:
     """Build the engine that the options ask for, over the objects of manifests.
 
     Raises:
         ConfigError, RegistryError: The configuration or a plugin can't be used.
         InvalidArgumentError: A manifest can't be used; every fault is named.
+        MooringError: The API server doesn't say what there is.
     """
     registry = registry_of(options)
     configuration = configuration_of(options, registry)
     core = build_core(options, registry, configuration)
     with _collector_paused():
-        manifests = load_manifests(paths, options.gates)
+        if isinstance(paths, ApiServer):
+            manifests = Manifests(tuple(read_live(paths)), {})
+        else:
+            manifests = load_manifests(paths, options.gates)
         core.state.replace("manifests", manifests.objects)
     if manifests.skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(manifests.skipped.items()))
@@ -76,7 +85,7 @@ def _collector_paused() -> Iterator[None]:
 
 def explain_pod(
     options: EngineOptions,
-    paths: Iterable[str | Path],
+    paths: Objects,
     name: str,
     *,
     profile: str = "",
@@ -87,7 +96,7 @@ def explain_pod(
 
     Args:
         options: What decides.
-        paths: The manifests' files and directories.
+        paths: The manifests' files and directories, or the API server of a live cluster.
         name: NAMESPACE/NAME, or a name in the default namespace.
         profile: The profile; "" = the one that the pod names.
         seed: Decides between nodes of equal totals.
@@ -180,13 +189,13 @@ class Outcome:
 
 
 def place_pending(
-    options: EngineOptions, paths: Iterable[str | Path], shown: Shown, *, profile: str = "", seed: int = 0
+    options: EngineOptions, paths: Objects, shown: Shown, *, profile: str = "", seed: int = 0
 ) -> list[Outcome]:
     """Place the pending pods of manifests, in the order of their queue.
 
     Args:
         options: What decides.
-        paths: The manifests' files and directories.
+        paths: The manifests' files and directories, or the API server of a live cluster.
         shown: Shows the progress.
         profile: The profile of every pod; "" = the one that each names.
         seed: Decides between nodes of equal totals.

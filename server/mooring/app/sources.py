@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from mooring.app.options import SOURCES
 from mooring.cluster.api import ApiServer
@@ -20,13 +22,32 @@ def source_of_the_pod() -> str:
     Raises:
         InvalidArgumentError: It runs in none.
     """
-    if in_pod():
-        return "kubernetes"
+    if source := default_source():
+        return source
     raise InvalidArgumentError.at(
         "--source",
         "say where the cluster comes from: kubernetes:KUBECONFIG (a live cluster), files:PATH,... "
         "(manifests), push (over gRPC), or sample (six made-up nodes to try it out with)",
     )
+
+
+def default_source() -> str:
+    """Return ``kubernetes`` in a pod, else ""."""
+    return "kubernetes" if in_pod() else ""
+
+
+def api_server_to_read(kubeconfig: str) -> ApiServer:
+    """Return the API server of a file, else of the pod that this runs in, else of kubectl's own file.
+
+    Raises:
+        InvalidArgumentError: There is no such file, or it can't be used.
+    """
+    if not kubeconfig and in_pod():
+        return ApiServer.in_cluster()
+    file = Path(kubeconfig or os.environ.get("KUBECONFIG") or Path.home() / ".kube" / "config")
+    if not file.exists():
+        raise InvalidArgumentError.at(str(file), "no such file; name a kubeconfig with --kubeconfig")
+    return ApiServer.from_kubeconfig(file)
 
 
 def api_server_of(source: str, kubeconfig: str, *, in_cluster: bool) -> ApiServer | None:

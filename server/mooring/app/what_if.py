@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from mooring.app.offline import core_over
+from mooring.app.offline import Objects, core_over
 from mooring.app.options import EngineOptions
 from mooring.app.sessions import LiveState
 from mooring.cluster.manifests import load_manifests
@@ -39,7 +39,7 @@ def shapes_of(paths: Iterable[str | Path], gates: Gates) -> list[Pod]:
 
 def capacities(
     options: EngineOptions,
-    paths: Iterable[str | Path],
+    paths: Objects,
     shapes: Sequence[Pod],
     *,
     profile: str = "",
@@ -64,7 +64,7 @@ def capacities(
 
 def removals(
     options: EngineOptions,
-    paths: Iterable[str | Path],
+    paths: Objects,
     names: Sequence[str] = (),
     *,
     cumulative: bool = False,
@@ -116,7 +116,7 @@ def groups_of(paths: Iterable[str | Path], prices: Mapping[str, float]) -> list[
 
 def node_groups(
     options: EngineOptions,
-    paths: Iterable[str | Path],
+    paths: Objects,
     groups: Sequence[NodeGroup],
     *,
     profile: str = "",
@@ -134,6 +134,6 @@ def node_groups(
     return looking, (looking.option(group, Unhurried()) for group in groups)
 
 
-def _work(options: EngineOptions, paths: Iterable[str | Path]) -> Work:
+def _work(options: EngineOptions, paths: Objects) -> Work:
     core, _ = core_over(options, paths)
     return LiveState(core, options).work()

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
+from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import status_line
 from mooring.cli.flags import (
     Commands,
     Flags,
     add_deciding,
-    add_manifests,
     add_namespace,
     add_output,
     add_unknown_plugins,
@@ -48,8 +48,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("pod", metavar="POD", help="NAME, pod/NAME or NAMESPACE/NAME")
     flags = Flags(parser)
     add_namespace(flags)
-    add_manifests(flags, required=False)
-    remote.add_server(flags)
+    add_cluster(flags)
     flags.add("profile", "NAME", "", "the profile; default that of the pod's schedulerName")
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     text = "an earlier decision about the pod, of --server: -1 = the last one, 3 = its third attempt"
@@ -82,16 +81,16 @@ def _add_view(flags: Flags) -> None:
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
+    if said := choose_cluster(args):
+        complain(said)
+        return EXIT_USAGE
     if args.attempt and not args.server:
         complain("--attempt needs --server ADDRESS: a process remembers its own decisions")
         return EXIT_USAGE
-    if bool(args.manifests) != bool(args.server):
-        with status_line("reading the cluster"):
-            answer = _ask(args, options)
-        _show(args, answer)
-        return _exit_code(answer)
-    complain("give either --manifests PATH... or --server ADDRESS")
-    return EXIT_USAGE
+    with status_line("reading the cluster"):
+        answer = _ask(args, options)
+    _show(args, answer)
+    return _exit_code(answer)
 
 
 def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:

@@ -35,7 +35,7 @@ class Parser(SwitchParser):
     def values(self, args: argparse.Namespace) -> dict[str, str]:
         """Each flag's value as Go writes it, by its long name without the dashes, sorted."""
         found = {
-            action.option_strings[-1].removeprefix("--"): _text(action, getattr(args, action.dest, None))
+            _long_name(action): _text(action, getattr(args, action.dest, None))
             for action in self._actions
             if action.option_strings
         }
@@ -53,14 +53,25 @@ class Flags:
         self.parser = parser
 
     def add(
-        self, name: str, metavar: str, default: str, text: str, kind: Kind = str, *, short: str = ""
+        self,
+        name: str,
+        metavar: str,
+        default: str,
+        text: str,
+        kind: Kind = str,
+        *,
+        short: str = "",
+        alias: str = "",
     ) -> None:
-        """Add a flag with one value. An invalid value in the environment is a usage error too."""
+        """Add a flag with one value, which may have a second long name.
+
+        An invalid value in the environment is a usage error too.
+        """
         shown = f" (default: {default})" if default else ""
-        spellings = [f"-{short}"] if short else []
         self.parser.add_argument(
-            *spellings,
+            *([f"-{short}"] if short else []),
             f"--{name}",
+            *([f"--{alias}"] if alias else []),
             type=kind,
             default=twin(name) or default,
             metavar=SWITCH if kind is boolean else metavar,
@@ -121,6 +132,11 @@ def decision_options(args: argparse.Namespace) -> DecisionOptions:
     return DecisionOptions(
         args.decision_journal_bytes, args.decision_explanation_bytes, args.decision_undo_bytes
     )
+
+
+def _long_name(action: argparse.Action) -> str:
+    """Return a flag's first long name without the dashes."""
+    return next(name for name in action.option_strings if name.startswith("--")).removeprefix("--")
 
 
 def _text(action: argparse.Action, value: Any) -> str:

@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("scheduler", help=text, description=text, allow_abbrev=False)
     flags = Flags(parser)
     add_deciding(flags)
-    flags.add("source", "SOURCE", "kubernetes", "the cluster: kubernetes[:KUBECONFIG]")
+    flags.add("source", "SOURCE", "kubernetes", "the cluster: kubernetes[:KUBECONFIG]", alias="cluster")
     add_logging_format(flags)
     add_kube_scheduler_flags(flags)
     flags.switch("replace-default", "allow the lease kube-scheduler: this takes kube-scheduler's place")

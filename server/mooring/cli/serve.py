@@ -37,7 +37,8 @@ def add(commands: Commands) -> None:
     flags = Flags(parser)
     add_deciding(flags)
     add_logging_format(flags)
-    flags.add("source", "SOURCE", "", f"where the cluster comes from: {SOURCES}; in a pod: kubernetes")
+    text = f"where the cluster comes from: {SOURCES}; in a pod: kubernetes"
+    flags.add("source", "SOURCE", "", text, alias="cluster")
     flags.add("kubeconfig", "FILE", "", "the API server to bind through; without one binds stay local")
     flags.switch("in-cluster", "bind through the API server of the cluster that this runs in")
     flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)

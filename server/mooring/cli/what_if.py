@@ -9,13 +9,13 @@ from rich.text import Text
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
+from mooring.cli.clusters import add_cluster, choose_cluster
 from mooring.cli.console import print_line, print_table, with_bar
 from mooring.cli.flags import (
     Commands,
     Flags,
     Parser,
     add_deciding,
-    add_manifests,
     add_output,
     add_unknown_plugins,
     engine_options,
@@ -74,8 +74,7 @@ def _add_node_groups(questions: Commands) -> None:
 def _question(questions: Commands, name: str, text: str) -> tuple[Parser, Flags]:
     parser = questions.add_parser(name, help=text, description=text, allow_abbrev=False)
     flags = Flags(parser)
-    add_manifests(flags, required=False)
-    remote.add_server(flags)
+    add_cluster(flags)
     flags.add("seed", "NUMBER", "0", "decides between nodes of equal totals", seed)
     add_output(flags)
     add_deciding(flags)
@@ -246,9 +245,10 @@ def _left(left: list[dict[str, str]]) -> Text:
 
 
 def _one_cluster(args: argparse.Namespace) -> int:
-    if bool(args.manifests) != bool(args.server):
+    said = choose_cluster(args)
+    if not said:
         return EXIT_OK
-    complain("give either --manifests PATH... or --server ADDRESS")
+    complain(said)
     return EXIT_USAGE
 
 

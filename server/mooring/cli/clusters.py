@@ -1,0 +1,71 @@
+"""Which cluster a question is about: a server that knows it, manifests, or an API server, read once."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+
+from mooring.cli import remote
+from mooring.cli.flags import Flags, add_manifests
+
+ANSWER_SECONDS = 0.5
+"""How long the server at the default address has to take a connection."""
+
+SOURCES = "server:ADDRESS, files:PATH,... or kubernetes[:KUBECONFIG]"
+
+_WAYS = "--manifests PATH..., --server ADDRESS, --kubeconfig FILE or --cluster SOURCE"
+
+
+def add_cluster(flags: Flags) -> None:
+    """Add the flags that name the cluster; ``choose_cluster`` brings them together."""
+    text = f"{SOURCES}; default a server at {remote.DEFAULT_SERVER} if one answers, in a pod kubernetes"
+    flags.add("cluster", "SOURCE", "", text)
+    add_manifests(flags, required=False)
+    flags.add(
+        "kubeconfig", "FILE", "", "read the live cluster of this file once, as --cluster kubernetes:FILE"
+    )
+    remote.add_server(flags)
+
+
+def choose_cluster(args: argparse.Namespace) -> str:
+    """Bring the flags together: ``args.server`` names a server then, or ``args.manifests`` has the objects.
+
+    Returns:
+        What is wrong with the flags; "" = nothing.
+
+    Raises:
+        InvalidArgumentError: The kubeconfig can't be used.
+    """
+    given = [args.cluster, args.manifests, args.server, args.kubeconfig]
+    if sum(map(bool, given)) > 1:
+        return f"give either one or the other of {_WAYS}"
+    source = args.cluster
+    if args.kubeconfig:
+        source = f"kubernetes:{args.kubeconfig}"
+    if not any(given):
+        source = _default()
+        if not source:
+            return f"no mooring server answers at {remote.DEFAULT_SERVER}: give {_WAYS}"
+    kind, _, rest = source.partition(":")
+    if kind == "server" and rest:
+        args.server = rest
+    elif kind == "files" and rest:
+        args.manifests = rest.split(",")
+    elif kind == "kubernetes":
+        from mooring.app.sources import api_server_to_read
+
+        args.manifests = api_server_to_read(rest)
+    elif source:
+        return f"--cluster: {source!r} is none of {SOURCES}"
+    return ""
+
+
+def _default() -> str:
+    host, _, port = remote.DEFAULT_SERVER.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), ANSWER_SECONDS).close()
+    except OSError:
+        from mooring.app.sources import default_source
+
+        return default_source()
+    return f"server:{remote.DEFAULT_SERVER}"
