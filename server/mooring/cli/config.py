@@ -1,8 +1,9 @@
-"""``mooring config check | show | convert``."""
+"""``mooring config check | show | diff | schema | convert``."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from mooring.cli.flags import (
     add_verbosity,
     engine_options,
 )
-from mooring.cli.output import EXIT_OK
+from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_json
 from mooring.framework import FieldError
 
 if TYPE_CHECKING:
@@ -25,51 +26,97 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    text = "check, show or convert a configuration"
+    text = "check, show, compare or convert a configuration"
     parser = commands.add_parser("config", help=text, description=text, allow_abbrev=False)
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for verb, text in (
-        ("check", "report every fault, each with its field path"),
-        ("show", "print the file with every default, as kube-scheduler --write-config-to does"),
-        ("convert", "write an older version or a policy file as v1"),
-    ):
-        one = verbs.add_parser(verb, help=text, description=text, allow_abbrev=False)
-        one.add_argument("file", metavar="FILE", help="the configuration; - for standard input")
-        flags = Flags(one)
-        if verb != "convert":
-            add_plugins(flags)
-            add_release(flags)
-            add_unknown_plugins(flags)
-        if verb == "check":
-            flags.switch("strict", "reject what a current kube-scheduler rejects")
-            flags.add(
-                "extenders", "FILE", "", "kube-scheduler's configuration, whose extenders call these profiles"
-            )
-        add_verbosity(flags)
-    parser.set_defaults(run=run)
+    verbs: Commands = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    file = "the configuration; - for standard input"
+    check = _verb(verbs, "check", "report every fault, each with its field path", file=file)
+    check.switch("strict", "reject what a current kube-scheduler rejects")
+    text = "kube-scheduler's configuration, whose extenders call these profiles"
+    check.add("extenders", "FILE", "", text)
+    text = "print the file with every default, as kube-scheduler --write-config-to does"
+    show = _verb(verbs, "show", text, file=f"{file}; default the default profile", optional=True)
+    show.switch("resolved", "print the plugins in force by extension point, in their order, with weights")
+    diff = _verb(
+        verbs, "diff", "compare what is in force by two files; exit code 1 if they differ", file=file
+    )
+    diff.parser.add_argument("other", metavar="FILE", help="the other one")
+    _verb(verbs, "schema", "print the JSON Schema of the file and of the plugins' arguments")
+    text = "write an older version or a policy file as v1"
+    convert = verbs.add_parser("convert", help=text, description=text, allow_abbrev=False)
+    convert.add_argument("file", metavar="FILE", help=file)
+    add_verbosity(Flags(convert))
+    parser.set_defaults(run=run, file="")
+
+
+def _verb(verbs: Commands, name: str, text: str, *, file: str = "", optional: bool = False) -> Flags:
+    """Declare a verb that knows the plugins."""
+    parser = verbs.add_parser(name, help=text, description=text, allow_abbrev=False)
+    if file:
+        parser.add_argument("file", metavar="FILE", help=file, nargs="?" if optional else None, default="")
+    flags = Flags(parser)
+    add_plugins(flags)
+    add_release(flags)
+    add_unknown_plugins(flags)
+    add_verbosity(flags)
+    return flags
 
 
 def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     """Carry it out."""
     from mooring import config
-    from mooring.app.engine import read_text, registry_of
+    from mooring.app.engine import registry_of
     from mooring.runtime.profiles.registry import new_in_tree_registry
 
-    text = sys.stdin.read() if args.file == "-" else read_text(args.file)
     if args.verb == "convert":
-        print(config.convert(text, new_in_tree_registry().catalog()), end="")
+        print(config.convert(_text(args.file), new_in_tree_registry().catalog()), end="")
         return EXIT_OK
     catalog = registry_of(engine_options(args, options)).catalog()
-    loaded = config.load(
-        text,
+    if args.verb == "schema":
+        print_json(config.schema(catalog))
+        return EXIT_OK
+    file = args.file
+    loaded = _load(args, file, catalog)
+    if args.verb == "diff":
+        return _diff(args, file, loaded, _load(args, args.other, catalog))
+    if args.verb == "check" and args.extenders and not _calls_fit(args.extenders, loaded, catalog):
+        return EXIT_INVALID
+    _warn(args, loaded)
+    if args.verb == "check":
+        print("ok")
+    else:
+        print(config.resolved(loaded) if args.resolved else config.show(loaded), end="")
+    return EXIT_OK
+
+
+def _text(file: str) -> str:
+    from mooring.app.engine import read_text
+
+    return sys.stdin.read() if file == "-" else read_text(file)
+
+
+def _load(args: argparse.Namespace, file: str, catalog: config.Catalog) -> config.Configuration:
+    """Return the configuration of a file, or the default one.
+
+    Raises:
+        ConfigError: It has faults.
+    """
+    from mooring import config
+
+    if not file:
+        return config.default(catalog, kube_version=args.kube_version, feature_gates=args.feature_gates)
+    args.file = file
+    return config.load(
+        _text(file),
         catalog,
         kube_version=args.kube_version,
         feature_gates=args.feature_gates,
         strict=args.verb == "check" and args.strict,
         stubs=args.unknown_plugins == "stub",
     )
-    if args.verb == "check" and args.extenders:
-        _check_extenders(args.extenders, loaded, catalog)
+
+
+def _warn(args: argparse.Namespace, loaded: config.Configuration) -> None:
     for warning in loaded.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     for difference in loaded.differences if args.verb == "check" and args.v else ():
@@ -78,23 +125,41 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         if profile.unsupported:
             names = ", ".join(profile.unsupported)
             print(f"warning: unsupported in profile {profile.scheduler_name}: {names}", file=sys.stderr)
-    print("ok\n" if args.verb == "check" else config.show(loaded), end="")
-    return EXIT_OK
 
 
-def _check_extenders(file: str, loaded: config.Configuration, catalog: config.Catalog) -> None:
-    """Return whether kube-scheduler, configured by ``file``, can ask the profiles of ``loaded``.
+def _diff(
+    args: argparse.Namespace, first_name: str, first: config.Configuration, second: config.Configuration
+) -> int:
+    """Print what differs: the documents with every default, and the plugins in force."""
+    from mooring import config
 
-    Raises:
-        ConfigError: ``file`` has faults, or its extenders lack something.
+    before, after = (
+        [f"{line}\n" for line in (config.show(one) + config.resolved(one)).splitlines() if line[:1] != "#"]
+        for one in (first, second)
+    )
+    lines = list(difflib.unified_diff(before, after, first_name, args.other))
+    sys.stdout.writelines(lines)
+    return EXIT_INVALID if lines else EXIT_OK
+
+
+def _calls_fit(file: str, loaded: config.Configuration, catalog: config.Catalog) -> bool:
+    """Return whether kube-scheduler, configured by ``file``, can ask the profiles of ``loaded``; say what is
+    wrong in ``file`` and in its stanzas.
     """
     from mooring import config
-    from mooring.app.engine import read_text
 
-    extenders = config.load(read_text(file), catalog).document.extenders
-    errors = list(config.check_reserving(loaded.profiles, extenders, catalog))
-    errors += config.check_ignored(loaded.profiles, extenders)
-    if not extenders:
-        errors.append(FieldError("extenders", f"{file} has none, so kube-scheduler calls no extender"))
-    if errors:
-        raise config.ConfigError(errors)
+    try:
+        extenders = config.load(_text(file), catalog, stubs=True).document.extenders
+    except config.ConfigError as error:
+        errors = error.errors
+    else:
+        errors = list(config.check_calls(extenders))
+        errors += config.check_reserving(loaded.profiles, extenders, catalog)
+        errors += config.check_ignored(loaded.profiles, extenders)
+        for warning in config.advise_on_calls(extenders):
+            print(f"warning: {file}: {warning}", file=sys.stderr)
+        if not extenders:
+            errors.append(FieldError("extenders", "there are none, so kube-scheduler calls no extender"))
+    for fault in errors:
+        complain(f"{file}: {fault}")
+    return not errors

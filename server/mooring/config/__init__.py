@@ -1,5 +1,6 @@
 """KubeSchedulerConfiguration: the one configuration of mooring, read, checked, shown and converted."""
 
+from mooring.config.calls import advise_on_calls, check_calls
 from mooring.config.catalog import MULTI_POINT, POINTS, Catalog, PluginDescription
 from mooring.config.configuration import Configuration, EffectiveProfile
 from mooring.config.convert import convert
@@ -7,7 +8,8 @@ from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
 from mooring.config.load import check, default, from_document, load
 from mooring.config.reserving import check_ignored, check_reserving
-from mooring.config.show import in_force, show
+from mooring.config.schema import schema
+from mooring.config.show import in_force, resolved, show
 from mooring.config.types import LeaderElectionConfiguration
 
 __all__ = [
@@ -20,7 +22,9 @@ __all__ = [
     "EnabledPlugin",
     "LeaderElectionConfiguration",
     "PluginDescription",
+    "advise_on_calls",
     "check",
+    "check_calls",
     "check_ignored",
     "check_reserving",
     "convert",
@@ -28,5 +32,7 @@ __all__ = [
     "from_document",
     "in_force",
     "load",
+    "resolved",
+    "schema",
     "show",
 ]

@@ -168,6 +168,11 @@ def _field_error(detail: Mapping[str, Any], path: str) -> FieldError:
     return FieldError(join(path, *parts), message)
 
 
+def json_schema(record: type[Any]) -> dict[str, Any]:
+    """Return the JSON Schema of the documents that a record is read from."""
+    return _adapter(cast("Hashable", record)).json_schema()
+
+
 @cache
 def _adapter(record: Hashable) -> TypeAdapter[Any]:
     return TypeAdapter(_strict(record))

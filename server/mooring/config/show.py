@@ -46,6 +46,26 @@ def show(configuration: Configuration) -> str:
     return "\n".join(head) + "\n" + dump(plain(configuration.document, hide=True))
 
 
+def resolved(configuration: Configuration) -> str:
+    """Return, as YAML, the plugins of each profile by extension point in the order in which they run.
+
+    At points that score, each has its weight. Points without plugins are left out.
+    """
+    return dump(
+        {
+            profile.scheduler_name: {
+                point: [
+                    {"name": plugin.name, "weight": plugin.weight} if plugin.weight else plugin.name
+                    for plugin in plugins
+                ]
+                for point, plugins in profile.plugins.items()
+                if plugins
+            }
+            for profile in configuration.profiles
+        }
+    )
+
+
 def in_force(configuration: Configuration, *, scheduling: bool) -> dict[str, Any]:
     """Return what of the effective configuration a running mooring acts on, as plain values; secrets are
     hidden.
