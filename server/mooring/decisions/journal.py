@@ -23,6 +23,9 @@ BATCH_ROW_BYTES = 400
 
 DEFAULT_BYTES = 32 << 20
 
+FORGOTTEN_SHARE = 8
+"""One in so many bytes of the budget is freed when it is used up."""
+
 LOOK_SECONDS = 0.1
 """Between two looks of a reader that waits: decisions wake nobody, so they are not slowed down by readers."""
 
@@ -50,7 +53,6 @@ class DecisionJournal:
         self._size = 0
         self._entries: list[Entry] = []
         self._first_seqs: list[int] = []
-        self._gone = 0
         self._last = 0
         self._lock = threading.Lock()
 
@@ -58,7 +60,7 @@ class DecisionJournal:
     def first(self) -> int:
         """The number of the oldest decision that is kept; one more than ``last`` if none is."""
         with self._lock:
-            return self._first_seqs[self._gone] if self._gone < len(self._entries) else self._last + 1
+            return self._first_seqs[0] if self._first_seqs else self._last + 1
 
     @property
     def last(self) -> int:
@@ -94,8 +96,8 @@ class DecisionJournal:
         with self._lock:
             if not 0 < seq <= self._last:
                 return None
-            at = bisect_right(self._first_seqs, seq, self._gone) - 1
-            if at < self._gone:
+            at = bisect_right(self._first_seqs, seq) - 1
+            if at < 0:
                 return None
             entry, first = self._entries[at], self._first_seqs[at]
         return entry.record(seq - first) if isinstance(entry, BatchRecord) else entry
@@ -103,8 +105,8 @@ class DecisionJournal:
     def batch_of(self, seq: int) -> BatchRecord | None:
         """Return the batch that a decision is part of; None when it was made alone, or is forgotten."""
         with self._lock:
-            at = bisect_right(self._first_seqs, seq, self._gone) - 1
-            entry = self._entries[at] if self._gone <= at < len(self._entries) else None
+            at = bisect_right(self._first_seqs, seq) - 1
+            entry = self._entries[at] if at >= 0 else None
         return entry if isinstance(entry, BatchRecord) else None
 
     def after(
@@ -147,37 +149,18 @@ class DecisionJournal:
     def entries_after(self, seq: int) -> Sequence[tuple[int, Entry]]:
         """Return the entries with decisions after ``seq``, each with the number of its first."""
         with self._lock:
-            at = max(self._gone, bisect_right(self._first_seqs, seq + 1, self._gone) - 1)
+            at = max(0, bisect_right(self._first_seqs, seq + 1) - 1)
             firsts, entries = self._first_seqs[at:], self._entries[at:]
         return list(zip(firsts, entries, strict=True))
 
     def _forget(self) -> None:
-        """Forget the oldest entries beyond the budget; the lists are cut in bulk. The lock is held."""
-        while self._size > self._budget:
-            entry = self._entries[self._gone]
-            self._entries[self._gone] = _GONE
+        """Forget the oldest entries, an eighth of the budget at once. The lock is held."""
+        count = 0
+        while self._size > self._budget - self._budget // FORGOTTEN_SHARE:
+            entry = self._entries[count]
             self._size -= BATCH_ROW_BYTES * len(entry) if isinstance(entry, BatchRecord) else RECORD_BYTES
-            self._gone += 1
-        if 2 * self._gone > len(self._entries):
-            del self._entries[: self._gone], self._first_seqs[: self._gone]
-            self._gone = 0
-
-
-_GONE = BatchRecord(
-    about=(),
-    templates=(),
-    indices=(),
-    names=(),
-    uids=(),
-    nodes=(),
-    totals=(),
-    ties=(),
-    evaluated=(),
-    feasible=(),
-    versions=(),
-    node_epoch=0,
-    duration=0.0,
-)
+            count += 1
+        del self._entries[:count], self._first_seqs[:count]
 
 
 def _numbered(first: int, entry: Entry, where: DecisionFilter | None) -> Iterator[Numbered]:

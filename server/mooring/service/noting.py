@@ -12,6 +12,7 @@ from mooring.decisions.decisions import (
     Decisions,
     batch_of_choices,
     batch_of_columns,
+    record_from_cache,
     record_of,
     why_of_error,
 )
@@ -67,6 +68,10 @@ class Noting:
             return
         steady = self._kind is DecisionKind.DRY_RUN or not profile.samples
         about = self._about(decisions, profile, repeatable=steady and _is_live(selection))
+        if selection.state is None and not placed and not isinstance(choice.source, Evaluation):
+            record = record_from_cache(about, pod, choice, self._nodes.epoch, self._seconds(1))
+            decisions.add(record, pod)
+            return
         self._add(decisions, about, pod, choice, selection=selection, placed=placed)
 
     def made_room(
@@ -98,7 +103,14 @@ class Noting:
 
     def chose_columns(self, batch: Batch, found: ChoiceColumns) -> None:
         """Note the choices of a dry run in which every pod has a node."""
-        if self._decisions is not None:
+        if self._decisions is None:
+            return
+        if len(batch) == 1:
+            pod, profile = batch.pod(0)
+            about = self._about(self._decisions, profile)
+            record = record_from_cache(about, pod, found.choice(0), found.epoch, self._seconds(1))
+            self._decisions.add(record, pod)
+        else:
             abouts = [self._about(self._decisions, profile) for _, profile in batch.templates]
             pods = [pod for pod, _ in batch.templates], batch.indices, batch.names, batch.uids
             self._decisions.add_batch(batch_of_columns(abouts, pods, found, self._seconds(len(batch))))
