@@ -71,6 +71,11 @@ class InSessions:
             for twin in history.twins:
                 history.sessions.close(twin.session)
 
+    @property
+    def configuration(self) -> str:
+        """As ``Live`` says."""
+        return self.setting.configuration.hash
+
     def now(self) -> Version:
         """As ``Live`` says."""
         with self.state.lock:

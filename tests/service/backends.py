@@ -25,9 +25,10 @@ from mooring.framework import (
     Pod,
 )
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
-from mooring.runtime.assembly import build_engine
+from mooring.runtime.assembly import ProfileBuilder
 from mooring.runtime.commit.binding_cycle import BindingCycle
 from mooring.runtime.commit.committer import Committer
+from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.registry import Registry, new_in_tree_registry
 from mooring.service.backend import Backend, Limits, PodInQueue
 from mooring.service.errors import DETAILS_KEY, failure_of
@@ -116,8 +117,7 @@ def world(
     state = State(first_epoch=1_000)
     state.replace("test", objects)
     metrics = Metrics()
-    engine = build_engine(
-        loaded,
+    builder = ProfileBuilder.over(
         registry,
         state,
         binder or LocalBinder(state),
@@ -126,12 +126,13 @@ def world(
         kube_version=version,
         feature_gates=gates,
     )
+    engine = Engine(state, builder.build(loaded), MetricsObserver(metrics))
     source = PushSource(state)
     slots, commit_slots, session_slots = Slots(2, max_abandoned), Slots(8, 256), Slots(2)
     options = EngineOptions(kube_version=version, feature_gates=gates or {})
     given = (lambda: [source_state(s) for s in source.describe()]) if push else sources
     cycle = BindingCycle(engine, api=api, settling_seconds=settling_seconds)
-    core = Core(registry, loaded, state, engine)
+    core = Core(registry, loaded, state, engine, builder)
     remembered = DecisionMemory.of(remembering or DecisionOptions(), core, options, metrics)
     backend = Backend(
         engine=engine,
@@ -142,14 +143,13 @@ def world(
         session_slots=session_slots,
         decoder=Decoder(),
         read_changes=read_changes,
-        configuration_hash=loaded.hash,
         kube_version=version,
         server_version="0.0.0",
         start_time=datetime(2026, 1, 1, tzinfo=UTC),
         sources=given,
         synced=lambda: source.synced if push else bool(given()) and all(each.synced for each in given()),
         plugins=tuple(plugin_entries(registry)),
-        profile_documents={},
+        profile_documents=dict,
         pushes=PushBridge(source) if push else None,
         api_server_connected=binder is not None,
         read_pod=api.read_pod if api else None,

@@ -104,4 +104,4 @@ def test_profiles_in_the_order_of_the_file(monkeypatch: pytest.MonkeyPatch) -> N
     assert [(one.name, one.weight) for one in by_point[pb.EXTENSION_POINT_SCORE]] == [("NodeResourcesFit", 5)]
     assert [(one.name, one.weight) for one in by_point[pb.EXTENSION_POINT_BIND]] == [("DefaultBinder", 0)]
     assert pb.EXTENSION_POINT_SCORE not in {point.extension_point for point in second.extension_points}
-    assert answer.configuration_hash == w.backend.configuration_hash
+    assert answer.configuration_hash == w.backend.engine.profiles.configuration

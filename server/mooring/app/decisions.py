@@ -46,12 +46,12 @@ class DecisionMemory:
         # The journal of changes takes twice its length before it is cut.
         changes = (options.undo - options.undo // PODS_SHARE) // CHANGE_BYTES // 2
         live = LiveState(core, engine, changes)
-        journal, configuration = DecisionJournal(options.journal), core.configuration.hash
+        journal = DecisionJournal(options.journal)
         pods = KeptPods(max(1, options.undo // PODS_SHARE // POD_BYTES)) if changes else None
         explanations = (
             Explanations(encode_explanation, options.explanations) if options.explanations else None
         )
-        decisions = Decisions(journal, configuration, explanations, pods)
+        decisions = Decisions(journal, explanations, pods)
         metrics.registry.register(DecisionCollector(decisions))
-        repeater = Repeater(journal, pods, live, live.at, configuration) if pods is not None else None
+        repeater = Repeater(journal, pods, live, live.at) if pods is not None else None
         return cls(live, decisions, repeater)

@@ -14,11 +14,12 @@ from mooring.cluster.state import State
 from mooring.framework import Binder, ClusterApi
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.resources import ResourceRules
-from mooring.runtime.assembly import build_engine
+from mooring.runtime.assembly import ProfileBuilder
 from mooring.runtime.cache import SELF_CHECK_EVERY
 from mooring.runtime.cycle.plugin_calls import Observer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.extender import Extender
+from mooring.runtime.profiles.profiles import Profiles
 from mooring.runtime.profiles.registry import Registry, installed_registry
 
 log = logging.getLogger(__name__)
@@ -62,24 +63,35 @@ def configuration_of(
     Raises:
         ConfigError: It has faults; all of them are named.
     """
-    catalog, version, gates = registry.catalog(), options.kube_version, options.feature_gates
     if options.config:
-        loaded = config.load(
-            read_text(options.config),
-            catalog,
-            kube_version=version,
-            feature_gates=gates,
-            scheduling=scheduling,
-            stubs=options.stubs,
-        )
+        loaded = parse_configuration(read_text(options.config), options, registry, scheduling=scheduling)
     else:
-        loaded = config.default(catalog, kube_version=version, feature_gates=gates)
+        version, gates = options.kube_version, options.feature_gates
+        loaded = config.default(registry.catalog(), kube_version=version, feature_gates=gates)
     for warning in loaded.warnings:
         log.warning("%s: %s", options.config or "configuration", warning)
     return loaded
 
 
-@dataclass(frozen=True, slots=True)
+def parse_configuration(
+    text: str, options: EngineOptions, registry: Registry, *, scheduling: bool = False
+) -> config.Configuration:
+    """Make a configuration of a file's text; ``scheduling`` as in ``configuration_of``.
+
+    Raises:
+        ConfigError: It has faults; all of them are named.
+    """
+    return config.load(
+        text,
+        registry.catalog(),
+        kube_version=options.kube_version,
+        feature_gates=options.feature_gates,
+        scheduling=scheduling,
+        stubs=options.stubs,
+    )
+
+
+@dataclass(slots=True)
 class Core:
     """An engine with what it was built from.
 
@@ -88,12 +100,19 @@ class Core:
         configuration: The configuration in force.
         state: The cluster, empty at first.
         engine: Decides over the state by the configuration's profiles.
+        builder: Makes the profiles of another configuration.
     """
 
     registry: Registry
     configuration: config.Configuration
     state: State
     engine: Engine
+    builder: ProfileBuilder
+
+    def reconfigure(self, configuration: config.Configuration, profiles: Profiles) -> None:
+        """Decide by another configuration from now on; decisions that have begun end with their own."""
+        self.configuration = configuration
+        self.engine.profiles = profiles
 
 
 def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and offline commands differ in
@@ -126,8 +145,7 @@ def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and off
     """
     state = State(first_epoch=first_epoch, rules=ResourceRules.of(options.gates))
     every = options.self_check_every
-    engine = build_engine(
-        configuration,
+    builder = ProfileBuilder.over(
         registry,
         state,
         binder(state),
@@ -136,7 +154,12 @@ def build_core(  # noqa: PLR0913 - what the engines of server, scheduler and off
         observer=observer,
         cluster=cluster,
         extenders=extenders,
+    )
+    engine = Engine(
+        state,
+        builder.build(configuration),
+        observer,
         exclusive=exclusive,
         self_check_every=SELF_CHECK_EVERY if every is None else every,
     )
-    return Core(registry, configuration, state, engine)
+    return Core(registry, configuration, state, engine, builder)

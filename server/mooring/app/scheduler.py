@@ -9,20 +9,22 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mooring import config
 from mooring.app.bridge import source_state
 from mooring.app.connection import ApiServerConnection, with_pace
 from mooring.app.decisions import DecisionMemory
 from mooring.app.election import election_of, lease_times, with_election
-from mooring.app.engine import Core, build_core, configuration_of, registry_of
+from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.extenders import extenders_of
 from mooring.app.freshness import FreshLeadership, Freshness
 from mooring.app.options import SchedulerOptions
+from mooring.app.reload import TOOK, followed, own_pod
 from mooring.app.scheduler_service import DecidingParts, scheduler_service
 from mooring.app.secure_serving import endpoint
 from mooring.app.signals import wait_for_signal
-from mooring.app.sources import readers_of
+from mooring.app.sources import check_read_kinds, readers_of
 from mooring.app.start_log import log_configuration
 from mooring.cluster.binding import KubernetesBinder
 from mooring.cluster.cluster_api import KubernetesApi
@@ -98,7 +100,7 @@ def run_scheduler(
             listeners |= {"grpc": service.address, "health": service.health_address}
         parts.source.start()
         running.callback(parts.source.stop)
-        log_configuration(parts.configuration, configured=bool(options.engine.config), scheduling=True)
+        log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
         if not _came_true(lambda: parts.source.synced, stop):
             return True
         if parts.election is not None:
@@ -107,6 +109,7 @@ def run_scheduler(
         on_ready(listeners)
         scheduling = threading.Thread(target=_schedule, args=(parts.scheduler, give_up), name="scheduler")
         scheduling.start()
+        parts.follow_configuration(options, metrics, running)
         wait_for_signal(stop)
         parts.scheduler.stop()
         scheduling.join()
@@ -155,7 +158,7 @@ def _configuration(options: SchedulerOptions, registry: Registry) -> config.Conf
 class _SchedulerParts:
     """The scheduler and what it stands on."""
 
-    configuration: config.Configuration
+    core: Core
     connection: ApiServerConnection
     source: KubernetesSource
     freshness: Freshness
@@ -163,6 +166,36 @@ class _SchedulerParts:
     scheduler: Scheduler
     election: LeaderElection | None
     decides: DecidingParts
+
+    def follow_configuration(self, options: SchedulerOptions, metrics: Metrics, running: ExitStack) -> None:
+        """Reload the configuration file when it changes, until ``running`` ends."""
+
+        def read(text: str) -> config.Configuration:
+            found = parse_configuration(text, options.engine, self.core.registry, scheduling=True)
+            return with_election(found, options.election, LEASE)
+
+        file, in_force = options.engine.config, self.core.configuration
+        running.enter_context(followed(file, in_force, read, self._reconfigure, metrics, tell=self._tell))
+
+    def _reconfigure(self, configuration: config.Configuration) -> None:
+        """Decide by another configuration from now on.
+
+        Raises:
+            RegistryError: A plugin can't be made.
+            InvalidArgumentError: It needs what only a start provides.
+        """
+        profiles = self.core.builder.build(configuration)
+        check_read_kinds(profiles.values(), self.source)
+        self.scheduler.check_profiles(profiles)
+        self.core.reconfigure(configuration, profiles)
+        self.scheduler.reconfigure(profiles)
+
+    def _tell(self, reason: str, note: str) -> None:
+        """Have an Event written about the pod that this process runs in, if it is in one."""
+        pod = own_pod(self.core.state)
+        if pod is not None:
+            kind = "Normal" if reason == TOOK else "Warning"
+            self.scheduler.tell_of_itself(pod, kind, reason, note)
 
 
 def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[], None]) -> _SchedulerParts:
@@ -205,7 +238,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     scheduler = _scheduler(dependencies, options, configuration)
     observer.measure_queue(scheduler.queue)
     decides = DecidingParts(core, memory, source, freshness, dependencies.committer, scheduler)
-    return _SchedulerParts(configuration, connection, source, freshness, cycle, scheduler, election, decides)
+    return _SchedulerParts(core, connection, source, freshness, cycle, scheduler, election, decides)
 
 
 def _readers(options: SchedulerOptions, core: Core) -> dict[str, list[str]]:
@@ -262,7 +295,11 @@ def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) 
     measure_reservations(metrics, parts.cycle.reservations)
     metrics.registry.register(SourceCollector(lambda: [*map(source_state, parts.source.describe())]))
     probes = Probes(fault=parts.scheduler.fault, ready=parts.freshness.not_ready)
-    document = plain(parts.configuration.document, hide=True)
+
+    def document() -> dict[str, Any]:
+        found: dict[str, Any] = plain(parts.core.configuration.document, hide=True)
+        return found
+
     return endpoint(options.serving, parts.connection, probes, metrics, document, options.engine.kube_version)
 
 

@@ -6,7 +6,7 @@ Mirrors ``newEndpointsHandler`` and ``buildHandlerChain`` of ``cmd/kube-schedule
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -40,7 +40,7 @@ def endpoint(
     connection: ApiServerConnection,
     probes: Probes,
     metrics: Metrics,
-    document: Mapping[str, Any],
+    document: Callable[[], Mapping[str, Any]],
     kube_version: str,
 ) -> PageListener:
     """Return the endpoint, listening.
@@ -50,7 +50,7 @@ def endpoint(
         connection: The scheduler's API server, which is asked who may read what unless others are named.
         probes: What /healthz, /livez and /readyz say.
         metrics: The metrics.
-        document: The configuration in force.
+        document: Returns the configuration in force.
         kube_version: The release that /statusz names.
 
     Raises:
@@ -97,7 +97,9 @@ def _authorities(options: SecureServingOptions, server: ApiServer) -> str:
         return ""
 
 
-def _pages(options: SecureServingOptions, document: Mapping[str, Any], kube_version: str) -> dict[str, Page]:
+def _pages(
+    options: SecureServingOptions, document: Callable[[], Mapping[str, Any]], kube_version: str
+) -> dict[str, Page]:
     paths = ("/configz", "/flagz", "/healthz", "/livez", "/metrics", "/readyz")
     return {
         "/configz": configz(document),

@@ -16,12 +16,13 @@ from mooring import __version__, config
 from mooring.app.bridge import Decoder, PushBridge, read_changes, source_state
 from mooring.app.decisions import DecisionMemory
 from mooring.app.election import election_of, with_election
-from mooring.app.engine import Core, build_core, configuration_of, registry_of
+from mooring.app.engine import Core, build_core, configuration_of, parse_configuration, registry_of
 from mooring.app.freshness import Freshness
 from mooring.app.options import ServerOptions
 from mooring.app.plugin_entries import plugin_entries
+from mooring.app.reload import followed
 from mooring.app.signals import wait_for_signal
-from mooring.app.sources import api_server_of, source_of
+from mooring.app.sources import api_server_of, check_read_kinds, source_of
 from mooring.app.start_log import log_configuration
 from mooring.cluster.api import ApiServer
 from mooring.cluster.binding import KubernetesBinder, LocalBinder
@@ -99,6 +100,7 @@ def serve(
         running.callback(slots.commits.stop)
         running.callback(slots.sessions.stop)
         decisions.start(running)
+        decisions.follow_configuration(metrics, running)
         server.start()
         running.callback(server.drain)
         if extender:
@@ -170,7 +172,6 @@ class _Decisions:
             session_slots=slots.sessions,
             decoder=Decoder(),
             read_changes=read_changes,
-            configuration_hash=core.configuration.hash,
             kube_version=options.engine.kube_version,
             server_version=__version__,
             start_time=datetime.now(UTC),
@@ -178,7 +179,7 @@ class _Decisions:
             synced=lambda: self.source.synced,
             stale=self.freshness.stale,
             plugins=tuple(plugin_entries(core.registry)),
-            profile_documents=profile_documents(core.configuration),
+            profile_documents=lambda: profile_documents(core.configuration),
             pushes=PushBridge(self.source) if isinstance(self.source, PushSource) else None,
             api_server_connected=self.api is not None,
             read_pod=self._read_pod(),
@@ -206,6 +207,27 @@ class _Decisions:
             self.election.start()
             running.callback(self.election.stop)
         running.callback(self.cycle.stop)
+
+    def follow_configuration(self, metrics: Metrics, running: ExitStack) -> None:
+        """Reload the configuration file when it changes, until ``running`` ends."""
+
+        def read(text: str) -> config.Configuration:
+            found = parse_configuration(text, self.options.engine, self.core.registry)
+            return with_election(found, self.options.election, LEASE)
+
+        file, in_force = self.options.engine.config, self.core.configuration
+        running.enter_context(followed(file, in_force, read, self._reconfigure, metrics))
+
+    def _reconfigure(self, configuration: config.Configuration) -> None:
+        """Decide by another configuration from now on.
+
+        Raises:
+            RegistryError: A plugin can't be made.
+            InvalidArgumentError: A plugin needs what only a start provides.
+        """
+        profiles = self.core.builder.build(configuration)
+        check_read_kinds(profiles.values(), self.source)
+        self.core.reconfigure(configuration, profiles)
 
     def describe(self) -> str:
         """Source, counts, epoch and configuration, for the start-up log."""

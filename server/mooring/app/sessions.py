@@ -29,6 +29,11 @@ class LiveState:
             with core.state.lock:
                 core.state.journal(changes)
 
+    @property
+    def configuration(self) -> str:
+        """The hash of the configuration in force."""
+        return self._core.engine.profiles.configuration
+
     def now(self) -> Version:
         """Return the version that it is now; its changes are noted from the first call on."""
         state = self._core.state

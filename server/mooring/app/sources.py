@@ -88,6 +88,21 @@ def source_of(
     raise InvalidArgumentError.at("--source", f"{text!r} is none of {SOURCES}")
 
 
+def check_read_kinds(profiles: Iterable[Profile], source: Source) -> None:
+    """Check that ``profiles`` read no kinds beside those that a live source follows since its start.
+
+    Raises:
+        InvalidArgumentError: A plugin does.
+    """
+    if not isinstance(source, KubernetesSource):
+        return
+    for kind, plugins in readers_of(profiles).items():
+        if kind not in source.kinds:
+            raise InvalidArgumentError.at(
+                ", ".join(plugins), f"reads {kind}, which only a start begins to follow; restart"
+            )
+
+
 def readers_of(profiles: Iterable[Profile]) -> dict[str, list[str]]:
     """Return the kinds that plugins of ``profiles`` read, by name, each with the names of these plugins."""
     readers: dict[str, dict[str, None]] = {}

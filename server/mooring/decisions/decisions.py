@@ -29,7 +29,6 @@ class Decisions:
 
     Args:
         journal: Where they are noted.
-        configuration: The hash of the configuration in force.
         explanations: Keeps some of their explanations; None = none.
         pods: Keeps the pods, to make decisions again; None = they are not made again.
     """
@@ -37,12 +36,10 @@ class Decisions:
     def __init__(
         self,
         journal: DecisionJournal,
-        configuration: str,
         explanations: Explanations | None = None,
         pods: KeptPods | None = None,
     ) -> None:
         self.journal = journal
-        self.configuration = configuration
         self.explanations = explanations
         self.pods = pods
 

@@ -57,7 +57,6 @@ class Repeater:
         pods: Has their pods.
         live: The live state; its changes are noted all the time.
         version_at: Returns the version of the live state of that number; None when it is too long ago.
-        configuration: The hash of the configuration in force.
     """
 
     def __init__(
@@ -66,12 +65,10 @@ class Repeater:
         pods: KeptPods,
         live: Live,
         version_at: Callable[[int], Version | None],
-        configuration: str,
     ) -> None:
         self._journal = journal
         self._pods = pods
         self._version_at = version_at
-        self._configuration = configuration
         self._trees = WorkTrees(live, 1)
 
     def repeat(
@@ -107,13 +104,13 @@ class Repeater:
             raise _not_repeatable(
                 "it was not about all nodes of the live state, or not about the state alone"
             )
-        if record.about.configuration != self._configuration:
-            raise _not_repeatable("the configuration is another one by now")
         version = self._version_at(record.state_version)
         if version is None:
             raise _not_repeatable("what the cluster was then is no longer known")
         try:
             with self._trees.at(version, progress) as work:
+                if record.about.configuration != work.engine.profiles.configuration:
+                    raise _not_repeatable("the configuration is another one by now")
                 self._place_earlier(seq, record, work)
                 yield work
         except FailedPreconditionError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mooring.config import Configuration
 from mooring.framework import Binder, ClusterApi, Handle, KubeVersion
@@ -19,6 +19,67 @@ from mooring.runtime.profiles.profile import build_profile
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.runtime.profiles.registry import Registry
 from mooring.runtime.profiles.waiting_pods import PodsAtPermit
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileBuilder:
+    """Makes the profiles of one configuration after the other. Safe from any thread.
+
+    Attributes:
+        registry: The plugins that there are.
+        handle: What the plugins find; pods that wait for their Permit plugins wait beyond a configuration.
+        waiting: These pods.
+        extenders: Take part in every profile's decisions, in this order.
+    """
+
+    registry: Registry
+    handle: Handle
+    waiting: PodsAtPermit
+    extenders: tuple[Extender, ...] = ()
+
+    @classmethod
+    def over(
+        cls,
+        registry: Registry,
+        state: ClusterState,
+        binder: Binder,
+        *,
+        kube_version: str = DEFAULT_KUBE_VERSION,
+        feature_gates: Mapping[str, bool] | None = None,
+        observer: Observer | None = None,
+        cluster: ClusterApi | None = None,
+        extenders: Sequence[Extender] = (),
+    ) -> ProfileBuilder:
+        """Return one whose plugins read ``state``; arguments as of ``build_engine``."""
+        waiting = PodsAtPermit()
+        handle = Handle(
+            snapshot=lambda: state.snapshot,
+            binder=binder,
+            clock=SystemClock(),
+            logger=logging.getLogger("mooring.plugins"),
+            kube_version=KubeVersion.parse(kube_version),
+            feature_gates=dict(feature_gates or {}),
+            count=(observer or NullObserver()).plugin_event,
+            cluster=cluster,
+            waiting=waiting,
+            assumptions=state,
+        )
+        return cls(registry, handle, waiting, tuple(extenders))
+
+    def build(self, configuration: Configuration) -> Profiles:
+        """Make every profile of ``configuration`` with its plugins.
+
+        Raises:
+            RegistryError: A plugin can't be loaded or made.
+        """
+        profiles = {
+            effective.scheduler_name: replace(
+                build_profile(effective, self.registry, self.handle, configuration.hash),
+                extenders=self.extenders,
+            )
+            for effective in configuration.profiles
+        }
+        return Profiles(profiles, configuration.hash, self.waiting)
 
 
 def build_engine(  # noqa: PLR0913 - the parts that every engine has
@@ -44,30 +105,15 @@ def build_engine(  # noqa: PLR0913 - the parts that every engine has
     Raises:
         RegistryError: A plugin can't be loaded or made.
     """
-    observer = observer or NullObserver()
-    waiting = PodsAtPermit()
-    handle = Handle(
-        snapshot=lambda: state.snapshot,
-        binder=binder,
-        clock=SystemClock(),
-        logger=logging.getLogger("mooring.plugins"),
-        kube_version=KubeVersion.parse(kube_version),
-        feature_gates=dict(feature_gates or {}),
-        count=observer.plugin_event,
-        cluster=cluster,
-        waiting=waiting,
-        assumptions=state,
-    )
-    profiles = {
-        effective.scheduler_name: replace(
-            build_profile(effective, registry, handle, configuration.hash), extenders=tuple(extenders)
-        )
-        for effective in configuration.profiles
-    }
-    return Engine(
+    builder = ProfileBuilder.over(
+        registry,
         state,
-        Profiles(profiles, configuration.hash, waiting),
-        observer,
-        exclusive=exclusive,
-        self_check_every=self_check_every,
+        binder,
+        kube_version=kube_version,
+        feature_gates=feature_gates,
+        observer=observer,
+        cluster=cluster,
+        extenders=extenders,
     )
+    profiles = builder.build(configuration)
+    return Engine(state, profiles, observer, exclusive=exclusive, self_check_every=self_check_every)

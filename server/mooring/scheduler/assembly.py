@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,15 +14,24 @@ from mooring.framework.releases import Gates
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Enabled, Profile
+from mooring.runtime.profiles.profiles import Profiles
 from mooring.scheduler.attempt_log import AttemptLog
 from mooring.scheduler.budget import ATTEMPT_SECONDS
 from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.failure import FailureHandler
 from mooring.scheduler.group_status import GroupStatusWriter
-from mooring.scheduler.parts import Parts
+from mooring.scheduler.parts import Parts, deciding
 from mooring.scheduler.pod_status import PodStatusWriter
 from mooring.scheduler.preemption import Preemptions
-from mooring.scheduler.queue import BackoffTimes, Gate, QueuedEntity, SchedulingQueue, groups_wait, rules_of
+from mooring.scheduler.queue import (
+    BackoffTimes,
+    Gate,
+    QueuedEntity,
+    QueueingRules,
+    SchedulingQueue,
+    groups_wait,
+    rules_of,
+)
 from mooring.scheduler.queue.scheduling_queue import LONGEST_WAIT_SECONDS
 from mooring.scheduler.recorder import EventRecorder
 from mooring.scheduler.scheduler import Scheduler, Wake
@@ -90,7 +99,7 @@ def build_scheduler(
     failures = FailureHandler(queue, engine.state, statuses, recorder, attempts, observer, clock)
     parts = Parts(
         engine=engine,
-        profiles={name: replace(profile, pre_enqueue=()) for name, profile in engine.profiles.items()},
+        profiles=deciding(engine.profiles),
         committer=on.committer,
         queue=queue,
         changes=changes,
@@ -106,22 +115,15 @@ def build_scheduler(
         clock=clock,
         attempt_seconds=attempt_seconds,
     )
-    return Scheduler(parts, wake, binders)
+    return Scheduler(parts, wake, binders, partial(_rules, on, preemptions))
 
 
 def _queue(
     on: Dependencies, preemptions: Preemptions, times: BackoffTimes, wake: Wake, longest_wait: float
 ) -> SchedulingQueue:
-    profiles, state = on.engine.profiles, on.engine.state
-
-    def revision() -> tuple[int, int]:
-        return state.version, preemptions.revision
-
+    profiles = on.engine.profiles
     return SchedulingQueue(
-        {
-            name: rules_of(profile, _gates(profile, on.engine, preemptions), revision)
-            for name, profile in profiles.items()
-        },
+        _rules(on, preemptions, profiles),
         partial(_less, next(iter(profiles.values()))),
         on.clock,
         times=times,
@@ -130,6 +132,19 @@ def _queue(
         incoming=on.observer.queued,
         longest_wait=longest_wait,
     )
+
+
+def _rules(on: Dependencies, preemptions: Preemptions, profiles: Profiles) -> dict[str, QueueingRules]:
+    """Return the queue's rules for profiles; what gates said counts under one configuration alone."""
+    state = on.engine.state
+
+    def revision() -> tuple[str, int, int]:
+        return profiles.configuration, state.version, preemptions.revision
+
+    return {
+        name: rules_of(profile, _gates(profile, on.engine, preemptions), revision)
+        for name, profile in profiles.items()
+    }
 
 
 def _gates(profile: Profile, engine: Engine, preemptions: Preemptions) -> list[Gate]:

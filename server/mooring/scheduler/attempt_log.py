@@ -58,7 +58,7 @@ class AttemptLog:
                 time=self.clock.now(),
                 kind=DecisionKind.SCHEDULE,
                 profile=item.pod.spec.scheduler_name,
-                configuration=self.decisions.configuration,
+                configuration=self.engine.profiles.configuration,
                 repeatable=False,
             )
             record = record_of(
@@ -105,7 +105,7 @@ class AttemptLog:
             time=self.clock.now(),
             kind=kind,
             profile=attempt.profile.name,
-            configuration=self.decisions.configuration,
+            configuration=attempt.profile.configuration,
             start=attempt.start or 0,
             repeatable=alone,
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mooring.framework import Clock, ClusterApi
 from mooring.framework.handle import Leadership
@@ -11,6 +10,7 @@ from mooring.runtime.commit.binding_cycle import Expect
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.profiles import Profiles
 from mooring.scheduler.attempt_log import AttemptLog
 from mooring.scheduler.changes import ChangeFeed
 from mooring.scheduler.failure import FailureHandler
@@ -27,7 +27,7 @@ class Parts:
 
     Attributes:
         engine: Decides.
-        profiles: By name, the profiles that it decides with: without PreEnqueue, which the queue has run.
+        profiles: By name, the profiles that it decides with, see ``deciding``.
         committer: Commits what was decided.
         queue: The pods and groups that wait.
         changes: Passes the state's changes on to the queue.
@@ -45,7 +45,7 @@ class Parts:
     """
 
     engine: Engine
-    profiles: Mapping[str, Profile]
+    profiles: dict[str, Profile]
     committer: Committer
     queue: SchedulingQueue
     changes: ChangeFeed
@@ -60,3 +60,8 @@ class Parts:
     observer: SchedulerObserver
     clock: Clock
     attempt_seconds: float
+
+
+def deciding(profiles: Profiles) -> dict[str, Profile]:
+    """Return the profiles that the scheduler decides with: without PreEnqueue, which the queue has run."""
+    return {name: replace(profile, pre_enqueue=()) for name, profile in profiles.items()}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-from mooring.framework import Code, PodsToActivate, Status
-from mooring.framework.errors import DeadlineExceededError, MooringError
+from mooring.framework import Code, Pod, PodsToActivate, Status
+from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError, MooringError
 from mooring.framework.interface import PreemptingPlugin
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -17,13 +18,15 @@ from mooring.runtime.cycle.choice import Choice
 from mooring.runtime.cycle.post_filter import preempt
 from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.profiles.profile import Enabled, Profile
+from mooring.runtime.profiles.profiles import Profiles
 from mooring.scheduler.attempt import Attempt, Deciding
 from mooring.scheduler.binding import Binders
 from mooring.scheduler.budget import AttemptBudget, group_seconds
 from mooring.scheduler.group_attempts import GroupAttempts
-from mooring.scheduler.parts import Parts
+from mooring.scheduler.parts import Parts, deciding
 from mooring.scheduler.preemption import Preemptor, carry_out
-from mooring.scheduler.queue import QueuedGroup
+from mooring.scheduler.queue import QueuedGroup, QueueingRules
+from mooring.scheduler.recorder import EventNote
 from mooring.scheduler.scheduling_failure import (
     SchedulingFailure,
     failed,
@@ -71,10 +74,18 @@ class Scheduler:
         parts: Its parts.
         wake: Wakes the thread that decides.
         binders: How many pods are bound at a time.
+        rules: Makes the queue's rules of profiles.
     """
 
-    def __init__(self, parts: Parts, wake: Wake, binders: int) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        wake: Wake,
+        binders: int,
+        rules: Callable[[Profiles], Mapping[str, QueueingRules]],
+    ) -> None:
         self.queue = parts.queue
+        self._rules = rules
         self._parts = parts
         self._wake = wake
         self._stopping = threading.Event()
@@ -107,6 +118,34 @@ class Scheduler:
     def is_deciding(self) -> bool:
         """Return whether a pod or a group is being tried right now. Any thread."""
         return self._deciding is not None
+
+    def check_profiles(self, profiles: Profiles) -> None:
+        """Check that ``reconfigure`` can follow.
+
+        Raises:
+            InvalidArgumentError: They need a restart.
+        """
+        known = self._parts.profiles
+        if profiles.keys() != known.keys():
+            raise InvalidArgumentError.at(
+                "profiles",
+                f"were {', '.join(known)} at the start; restart to schedule for {', '.join(profiles)}",
+            )
+        for name, profile in profiles.items():
+            if [entry.name for entry in profile.queue_sort] != [e.name for e in known[name].queue_sort]:
+                raise InvalidArgumentError.at("queueSort", f"of {name}: only a start sorts by another plugin")
+
+    def reconfigure(self, profiles: Profiles) -> None:
+        """Decide by other profiles from now on; attempts that run end with their own. Any thread.
+
+        What was rejected or gated is tried again.
+        """
+        self._parts.profiles.update(deciding(profiles))
+        self.queue.replace_rules(self._rules(profiles))
+
+    def tell_of_itself(self, scheduler: Pod, kind: str, reason: str, note: str) -> None:
+        """Have an Event written about the pod in which this scheduler runs."""
+        self._parts.recorder.record_event(EventNote(scheduler, kind, reason, "Reload", note))
 
     def fault(self) -> str:
         """Return why only a restart helps: a decision has lasted for a minute; "" otherwise. Any thread."""

@@ -13,6 +13,7 @@ from mooring.framework import Node, Pod
 from mooring.framework.errors import UnavailableError
 from mooring.runtime.commit.committer import Committer
 from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.profile import Profile
 from mooring.service.slots import Slots
 from mooring.sessions.sessions import Sessions
 from mooring.sessions.work_trees import Work
@@ -123,14 +124,13 @@ class Backend:
         decoder: Reads objects.
         read_changes: Reads changes for ``SessionState.apply_changes``, with warnings about what is ignored;
             raises InvalidArgumentError where one is malformed.
-        configuration_hash: Of the effective configuration.
         kube_version: Whose behaviour is followed, for example ``1.36``.
         server_version: mooring's own version.
         start_time: When the server started, with time zone.
         sources: The sources as they are now.
         synced: Whether the sources have had their first full load; called before each decision.
         plugins: The plugins that the server knows, by name.
-        profile_documents: By profile, its configuration with all defaults, as JSON.
+        profile_documents: Returns, by profile, its configuration in force with all defaults, as JSON.
         pushes: Takes PushObjects; None when there is no push source.
         api_server_connected: Whether binds go to an API server.
         stale: Why the state may be behind the cluster, "" = it is not; called before each decision.
@@ -155,14 +155,13 @@ class Backend:
     session_slots: Slots
     decoder: ObjectDecoder
     read_changes: ChangeReader
-    configuration_hash: str
     kube_version: str
     server_version: str
     start_time: datetime
     sources: Callable[[], Sequence[SourceState]]
     synced: Callable[[], bool]
     plugins: Sequence[PluginEntry]
-    profile_documents: Mapping[str, str]
+    profile_documents: Callable[[], Mapping[str, str]]
     pushes: PushReceiver | None = None
     api_server_connected: bool = False
     stale: Callable[[], str] = str
@@ -188,11 +187,13 @@ class Backend:
         """Return what answers about a session, at whose version ``work`` is."""
         return replace(self, engine=work.engine, pushes=None, read_pod=None, decisions=None, work=work)
 
-    def provenance(self, state_version: int, node_epoch: int, profile: str = "") -> objects_pb2.Provenance:
-        """Where an answer comes from; of one about a session the live state that it began with."""
+    def provenance(self, state_version: int, node_epoch: int, *profiles: Profile) -> objects_pb2.Provenance:
+        """Where an answer of these profiles comes from; of one about a session the live state that it began
+        with.
+        """
         return objects_pb2.Provenance(
             state_version=state_version if self.work is None else self.work.version.live_version,
             node_epoch=node_epoch,
-            configuration_hash=self.configuration_hash,
-            profile=profile,
+            configuration_hash=(profiles or (self.engine.profiles,))[0].configuration,
+            profile=profiles[0].name if len(profiles) == 1 else "",
         )

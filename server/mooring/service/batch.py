@@ -67,10 +67,10 @@ class Batch(msgspec.Struct, frozen=True):
         everything = self.selection.everything and not self.include_ties
         return ALL_NODES if everything else self.selection.candidates
 
-    def profiles(self) -> dict[str, Profile]:
-        """Those of the pods, by name."""
+    def profiles(self) -> list[Profile]:
+        """Those of the pods, each once."""
         used = [self.templates[index][1] for index in dict.fromkeys(self.indices)]
-        return {profile.name: profile for profile in used}
+        return list({profile.name: profile for profile in used}.values())
 
     def pods(self) -> Iterator[tuple[Pod, Profile]]:
         """Each pod with its profile."""
@@ -127,9 +127,9 @@ class Batch(msgspec.Struct, frozen=True):
 def _templates(
     request: pb.ScheduleRequest, backend: Backend, *, committed: bool
 ) -> list[tuple[Pod, Profile]]:
-    engine = backend.engine
+    engine, profiles = backend.engine, backend.engine.profiles
     read = find_pod if committed else subject
-    profile_of = partial(commit_profile, engine) if committed else engine.profile
+    profile_of = partial(commit_profile, profiles) if committed else profiles.find
     pods = [
         read(backend.decoder, engine.state, template.pod, f"templates[{at}].pod")
         for at, template in enumerate(request.templates)

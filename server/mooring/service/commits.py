@@ -16,8 +16,8 @@ from mooring.framework.errors import (
     NotFoundError,
     PluginFailureError,
 )
-from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.profiles import Profiles
 from mooring.service import audit
 from mooring.service.backend import Backend
 from mooring.service.noting import Noting
@@ -40,7 +40,7 @@ def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotP
     _check(FieldError("pod.uid", "is missing") if not request.pod.uid else None, _node_fault(request.node))
     state = backend.engine.state
     pod = referenced_pod(state, request.pod, "pod") or _unknown_pod(backend, request.pod)
-    profile = commit_profile(backend.engine, request.profile, pod)
+    profile = commit_profile(backend.engine.profiles, request.profile, pod)
     noted = _noted(backend, pod, profile, request.node)
     with audit.committing("Bind", client, pod.key, pod.metadata.uid, request.node) as line, noted as said:
         committed = backend.committer.bind_pod(pod, request.node, profile, progress=progress)
@@ -54,7 +54,7 @@ def bind(backend: Backend, request: pb.BindRequest, client: str, progress: SlotP
             )
         outcome = OUTCOMES[committed.outcome] if committed.outcome else pb.BIND_OUTCOME_BOUND
         line.outcome = pb.BindOutcome.Name(outcome).removeprefix("BIND_OUTCOME_")
-    return pb.BindResponse(outcome=outcome, provenance=_provenance(backend, profile.name))
+    return pb.BindResponse(outcome=outcome, provenance=_provenance(backend, profile))
 
 
 def reserve(
@@ -69,13 +69,13 @@ def reserve(
     state = backend.engine.state
     pod = find_pod(backend.decoder, state, request.pod)
     reject_recreated(backend, pod)
-    profile = commit_profile(backend.engine, request.profile, pod)
+    profile = commit_profile(backend.engine.profiles, request.profile, pod)
     noted = _noted(backend, pod, profile, request.node)
     with audit.committing("Reserve", owner, pod.key, pod.metadata.uid, request.node) as line, noted as said:
         status = backend.committer.reserve_pod(pod, request.node, profile, owner=owner, progress=progress)
         said.append(status)
         line.outcome = audit.word(status)
-    return pb.ReserveResponse(status=status_message(status), provenance=_provenance(backend, profile.name))
+    return pb.ReserveResponse(status=status_message(status), provenance=_provenance(backend, profile))
 
 
 def unreserve(
@@ -96,7 +96,7 @@ def unreserve(
     return pb.UnreserveResponse(released=released, provenance=_provenance(backend))
 
 
-def commit_profile(engine: Engine, name: str, pod: Pod) -> Profile:
+def commit_profile(profiles: Profiles, name: str, pod: Pod) -> Profile:
     """Return the profile for a commit: the named one, by which the caller adopts the pod, or its own.
 
     Raises:
@@ -104,14 +104,14 @@ def commit_profile(engine: Engine, name: str, pod: Pod) -> Profile:
         FailedPreconditionError: The pod is another scheduler's (OTHER_SCHEDULER).
     """
     scheduler = pod.spec.scheduler_name
-    if not name and scheduler and scheduler not in engine.profiles:
+    if not name and scheduler and scheduler not in profiles:
         raise FailedPreconditionError(
             f"pod {pod.key} is scheduled by {scheduler!r}; name a profile to place it all the same",
             reason="OTHER_SCHEDULER",
             pod=pod.key,
             scheduler=scheduler,
         )
-    return engine.profile(name, pod)
+    return profiles.find(name, pod)
 
 
 def reject_recreated(backend: Backend, pod: Pod) -> None:
@@ -188,7 +188,7 @@ def _node_fault(node: str) -> FieldError | None:
     return None
 
 
-def _provenance(backend: Backend, profile: str = "") -> objects_pb2.Provenance:
+def _provenance(backend: Backend, *profiles: Profile) -> objects_pb2.Provenance:
     state = backend.engine.state
     with state.lock:
-        return backend.provenance(state.version, state.snapshot.nodes.epoch, profile)
+        return backend.provenance(state.version, state.snapshot.nodes.epoch, *profiles)

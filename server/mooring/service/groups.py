@@ -85,8 +85,7 @@ def schedule_groups(
     profiles = {one.profile.name: one.profile for one in asked}
     state = backend.engine.state
     with state.lock:
-        name = next(iter(profiles)) if len(profiles) == 1 else ""
-        provenance = backend.provenance(state.version, state.snapshot.nodes.epoch, name)
+        provenance = backend.provenance(state.version, state.snapshot.nodes.epoch, *profiles.values())
     warnings = dict.fromkeys(warning for profile in profiles.values() for warning in profile.warnings)
     return pb.ScheduleGroupsResponse(provenance=provenance, groups=answers, warnings=warnings)
 
@@ -167,7 +166,7 @@ def _decode_group(
         )
     pods = _given_pods(backend, given, path) if given.pods else _known_pods(state, key)
     waiting = [pod for pod in pods if not pod.spec.node_name and not pod.metadata.deletion_timestamp]
-    profile = commit_profile(backend.engine, profile_name, waiting[0] if waiting else Pod())
+    profile = commit_profile(backend.engine.profiles, profile_name, waiting[0] if waiting else Pod())
     if not profile.gates.enabled(GROUPS_GATE):
         raise FailedPreconditionError(
             f"groups are decided as a whole with the feature gate {GROUPS_GATE} alone, which is off",

@@ -144,7 +144,7 @@ class Noting:
             time=time.time(),
             kind=self._kind,
             profile=profile.name,
-            configuration=decisions.configuration,
+            configuration=profile.configuration,
             seed=self._seed,
             repeatable=repeatable,
         )

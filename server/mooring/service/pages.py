@@ -65,10 +65,13 @@ def rejection(status: HTTPStatus, message: str) -> PageAnswer:
     return PageAnswer(status, JSON, json.dumps(body).encode())
 
 
-def configz(document: Mapping[str, Any]) -> Page:
+def configz(document: Callable[[], Mapping[str, Any]]) -> Page:
     """Return the page with the configuration in force."""
-    body = json.dumps({"componentconfig": document}).encode()
-    return lambda _accept: PageAnswer(HTTPStatus.OK, JSON, body)
+
+    def page(_accept: str) -> PageAnswer:
+        return PageAnswer(HTTPStatus.OK, JSON, json.dumps({"componentconfig": document()}).encode())
+
+    return page
 
 
 def flagz(component: str, flags: Mapping[str, str]) -> Page:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import grpc
 
 from mooring.framework.points import POINTS as EXTENSION_POINTS
@@ -102,9 +104,10 @@ class PluginServicer(PluginServiceServicer):
     def ListProfiles(
         self, request: pb.ListProfilesRequest, context: grpc.ServicerContext
     ) -> pb.ListProfilesResponse:
+        profiles, documents = self._backend.engine.profiles, self._backend.profile_documents()
         return pb.ListProfilesResponse(
-            profiles=[self._profile(profile) for profile in self._backend.engine.profiles.values()],
-            configuration_hash=self._backend.configuration_hash,
+            profiles=[self._profile(profile, documents) for profile in profiles.values()],
+            configuration_hash=profiles.configuration,
         )
 
     def GetCapabilities(
@@ -148,7 +151,7 @@ class PluginServicer(PluginServiceServicer):
             ],
         )
 
-    def _profile(self, profile: Profile) -> pb.Profile:
+    def _profile(self, profile: Profile, documents: Mapping[str, str]) -> pb.Profile:
         return pb.Profile(
             name=profile.name,
             extension_points=[
@@ -162,7 +165,7 @@ class PluginServicer(PluginServiceServicer):
                 for point, number in POINTS.items()
                 if (enabled := profile.at(point))
             ],
-            configuration_json=self._backend.profile_documents.get(profile.name, ""),
+            configuration_json=documents.get(profile.name, ""),
             weight_sum=profile.weight_sum,
             unsupported_plugins=profile.unsupported,
         )

@@ -56,7 +56,7 @@ def preempt(backend: Backend, request: pb.PreemptRequest, progress: SlotProgress
     node_name = best[choose(SEED, pod.metadata.uid, len(best))] if best else ""
     noting.made_room(pod, profile, selection, (evaluation, version), node_name)
     return pb.PreemptResponse(
-        provenance=backend.provenance(selection.version(version), selection.epoch, profile.name),
+        provenance=backend.provenance(selection.version(version), selection.epoch, profile),
         candidates=[_message(candidate) for candidate in found.candidates],
         node=node_name,
         status=status_message(found.status, found.status.message),

@@ -202,7 +202,7 @@ class Questions:
 
     def _provenance(self, asked: PodQuestion, version: int) -> objects_pb2.Provenance:
         selection = asked.selection
-        return self._backend.provenance(selection.version(version), selection.epoch, asked.profile.name)
+        return self._backend.provenance(selection.version(version), selection.epoch, asked.profile)
 
 
 def decided(answer: Response | None) -> Response:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mooring.framework import SUCCESS, Status
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns
+from mooring.runtime.profiles.profile import Profile
 from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.node_names import names_of, rows_of
@@ -104,9 +105,9 @@ class AnswerColumns:
                 selection.epoch = table.epoch
             rows = rows_of(table, self._nodes)
             tie_rows = [rows_of(table, names) for names in self.ties] if self._include_ties else []
-        profile, warnings = _profile_and_warnings(batch)
+        profiles = batch.profiles()
         return pb.ScheduleResponse(
-            provenance=backend.provenance(version, selection.epoch, profile),
+            provenance=backend.provenance(version, selection.epoch, *profiles),
             nodes=selection.node_list(self._nodes, rows),
             statuses=[status_message(status, message) for status, message in self._statuses],
             pod_statuses=self._pod_statuses,
@@ -116,7 +117,7 @@ class AnswerColumns:
             evaluated_counts=self._evaluated,
             feasible_counts=self._feasible,
             bind_outcomes=self._outcomes if batch.mode == pb.COMMIT_MODE_BIND else (),
-            warnings=warnings,
+            warnings=_warnings(profiles),
         )
 
 
@@ -124,16 +125,16 @@ def columns_response(backend: Backend, batch: Batch, found: ChoiceColumns) -> pb
     """Return the response when every pod has a node and nothing is committed."""
     selection = batch.selection
     selection.epoch = found.epoch
-    profile, warnings = _profile_and_warnings(batch)
+    profiles = batch.profiles()
     response = pb.ScheduleResponse(
-        provenance=backend.provenance(found.version, found.epoch, profile),
+        provenance=backend.provenance(found.version, found.epoch, *profiles),
         statuses=_SUCCESS,
         pod_statuses=[0] * len(batch),
         totals=found.totals,
         tie_counts=found.tie_counts,
         evaluated_counts=found.evaluated,
         feasible_counts=found.feasible,
-        warnings=warnings,
+        warnings=_warnings(profiles),
     )
     selection.fill(response.nodes, found.names, found.rows)
     return response
@@ -142,10 +143,6 @@ def columns_response(backend: Backend, batch: Batch, found: ChoiceColumns) -> pb
 _SUCCESS = (status_message(SUCCESS),)
 
 
-def _profile_and_warnings(batch: Batch) -> tuple[str, Sequence[str]]:
-    """Return the profile's name, "" when there are several, and the profiles' warnings."""
-    profiles = batch.profiles()
-    if len(profiles) == 1:
-        [profile] = profiles.values()
-        return profile.name, profile.warnings
-    return "", list(dict.fromkeys(warning for one in profiles.values() for warning in one.warnings))
+def _warnings(profiles: Iterable[Profile]) -> Sequence[str]:
+    """Return the profiles' warnings, each once."""
+    return list(dict.fromkeys(warning for profile in profiles for warning in profile.warnings))

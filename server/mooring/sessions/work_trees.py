@@ -82,6 +82,11 @@ class SessionState(ClusterState, Protocol):
 class Live(Protocol):
     """The live state, as sessions need it. Safe from any thread."""
 
+    @property
+    def configuration(self) -> str:
+        """The hash of the configuration in force."""
+        ...
+
     def now(self) -> Version:
         """Return the version that it is now; its changes are noted from the first call on."""
         ...
@@ -205,6 +210,7 @@ class WorkTrees:
     def _borrow(self, version: Version, check: Callable[[], None]) -> Work:
         with self._lock:
             while True:
+                self._drop_outdated()
                 free = [work for work in self._works if not work.busy]
                 near = min(free, key=lambda work: _distance(work.version, version), default=None)
                 if near is None and len(self._works) < self._most:
@@ -214,6 +220,11 @@ class WorkTrees:
                     return near
                 self._lock.wait(WAIT_SECONDS)
                 check()
+
+    def _drop_outdated(self) -> None:
+        """Lend no tree again whose engine decides by a configuration that is no longer in force."""
+        now = self._live.configuration
+        self._works = [each for each in self._works if each.busy or each.engine.profiles.configuration == now]
 
     def _made(self) -> Work:
         work = self._live.work()

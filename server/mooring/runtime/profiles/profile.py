@@ -101,6 +101,7 @@ class Profile:
     Attributes:
         name: The ``schedulerName``.
         key: The hash of the configuration, and the name: the cache's key for answers of these plugins.
+        configuration: The hash of the configuration.
         weight_sum: The sum of the weights of all score plugins, so 100 times this is the highest total.
         unsupported: In-tree plugins of the profile that mooring doesn't have.
         percentage_of_nodes_to_score: None = evaluate every node; 0 = kube-scheduler's adaptive rule.
@@ -111,6 +112,7 @@ class Profile:
 
     name: str
     key: str
+    configuration: str
     pre_enqueue: tuple[Enabled[PreEnqueuePlugin[Any]], ...]
     queue_sort: tuple[Enabled[QueueSortPlugin[Any]], ...]
     pre_filter: tuple[Enabled[PreFilterPlugin[Any]], ...]
@@ -228,6 +230,7 @@ def build_profile(
     return Profile(
         name=effective.scheduler_name,
         key=f"{configuration_hash}/{effective.scheduler_name}",
+        configuration=configuration_hash,
         **enabled_at,
         weight_sum=sum(entry.weight for entry in effective.plugins.get("score", ())),
         unsupported=tuple(unsupported),

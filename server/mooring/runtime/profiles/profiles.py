@@ -14,18 +14,18 @@ class Profiles(Mapping[str, Profile]):
     """Profiles by name. Never changed, so that decisions in flight end with the ones they began with.
 
     Attributes:
-        configuration_hash: Of the configuration that they were made from; answers are cached under it.
+        configuration: The hash of the configuration that they were made from; answers are cached under it.
         waiting: The pods that wait for their Permit plugins.
     """
 
     def __init__(
         self,
         profiles: Mapping[str, Profile],
-        configuration_hash: str = "",
+        configuration: str = "",
         waiting: PodsAtPermit | None = None,
     ) -> None:
         self._by_name = dict(profiles)
-        self.configuration_hash = configuration_hash
+        self.configuration = configuration
         self.waiting = waiting or PodsAtPermit()
 
     def __getitem__(self, name: str) -> Profile:

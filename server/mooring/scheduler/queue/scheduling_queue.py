@@ -44,6 +44,7 @@ BACKOFF_COMPLETE = "BackoffComplete"
 POPPED_FROM_BACKOFF = "PopFromBackoffQ"
 FORCED = "ForceActivate"
 TIMED_OUT = "UnschedulableTimeout"
+RECONFIGURED = "ConfigurationReload"
 
 
 class SchedulingQueue:
@@ -81,7 +82,7 @@ class SchedulingQueue:
         incoming: Incoming = _unheard,
         longest_wait: float = LONGEST_WAIT_SECONDS,
     ) -> None:
-        self._rules = rules
+        self._rules = dict(rules)
         self._less = less
         self._clock = clock
         self._gates = gates or Gates(NEWEST)
@@ -90,7 +91,7 @@ class SchedulingQueue:
         version = self._gates.version
         self._flushed_once = version >= FLUSHED_ONCE_SINCE
         self._incoming = incoming
-        self._places = Places(rules, less, clock, times or BackoffTimes(), wake, incoming, version)
+        self._places = Places(self._rules, less, clock, times or BackoffTimes(), wake, incoming, version)
         self._in_flight = InFlight()
         self._gathering = Gathering(self._places, clock, self._gates)
         now = clock.now()
@@ -213,6 +214,14 @@ class SchedulingQueue:
             if interested:
                 waiting = self._places.unschedulable.rejected_by(interested)
                 self._move([each for each in waiting if only is None or _any(each, only)], event, old, new)
+
+    def replace_rules(self, rules: Mapping[str, QueueingRules]) -> None:
+        """Follow other rules of the same profiles; whatever was rejected or gated is tried again."""
+        with self._lock:
+            self._rules.update(rules)
+            for entity in [*self._places.unschedulable]:
+                self._places.place(entity, Strategy.AFTER_BACKOFF, RECONFIGURED)
+            self._in_flight.note_event(WILDCARD, None, None)
 
     def activate_pods(self, pods: Iterable[Pod]) -> None:
         """Try these pods again at once, whatever they wait for."""

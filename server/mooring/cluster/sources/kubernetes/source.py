@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from mooring.cluster.api import RESOURCES, ApiServer
 from mooring.cluster.originals import Originals
@@ -61,6 +62,11 @@ class KubernetesSource:
         return Reflector(
             self._api, RESOURCES[kind], self._state, NAME, readers, timers, self._originals.of(kind)
         )
+
+    @property
+    def kinds(self) -> AbstractSet[str]:
+        """The kinds that are followed."""
+        return self._readers.keys() | self._needed.keys()
 
     def start(self) -> None:
         for reflector in self._reflectors:

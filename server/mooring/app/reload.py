@@ -1,0 +1,195 @@
+"""The configuration file, followed while the process runs."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+
+from mooring.app.engine import read_text
+from mooring.config import ConfigError, Configuration
+from mooring.framework import Pod
+from mooring.framework.errors import InvalidArgumentError, MooringError
+from mooring.framework.state import ClusterState
+from mooring.runtime.profiles.registry import RegistryError
+from mooring.telemetry.metrics import Metrics
+from mooring.telemetry.reload_metrics import ReloadMetrics
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 1.0
+"""Between two looks at the file: a mounted ConfigMap changes by a symlink that no watcher reports."""
+
+RELOADED = ("profiles", "percentage_of_nodes_to_score")
+"""The fields that take effect while the process runs."""
+
+
+NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+"""Where kubelet writes the namespace of a pod."""
+
+TOOK, REJECTED = "ConfigurationReloaded", "ConfigurationRejected"
+"""What is told of a changed file, in one word."""
+
+
+def _nobody(_reason: str, _note: str) -> None:
+    pass
+
+
+class ConfigurationReload:
+    """Puts in force what the file says while it changes; a file that can't be used changes nothing.
+
+    A text counts once two looks in a row have found it, so that no file is read that is being written.
+
+    Args:
+        file: The configuration's file.
+        in_force: The configuration that was read from it.
+        read: Makes a configuration of the file's text.
+        apply: Decides by a configuration from now on.
+        metrics: Where it is told how that went.
+        tell: Called when the file has changed: with TOOK or REJECTED, and a sentence.
+        poll_seconds: Seconds between two looks.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        in_force: Configuration,
+        read: Callable[[str], Configuration],
+        apply: Callable[[Configuration], None],
+        metrics: ReloadMetrics,
+        *,
+        tell: Callable[[str, str], None] = _nobody,
+        poll_seconds: float = POLL_SECONDS,
+    ) -> None:
+        self._file = file
+        self._in_force = in_force
+        self._read = read
+        self._apply = apply
+        self._metrics = metrics
+        self._tell = tell
+        self._poll_seconds = poll_seconds
+        self._found: str | None = None
+        self._done: str | None = None
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="configuration", daemon=True)
+        metrics.took(in_force.hash)
+
+    def start(self) -> None:
+        """Begin to follow the file."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Follow it no longer."""
+        self._stopping.set()
+        self._thread.join()
+
+    def look(self) -> bool:
+        """Look at the file once; True when another configuration is in force now. One thread at a time."""
+        missing = ""
+        try:
+            text = read_text(self._file)
+        except InvalidArgumentError as error:
+            # No text that can be read is the same as this one, and it is told once, too.
+            text = missing = f"\0{error}"
+        before, self._found = self._found, text
+        if text in (self._done, None) or text != before:
+            return False
+        self._done = text
+        if missing:
+            self._reject(missing.removeprefix("\0"))
+            return False
+        return self._take(text)
+
+    def _follow(self) -> None:
+        while not self._stopping.wait(self._poll_seconds):
+            self.look()
+
+    def _take(self, text: str) -> bool:
+        try:
+            found = self._read(text)
+            changed = found.hash != self._in_force.hash
+            if changed:
+                self._apply(with_kept_fields(found, self._in_force))
+        except (ConfigError, RegistryError, MooringError) as error:
+            self._reject(str(error))
+            return False
+        except Exception as error:  # whatever plugins do when they are made, the last good one stays
+            log.exception("%s can't be used", self._file)
+            self._reject(str(error))
+            return False
+        if changed:
+            self._warn(found)
+            note = f"configuration {found.hash} replaces {self._in_force.hash}, read from {self._file}"
+            log.info("%s", note)
+            self._in_force = with_kept_fields(found, self._in_force)
+            self._tell(TOOK, note)
+        self._metrics.took(found.hash)
+        return changed
+
+    def _warn(self, found: Configuration) -> None:
+        for warning in found.warnings:
+            log.warning("%s: %s", self._file, warning)
+        for name in kept_fields(found, self._in_force):
+            log.warning("%s: %s: takes effect at the next start", self._file, name)
+
+    def _reject(self, fault: str) -> None:
+        note = f"kept configuration {self._in_force.hash}, since {self._file} can't be used: {fault}"
+        log.error("%s", note)
+        self._metrics.rejected()
+        self._tell(REJECTED, note)
+
+
+@contextmanager
+def followed(
+    file: str,
+    in_force: Configuration,
+    read: Callable[[str], Configuration],
+    apply: Callable[[Configuration], None],
+    metrics: Metrics,
+    *,
+    tell: Callable[[str, str], None] = _nobody,
+) -> Iterator[None]:
+    """Follow the configuration's file in a ``with`` block, unless it is ""; as ``ConfigurationReload``."""
+    reload = ConfigurationReload(file, in_force, read, apply, ReloadMetrics(metrics), tell=tell)
+    if not file:
+        yield
+        return
+    reload.start()
+    try:
+        yield
+    finally:
+        reload.stop()
+
+
+def own_pod(state: ClusterState, namespace_file: Path = NAMESPACE_FILE) -> Pod | None:
+    """Return the pod that this process runs in, as the state knows it; None outside the cluster."""
+    try:
+        namespace = namespace_file.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return state.find_pod(namespace, socket.gethostname())
+
+
+def kept_fields(found: Configuration, in_force: Configuration) -> list[str]:
+    """Return the fields of the file that differ from what is in force, and that only a start reads."""
+    names = (field.name for field in fields(found.document))
+    return [
+        _as_written(name)
+        for name in names
+        if name not in RELOADED and getattr(found.document, name) != getattr(in_force.document, name)
+    ]
+
+
+def with_kept_fields(found: Configuration, in_force: Configuration) -> Configuration:
+    """Return ``found`` with what only a start reads as it is in force."""
+    changed = {name: getattr(found.document, name) for name in RELOADED}
+    return replace(found, document=replace(in_force.document, **changed))
+
+
+def _as_written(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
