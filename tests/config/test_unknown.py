@@ -9,7 +9,7 @@ import pytest
 from mooring.config import ConfigError, load
 from mooring.config.load import from_document
 from tests.config.catalogs import in_tree
-from tests.config.documents import document, enabled, profile
+from tests.config.documents import Document, document, enabled, profile
 
 PUBLIC = Path(__file__).parent / "testdata" / "public"
 
@@ -67,6 +67,28 @@ def test_a_fault_names_all_places_whose_it_is_and_what_there_is_instead() -> Non
 def test_a_mistyped_name_is_told_the_right_one() -> None:
     with pytest.raises(ConfigError, match=r"did you mean ImageLocality\?"):
         from_document(document(profile(score=enabled("ImageLocalitty"))), in_tree())
+
+
+@pytest.mark.parametrize(
+    ("config", "meant"),
+    [
+        pytest.param(document(parallelizm=3), "parallelism", id="in the file"),
+        pytest.param(
+            document(profile(score={"enabled": [{"name": "ImageLocality", "wieght": 2}]})),
+            "weight",
+            id="below",
+        ),
+        pytest.param(
+            document(profile(args={"NodeResourcesFit": {"scoringStrategi": {}}})),
+            "scoringStrategy",
+            id="in arguments",
+        ),
+    ],
+)
+def test_a_mistyped_field_is_told_the_right_one(config: Document, meant: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        from_document(config, in_tree())
+    assert [error.message for error in raised.value.errors] == [f"unknown field; did you mean {meant}?"]
 
 
 def test_stubs_hide_no_other_fault() -> None:

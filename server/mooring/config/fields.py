@@ -7,6 +7,7 @@ rules: unknown fields and other types are errors, null equals absent, and every 
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
 from collections.abc import Hashable, Iterator, Mapping
 from datetime import timedelta
@@ -87,7 +88,7 @@ def decode(record: type[RecordT], value: object, path: str) -> tuple[RecordT | N
     except TypeError as error:
         return None, [FieldError(path, f"holds what no file could hold: {error}")]
     except ValidationError as error:
-        errors = [_field_error(detail, path) for detail in error.errors(include_url=False)]
+        errors = [_field_error(record, detail, path) for detail in error.errors(include_url=False)]
     try:
         return _read(record, _without(document, {error.path for error in errors}, path)), errors
     except ValidationError:
@@ -159,12 +160,22 @@ def _omitted(value: object) -> bool:
     return value is None or value == "" or (isinstance(value, list | tuple | dict) and not value)
 
 
-def _field_error(detail: Mapping[str, Any], path: str) -> FieldError:
+def _field_names(record: type[Any]) -> list[str]:
+    """Return the names in the file of a record's fields, and of the fields of all records below it."""
+    schema = json_schema(record)
+    shapes = [schema, *schema.get("$defs", {}).values()]
+    return sorted({name for shape in shapes for name in shape.get("properties", {})})
+
+
+def _field_error(record: type[Any], detail: Mapping[str, Any], path: str) -> FieldError:
     parts = [part for part in detail["loc"] if part != "[key]"]
     message = _MESSAGES.get(detail["type"], detail["msg"].removeprefix("Value error, "))
     message = message.replace("Input should be", "must be")
     if detail["type"] not in {*_MESSAGES, "value_error"} and not isinstance(detail["input"], dict | list):
         message += f", not {json.dumps(detail['input'], default=str)}"
+    if detail["type"] == "extra_forbidden":
+        meant = difflib.get_close_matches(str(parts[-1]), _field_names(record), 1)
+        message += f"; did you mean {meant[0]}?" if meant else ""
     return FieldError(join(path, *parts), message)
 
 
