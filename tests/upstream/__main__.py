@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.e2e.build import KUBERNETES_VERSION
+from tests.e2e.control_plane import GROUP_GATES
 from tests.e2e.whole_schedulers import SCHEDULERS
 from tests.upstream.nodes_at_work import NodesAtWork
 from tests.upstream.suite import FOCUS, Outcome, play
@@ -58,7 +59,7 @@ def _played(scheduler: str, focus: str) -> dict[str, Outcome]:
         Progress(*columns, console=Console(stderr=True), transient=True) as bar,
         tempfile.TemporaryDirectory() as folder,
         NodesAtWork(Path(folder)) as plane,
-        SCHEDULERS[scheduler](plane, Path(folder)),
+        SCHEDULERS[scheduler](plane, Path(folder), GROUP_GATES),
     ):
         task = bar.add_task(scheduler, total=None)
         return play(
