@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,21 @@ def test_an_answer_without_a_plugin_says_so_and_nothing_that_commits_goes_withou
     assert answer.document["warnings"] == ["not evaluated: Quota; they may reject or prefer nodes"]
     for command in ("serve", "scheduler"):
         assert "unrecognized" in call(capsys, command, "--unknown-plugins=stub").err
+
+
+def test_a_watch_shows_each_answer_that_differs_until_it_is_interrupted(
+    capsys: pytest.CaptureFixture[str], cluster: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_big = [node for node in NODES if node["metadata"]["name"] != BIG]
+    pauses = count(1)
+
+    def pause(_seconds: float) -> None:
+        match next(pauses):
+            case 2:
+                write_manifests(cluster, *without_big, *PODS)
+            case 3:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("mooring.cli.explain.time.sleep", pause)
+    result = explain(capsys, cluster, "web", "--watch", "-o", "name")
+    assert (result.out, result.code) == (f"node/{BIG}\nnode/{SMALL}\n", 130)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from mooring.app.embedding import Option
@@ -41,10 +43,27 @@ if TYPE_CHECKING:
     from mooring.runtime.cycle.explain import Document, Explanation
 
 
+WATCH_SECONDS = 2.0
+
+_EXAMPLES = """examples:
+  mooring explain web -n prod                            the server at its default address
+  mooring explain web --kubeconfig ~/.kube/config        a live cluster, read once
+  kubectl get nodes,pods -A -o json | mooring explain prod/web --manifests -
+  mooring explain web --node worker-1                    why there, or why not
+  mooring explain web --what-would-it-take worker-1      what would have to change"""
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     text = "show every node and every plugin for one pod"
-    parser = commands.add_parser("explain", help=text, description=text, allow_abbrev=False)
+    parser = commands.add_parser(
+        "explain",
+        help=text,
+        description=text,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     parser.add_argument("pod", metavar="POD", help="NAME, pod/NAME or NAMESPACE/NAME")
     flags = Flags(parser)
     add_namespace(flags)
@@ -71,6 +90,7 @@ def _attempt(text: str) -> int:
 
 
 def _add_view(flags: Flags) -> None:
+    flags.switch("watch", f"ask again every {WATCH_SECONDS:g} s, and show each answer that differs")
     flags.add("by", "REASON|NODE", "reason", "a row for each reason or for each rejected node", _BY)
     flags.add("top", "COUNT", str(SHOWN_NODES), "the nodes of each table", positive)
     flags.switch("all", "show every node")
@@ -87,10 +107,17 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     if args.attempt and not args.server:
         complain("--attempt needs --server ADDRESS: a process remembers its own decisions")
         return EXIT_USAGE
-    with status_line("reading the cluster"):
-        answer = _ask(args, options)
-    _show(args, answer)
-    return _exit_code(answer)
+    last = None
+    while True:
+        with status_line("reading the cluster"):
+            answer = _ask(args, options)
+        if answer != last:
+            _show(args, answer)
+        if not args.watch:
+            return _exit_code(answer)
+        last = answer
+        sys.stdout.flush()
+        time.sleep(WATCH_SECONDS)
 
 
 def _ask(args: argparse.Namespace, options: tuple[Option, ...]) -> Document:
