@@ -212,13 +212,20 @@ def listed(mooring_address: str, compression: grpc.Compression | None = None) ->
         return list(ProtoReflectionDescriptorDatabase(channel).get_services())
 
 
-def test_reflection_is_offered_when_asked_for() -> None:
-    with running(reflection=True) as mooring:
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({}, id="loopback"),
+        pytest.param({"listen": "0.0.0.0:0", "insecure_listen": True, "reflection": True}, id="asked for"),
+    ],
+)
+def test_reflection_is_offered(options: dict[str, Any]) -> None:
+    with running(**options) as mooring:
         assert SERVICE.full_name in listed(mooring.server.address)
 
 
-def test_reflection_is_off_by_default() -> None:
-    with running() as mooring:
+def test_reflection_is_off_where_others_can_connect() -> None:
+    with running(listen="0.0.0.0:0", insecure_listen=True) as mooring:
         assert failed(lambda: listed(mooring.server.address)).code is grpc.StatusCode.UNIMPLEMENTED
 
 

@@ -11,6 +11,7 @@ from mooring.cluster.api.client import ClientOptions
 from mooring.cluster.api.configuration import at
 from mooring.config import Configuration
 from mooring.framework.errors import InvalidArgumentError
+from mooring.telemetry.process_metrics import RequestMetrics
 
 
 def with_pace(configuration: Configuration, options: ConnectionOptions) -> Configuration:
@@ -36,8 +37,10 @@ class ApiServerConnection:
     options: ClientOptions
 
     @classmethod
-    def of(cls, options: ConnectionOptions, configuration: Configuration) -> ApiServerConnection:
-        """Return the connection that options and file name.
+    def of(
+        cls, options: ConnectionOptions, configuration: Configuration, requests: RequestMetrics
+    ) -> ApiServerConnection:
+        """Return the connection that options and file name; its requests are counted.
 
         Raises:
             InvalidArgumentError: The source isn't a live cluster.
@@ -46,7 +49,7 @@ class ApiServerConnection:
         if kind != "kubernetes":
             raise InvalidArgumentError.at("--source", f"{options.source!r} is not kubernetes[:KUBECONFIG]")
         connection = configuration.document.client_connection
-        pace = ClientOptions(qps=max(connection.qps, 0.0), burst=connection.burst)
+        pace = ClientOptions(qps=max(connection.qps, 0.0), burst=connection.burst, ended=requests.ended)
         return cls(file or connection.kubeconfig or options.kubeconfig, options.master, pace)
 
     def server(self, **changes: Any) -> ApiServer:

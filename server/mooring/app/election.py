@@ -13,6 +13,8 @@ from mooring.cluster.leases import Lease
 from mooring.config.types import LeaderElectionConfiguration
 from mooring.runtime.commit.clock import SystemClock
 from mooring.scheduler.leadership import LeaderElection, LeaseTimes, new_identity
+from mooring.telemetry.metrics import Metrics
+from mooring.telemetry.process_metrics import measure_leadership
 
 
 def with_election(
@@ -40,7 +42,7 @@ def _time(seconds: float | None, given: timedelta) -> timedelta:
 
 
 def election_of(
-    asked: LeaderElectionConfiguration, server: ApiServer, lost: Callable[[], None]
+    asked: LeaderElectionConfiguration, server: ApiServer, metrics: Metrics, lost: Callable[[], None]
 ) -> LeaderElection:
     """Take part in the election for the lease, with the times, of ``asked``.
 
@@ -48,7 +50,9 @@ def election_of(
     """
     times = lease_times(asked)
     lease = Lease(server, asked.resource_namespace, asked.resource_name, times.renew_deadline / 2)
-    return LeaderElection(lease, new_identity(), times, SystemClock(), lost)
+    election = LeaderElection(lease, new_identity(), times, SystemClock(), lost)
+    measure_leadership(metrics, asked.resource_name, election.is_leader)
+    return election
 
 
 def lease_times(election: LeaderElectionConfiguration) -> LeaseTimes:

@@ -50,6 +50,7 @@ from mooring.telemetry.decision_metrics import (
     measure_state,
 )
 from mooring.telemetry.metrics import Metrics
+from mooring.telemetry.process_metrics import RequestMetrics
 from mooring.telemetry.scheduler_metrics import SchedulerMetrics
 from mooring.telemetry.source_metrics import SourceCollector
 
@@ -201,9 +202,9 @@ class _SchedulerParts:
 def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[], None]) -> _SchedulerParts:
     registry = registry_of(options.engine)
     configuration = _configuration(options, registry)
-    connection = ApiServerConnection.of(options.connection, configuration)
+    connection = ApiServerConnection.of(options.connection, configuration, RequestMetrics(metrics))
     server = connection.server()
-    election = _election(configuration, connection, give_up)
+    election = _election(configuration, connection, metrics, give_up)
     cluster = KubernetesApi(server, election)
     names = [profile.scheduler_name for profile in configuration.profiles]
     extenders, originals = extenders_of(configuration.document.extenders, names)
@@ -270,7 +271,10 @@ def backoff_times(configuration: config.Configuration) -> BackoffTimes:
 
 
 def _election(
-    configuration: config.Configuration, connection: ApiServerConnection, lost: Callable[[], None]
+    configuration: config.Configuration,
+    connection: ApiServerConnection,
+    metrics: Metrics,
+    lost: Callable[[], None],
 ) -> LeaderElection | None:
     """Return the election that the configuration asks for, on its own connection; None without one."""
     asked = configuration.document.leader_election
@@ -278,7 +282,7 @@ def _election(
         return None
     # Requests of the scheduler must never keep a renewal waiting.
     server = connection.server(qps=0.0, timeout_seconds=lease_times(asked).renew_deadline / 2)
-    return election_of(asked, server, lost)
+    return election_of(asked, server, metrics, lost)
 
 
 def _pages(options: SchedulerOptions, parts: _SchedulerParts, metrics: Metrics) -> PageListener | None:

@@ -41,6 +41,7 @@ from mooring.service.slots import Slots
 from mooring.sessions.sessions import Sessions
 from mooring.telemetry.decision_metrics import MetricsObserver
 from mooring.telemetry.metrics import Metrics
+from mooring.telemetry.process_metrics import RequestMetrics
 from mooring.telemetry.source_metrics import SourceCollector, SourceState
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def serve(
         stop.set()
 
     slots = _AllSlots.of(options, metrics)
-    decisions = _decisions(options, MetricsObserver(metrics), give_up)
+    decisions = _decisions(options, metrics, give_up)
     servicers = Servicers.of(decisions.backend(slots, metrics))
     # All ports are taken before anything starts, so a taken one ends the command at once.
     extender = _extender(options, servicers)
@@ -240,11 +241,13 @@ class _Decisions:
         )
 
 
-def _decisions(options: ServerOptions, observer: MetricsObserver, lost: Callable[[], None]) -> _Decisions:
+def _decisions(options: ServerOptions, metrics: Metrics, lost: Callable[[], None]) -> _Decisions:
     registry = registry_of(options.engine)
     configuration = with_election(configuration_of(options.engine, registry), options.election, LEASE)
-    server = api_server_of(options.source, options.kubeconfig, in_cluster=options.in_cluster)
-    election = _election(configuration, server, lost)
+    server = api_server_of(
+        options.source, options.kubeconfig, RequestMetrics(metrics), in_cluster=options.in_cluster
+    )
+    election = _election(configuration, server, metrics, lost)
     api = KubernetesApi(server, election) if server else None
     core = build_core(
         options.engine,
@@ -253,7 +256,7 @@ def _decisions(options: ServerOptions, observer: MetricsObserver, lost: Callable
         lambda state: KubernetesBinder(server, election) if server else LocalBinder(state),
         first_epoch=_first_epoch(),
         cluster=api,
-        observer=observer,
+        observer=MetricsObserver(metrics),
     )
     gates = options.engine.gates
     source = source_of(options.source, core.state, server, core.engine.profiles.values(), gates)
@@ -269,7 +272,10 @@ def _decisions(options: ServerOptions, observer: MetricsObserver, lost: Callable
 
 
 def _election(
-    configuration: config.Configuration, server: ApiServer | None, lost: Callable[[], None]
+    configuration: config.Configuration,
+    server: ApiServer | None,
+    metrics: Metrics,
+    lost: Callable[[], None],
 ) -> LeaderElection | None:
     """Return the election that the options ask for; None without one.
 
@@ -283,7 +289,7 @@ def _election(
         raise InvalidArgumentError.at(
             "--leader-elect", "needs an API server: give --kubeconfig or --in-cluster"
         )
-    return election_of(asked, server, lost)
+    return election_of(asked, server, metrics, lost)
 
 
 def profile_documents(configuration: config.Configuration) -> dict[str, str]:

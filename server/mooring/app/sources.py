@@ -8,12 +8,14 @@ from pathlib import Path
 
 from mooring.app.options import SOURCES
 from mooring.cluster.api import ApiServer
+from mooring.cluster.api.client import ClientOptions
 from mooring.cluster.api.configuration import in_pod
 from mooring.cluster.sources import FilesSource, KubernetesSource, PushSource, SampleSource, Source
 from mooring.cluster.state import State
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import Gates
 from mooring.runtime.profiles.profile import Profile
+from mooring.telemetry.process_metrics import RequestMetrics
 
 
 def source_of_the_pod() -> str:
@@ -50,7 +52,9 @@ def api_server_to_read(kubeconfig: str) -> ApiServer:
     return ApiServer.from_kubeconfig(file)
 
 
-def api_server_of(source: str, kubeconfig: str, *, in_cluster: bool) -> ApiServer | None:
+def api_server_of(
+    source: str, kubeconfig: str, requests: RequestMetrics, *, in_cluster: bool
+) -> ApiServer | None:
     """Return the API server that ``--source``, ``--kubeconfig`` or ``--in-cluster`` name; None without one.
 
     A source ``kubernetes`` that names no file takes that of ``--kubeconfig``, else the pod's own cluster.
@@ -63,9 +67,10 @@ def api_server_of(source: str, kubeconfig: str, *, in_cluster: bool) -> ApiServe
     if kubeconfig and (in_cluster or (live and file)):
         other = "--in-cluster" if in_cluster else f"--source {source}"
         raise InvalidArgumentError.at("--kubeconfig", f"is given together with {other}; choose one")
+    counted = ClientOptions(ended=requests.ended)
     if named := kubeconfig or (file if live else ""):
-        return ApiServer.from_kubeconfig(named)
-    return ApiServer.in_cluster() if in_cluster or live else None
+        return ApiServer.from_kubeconfig(named, counted)
+    return ApiServer.in_cluster(counted) if in_cluster or live else None
 
 
 def source_of(

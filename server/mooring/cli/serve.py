@@ -56,7 +56,7 @@ def add(commands: Commands) -> None:
         "allow-client", "NAME", "who may bind, reserve and push: a client certificate's name, such as cn:x"
     )
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
-    flags.switch("reflection", "offer gRPC server reflection")
+    flags.switch("reflection", "offer gRPC server reflection off loopback, too")
     flags.add("plugin-slots", "COUNT", "4", "threads that run plugins", positive)
     flags.add(
         "max-abandoned-workers",

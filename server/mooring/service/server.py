@@ -84,7 +84,7 @@ class Options:
         allow_clients: Names in client certificates that may bind, reserve and push, as ``typed_names`` reads
             them; needed where others can connect, and everywhere once a name is given.
         read_only: Nobody may bind, reserve or push.
-        reflection: Offers server reflection.
+        reflection: Offers server reflection; on loopback it is offered anyway.
         transport_threads: Threads that calls may have, most of them waiting; made on demand.
         max_concurrent_calls: Queries in progress at once, and as many commits; more wait for a
             moment and are rejected then.
@@ -222,7 +222,7 @@ def build(
         service.add(server)
         for method in service.descriptor.methods:
             MethodMetrics(metrics, f"/{service.descriptor.full_name}/{method.name}")
-    if options.reflection:
+    if options.reflection or is_local(options.listen):
         reflection.enable_server_reflection((*names, reflection.SERVICE_NAME), server)
     credentials = server_credentials(options.tls) if options.tls else None
     address = add_port(server, options.listen, credentials)

@@ -3,11 +3,14 @@
 A pod's or node's name is never a label.
 """
 
+import platform
+
 import grpc
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
+from mooring import __version__
 from mooring.telemetry.meters import Count, Counts, Duration, Durations
 
 
@@ -23,9 +26,18 @@ class Metrics:
     """
 
     def __init__(self) -> None:
+        # A series more for each counter, which nobody asks for; Go's components have none.
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # declares no types
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
+        build = Gauge(
+            "mooring_build_info",
+            "1 for the version that runs.",
+            ("version", "python_version"),
+            registry=self.registry,
+        )
+        build.labels(__version__, platform.python_version()).set(1)
         self._decisions()
         self._state()
         self._plugins()

@@ -34,6 +34,10 @@ CONNECT_SECONDS = 5.0
 """For the connection of a stream."""
 
 
+def _untold(_method: str, _host: str, _code: int, _seconds: float) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
     """How to talk to the API server.
@@ -43,12 +47,14 @@ class ClientOptions:
         timeout_seconds: For a request without a timeout of its own, waits and retries included.
         qps: Requests per second, on average; 0 = no limit.
         burst: Requests that may be sent at once under that limit.
+        ended: Told of each exchange: method, host, status code or 0 without an answer, and seconds.
     """
 
     user_agent: str = f"mooring/{__version__}"
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     qps: float = 0.0
     burst: int = 10
+    ended: Callable[[str, str, int, float], None] = _untold
 
 
 class ApiServer:
@@ -163,10 +169,20 @@ class ApiServer:
     def _answer(self, request: ApiRequest, end: float) -> Response:
         self._wait_for_turn(end - time.monotonic())
         connection = self._connection
-        response = connection.exchange(request, end - time.monotonic())
+        response = self._exchange(connection, request, end)
         if response.status == 401:
-            response = self._reload(connection).exchange(request, end - time.monotonic())
+            response = self._exchange(self._reload(connection), request, end)
         return response
+
+    def _exchange(self, connection: Connection, request: ApiRequest, end: float) -> Response:
+        began, code = time.monotonic(), 0
+        try:
+            response = connection.exchange(request, end - began)
+            code = response.status
+            return response
+        finally:
+            host = connection.address.partition("//")[2]
+            self.options.ended(request.method, host, code, time.monotonic() - began)
 
     def _wait_for_turn(self, longest: float) -> None:
         if self._bucket is not None and not self._bucket.take_token(longest):
