@@ -75,9 +75,9 @@ bench-ghz: $(VENV)/dev.stamp ## Schedule and Filter called by ghz over 1 and 50 
 bench-peers: $(VENV)/dev.stamp ## mooring beside kube-scheduler: decisions in process, and as an extender of a real one (needs Go)
 	$(BIN)/python -m tests.bench.peers $(ARGS)
 
-upstream: $(VENV)/dev.stamp ## Kubernetes' own end-to-end tests of scheduling, with mooring and with kube-scheduler (needs Go and half an hour)
-	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-controller-manager kube-scheduler kwok e2e.test
-	$(BIN)/python -m tests.upstream $(ARGS)
+upstream: $(VENV)/dev.stamp ## Kubernetes' own end-to-end tests of scheduling, with mooring and with kube-scheduler; SUITE=integration: its integration tests (needs Go and half an hour)
+	$(BIN)/python tests/e2e/build.py etcd kube-apiserver kube-controller-manager kube-scheduler $(if $(SUITE),,kwok e2e.test)
+	$(BIN)/python -m tests.upstream$(SUITE:%=.%) $(ARGS)
 
 soak: $(VENV)/dev.stamp ## Break bindings, watches, leases and reservations, and attack a server, for MINUTES with fresh seeds, going on from a ledger
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)

@@ -21,6 +21,7 @@ from tests.e2e.build import KUBERNETES_VERSION
 from tests.e2e.control_plane import GROUP_GATES
 from tests.e2e.whole_schedulers import SCHEDULERS
 from tests.upstream.nodes_at_work import NodesAtWork
+from tests.upstream.reasons import read_reasons
 from tests.upstream.suite import FOCUS, Outcome, play
 
 NOT_APPLICABLE = Path(__file__).parent / "not_applicable.txt"
@@ -36,21 +37,10 @@ def main() -> int:
     arguments = parser.parse_args()
     names = [arguments.only] if arguments.only else list(SCHEDULERS)
     found = {name: _played(name, arguments.focus) for name in names}
-    reasons = not_applicable()
+    reasons = read_reasons(NOT_APPLICABLE)
     _show(found, reasons)
     failed = [case for case, outcome in found.get(MOORING, {}).items() if outcome.result == "failed"]
     return int(any(case not in reasons for case in failed))
-
-
-def not_applicable() -> dict[str, str]:
-    """By case why it cannot pass without a kubelet."""
-    reasons, reason = {}, ""
-    for line in NOT_APPLICABLE.read_text().splitlines():
-        if line.startswith("# "):
-            reason = line.removeprefix("# ")
-        elif line:
-            reasons[line] = reason
-    return reasons
 
 
 def _played(scheduler: str, focus: str) -> dict[str, Outcome]:

@@ -1,0 +1,108 @@
+"""One run of a package's tests, and what came of its cases."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.e2e.build import BIN, kubernetes
+from tests.process import environment
+from tests.upstream.integration.build import MODULE, SUITE, binary
+from tests.upstream.suite import Outcome
+
+MOORING = "mooring"
+COMMANDS = {
+    "kube-scheduler": [str(kubernetes("kube-scheduler"))],
+    MOORING: [str(Path(sys.executable).parent / "mooring"), "scheduler"],
+}
+"""What takes the scheduler's place; each is given a configuration and the gates that the case has set."""
+
+NOT_APPLICABLE = "not applicable"
+_STARTED = "scheduler process: started"
+_REFUSED = "NOT APPLICABLE: "
+_ENDED = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+
+
+@dataclass
+class _Case:
+    result: str = "failed"
+    seconds: float = 0.0
+    output: list[str] = field(default_factory=list)
+
+
+def play(package: str, scheduler: str, focus: str, directory: Path) -> dict[str, Outcome]:
+    """Run a package's cases with a scheduler.
+
+    Args:
+        package: A folder of the suite.
+        scheduler: One of ``COMMANDS``.
+        focus: A regular expression, as ``go test -run`` takes it; "" = all.
+        directory: For the logs: the tests' own, and the scheduler's.
+
+    Returns:
+        By the case's name, after its package. A test that has subtests is not a case.
+    """
+    name = binary(package).stem
+    extra = {
+        "PATH": f"{BIN}:{environment()['PATH']}",
+        "SCHEDULER_COMMAND": shlex.join(COMMANDS[scheduler]),
+        "SCHEDULER_LOG": str(directory / f"{name}-{scheduler}.log"),
+    }
+    command = ["go", "tool", "test2json", "-t", str(binary(package)), "-test.v=test2json", "-test.timeout=1h"]
+    command += [f"-test.run={focus}"] if focus else []
+    log = directory / f"{name}-{scheduler}.json"
+    with log.open("wb") as output:
+        folder = MODULE / SUITE / package
+        subprocess.run(
+            command, cwd=folder, env=environment(extra), stdout=output, stderr=subprocess.STDOUT, check=False
+        )
+    return {f"{package}: {case}": outcome for case, outcome in outcomes(log.read_text().splitlines()).items()}
+
+
+def outcomes(lines: Iterable[str]) -> dict[str, Outcome]:
+    """What the lines of test2json say of the cases, tests that have no subtests."""
+    cases = _cases(lines)
+    return {name: _outcome(name, cases) for name in cases if not _has_subtests(name, cases)}
+
+
+def _cases(lines: Iterable[str]) -> dict[str, _Case]:
+    cases: defaultdict[str, _Case] = defaultdict(_Case)
+    for line in lines:
+        event = json.loads(line) if line.startswith("{") else {}
+        if not event.get("Test"):
+            continue
+        case = cases[event["Test"]]
+        if event["Action"] in _ENDED:
+            case.result, case.seconds = _ENDED[event["Action"]], event["Elapsed"]
+        case.output.append(event.get("Output", ""))
+    return dict(cases)
+
+
+def _has_subtests(name: str, cases: dict[str, _Case]) -> bool:
+    return any(other.startswith(f"{name}/") for other in cases)
+
+
+def _outcome(name: str, cases: dict[str, _Case]) -> Outcome:
+    case = cases[name]
+    said = "".join(case.output)
+    around = "".join("".join(other.output) for above, other in cases.items() if name.startswith(f"{above}/"))
+    if _REFUSED in said:
+        return Outcome(NOT_APPLICABLE, case.seconds, said.split(_REFUSED, 1)[1].splitlines()[0])
+    if case.result == "skipped":
+        return Outcome("skipped", case.seconds, "by the case itself")
+    if _STARTED not in said + around:
+        return Outcome(NOT_APPLICABLE, case.seconds, "runs no scheduler, or steps one in Go")
+    return Outcome(case.result, case.seconds, _why(said) if case.result == "failed" else "")
+
+
+def _why(output: str) -> str:
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    return next((line for line in lines if "_test.go:" in line or "process: it ended" in line), lines[-1])[
+        :200
+    ]
