@@ -22,7 +22,7 @@ from mooring.cli import remote
 from mooring.cli.console import print_table
 from mooring.cli.flags import Commands, Flags, add_verbosity
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
-from mooring.cli.tables import print_explanation
+from mooring.cli.tables import View, print_explanation
 from mooring.framework import Pod
 
 FIRST_POD = "default/web-3"
@@ -172,7 +172,7 @@ def _show_first_decision(address: str, url: str) -> None:
     request = pb.ExplainRequest(pod=remote.reference(FIRST_POD))
     document = remote.explain_plainly(address, request).document()
     print("A first decision, over gRPC:\n")
-    print_explanation(document)
+    print_explanation(document, View(by_node=True))
     print("\nThe same pod, through the extender adapter:\n")
     print_table(("NODE", "ANSWER", "#SCORE (0..10)"), _ask_extender(url, list(document["nodes"])))
     print()
