@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from mooring.cluster.shared_values import SharedValues
 from mooring.framework.columns import grown
 from mooring.framework.node_table import NO_IMAGES, ImageUse, NodeTable
+from mooring.framework.object_table import next_version
 from mooring.framework.objects import ContainerImage
 
 Images = tuple[ContainerImage, ...]
@@ -49,6 +50,14 @@ class ImageWriter:
         if self._table.image_set_nodes[number] == 1:
             self._measure(new)
 
+    def mark_changed(self, old: Images, new: Images) -> None:
+        """Give images new versions that are in one of the lists of a node only, or in another size."""
+        before, after = _sizes(old).items(), _sizes(new).items()
+        for name in {name for name, _ in before ^ after}:
+            use = self._images.writable(name)
+            if use is not None:
+                use.version = next_version()
+
     def _add(self, images: Images) -> int:
         number = self._free.pop() if self._free else len(self._numbers)
         if number >= len(self._table.image_set_nodes):
@@ -59,7 +68,7 @@ class ImageWriter:
             if use is None:
                 self._images.put(name, ImageUse(size, array("i", (number,))))
             else:
-                self._images.put(name, ImageUse(use.size, _with(use.sets, number)))
+                self._images.put(name, ImageUse(use.size, _with(use.sets, number), use.version))
         return number
 
     def _drop(self, images: Images, number: int) -> None:
@@ -70,7 +79,7 @@ class ImageWriter:
             sets = use.sets[:]
             sets.remove(number)
             if sets:
-                self._images.put(name, ImageUse(use.size, sets))
+                self._images.put(name, ImageUse(use.size, sets, use.version))
             else:
                 self._images.drop(name)
 
@@ -78,8 +87,8 @@ class ImageWriter:
         """Measure images; one that a single node has is as large as that node says."""
         for name, size in _sizes(images).items():
             use = self._images.writable(name)
-            if use is not None and len(use.sets) == 1:
-                use.size = size
+            if use is not None and len(use.sets) == 1 and use.size != size:
+                use.size, use.version = size, next_version()
 
 
 def _with(sets: array[int], number: int) -> array[int]:
@@ -92,7 +101,7 @@ def _with(sets: array[int], number: int) -> array[int]:
 
 
 def _copy_of_use(use: ImageUse) -> ImageUse:
-    return ImageUse(use.size, use.sets[:])
+    return ImageUse(use.size, use.sets[:], use.version)
 
 
 def _sizes(images: Iterable[ContainerImage]) -> dict[str, int]:

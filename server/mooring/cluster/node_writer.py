@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from mooring.cluster.image_writer import ImageWriter
 from mooring.cluster.shared_values import SharedValues
@@ -57,6 +58,7 @@ class NodeWriter:
                 image_set=old.image_set.copy(),
                 image_set_nodes=old.image_set_nodes.copy(),
                 images=old.images.copy(),
+                version_but_images=old.version_but_images,
                 label_columns=LabelColumns({key: column.copy() for key, column in old.label_columns.items()}),
             )
         )
@@ -107,6 +109,10 @@ class NodeWriter:
             column.put(row, node.metadata.labels.get(key))
         old = table.nodes[row]
         self._images.put_images(row, old.status.images if old else (), node.status.images)
+        if old is not None and old.status.images != node.status.images:
+            self._images.mark_changed(old.status.images, node.status.images)
+        if old is None or not _same_but_images(old, node):
+            table.version_but_images = next_version()
         table.nodes[row] = node
         if not known:
             self._own_names()[row] = name
@@ -132,6 +138,7 @@ class NodeWriter:
         for column in table.label_columns.values():
             column.put(row, None)
         self._images.put_images(row, node.status.images if node else (), ())
+        table.version_but_images = next_version()
         heapq.heappush(self._free, row)
 
     def add_usage(self, row: int, usage: PodUsage) -> None:
@@ -269,3 +276,9 @@ class NodeWriter:
                 del by_row[row]
             if not by_row:
                 self._ports.drop(key)
+
+
+def _same_but_images(old: Node, new: Node) -> bool:
+    """Return whether nothing is new of the node but its list of images and its resource version."""
+    metadata = replace(old.metadata, resource_version=new.metadata.resource_version)
+    return replace(old, metadata=metadata, status=replace(old.status, images=new.status.images)) == new

@@ -21,8 +21,14 @@ from mooring.framework.pod_table import PodChange
 class Part(Flag):
     """Parts of the cluster on which a plugin's answer about a pod and a node may depend."""
 
-    NODES = auto()
-    """The node objects: labels, taints, images and so on, and which nodes there are."""
+    NODES_BUT_IMAGES = auto()
+    """The node objects: labels, taints and so on, and which nodes there are."""
+
+    IMAGES = auto()
+    """The lists of images in the node objects, which change with each image that a node pulls."""
+
+    NODES = NODES_BUT_IMAGES | IMAGES
+    """The node objects as a whole."""
 
     RESOURCES = auto()
     """Allocatable and requested: what nodes offer, and how much of it their pods request."""

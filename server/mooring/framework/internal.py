@@ -7,6 +7,7 @@ whether it is made: a plugin that leaves all of them out is only called more oft
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from mooring.framework.cacheable import CacheablePlugin, Part
 from mooring.framework.columns import Int64s
 from mooring.framework.interface import Plugin
+from mooring.framework.node_table import NodeTable
 from mooring.framework.object_table import ObjectTable
 from mooring.framework.objects import Pod
 from mooring.framework.objects.pod import ResourceRequirements
@@ -53,6 +55,14 @@ class AffinityReader(CacheablePlugin):
 
         Asked as long as nothing of ``Part.OBJECTS`` changes.
         """
+
+
+class ImageReader(CacheablePlugin):
+    """Of the lists of images it reads those alone that the pod's own images are in."""
+
+    @abstractmethod
+    def images_version(self, pod: Pod, nodes: NodeTable) -> Hashable:
+        """Return a value that is equal as long as the same nodes have the pod's images, in the same sizes."""
 
 
 class StatelessReserve(CacheablePlugin):

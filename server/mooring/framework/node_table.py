@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mooring.framework.columns import Bools, Int32s, Int64s, LabelColumn, LabelColumns
+from mooring.framework.object_table import next_version
 from mooring.framework.objects import Node, Taint
 from mooring.framework.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
@@ -32,10 +33,13 @@ class ImageUse:
     Attributes:
         size: Bytes, as the first node that listed the image said; upstream's cache does the same.
         sets: The numbers in ``NodeTable.image_set`` of the nodes that have it.
+        version: Another one after each change of a node that has it from then on, or no longer, or in another
+            size; which nodes there are is not in it.
     """
 
     size: int
     sets: array[int] = field(default_factory=lambda: array("i"))
+    version: int = field(default_factory=next_version)
 
 
 @dataclass(slots=True)
@@ -71,6 +75,7 @@ class NodeTable:
         image_set: int32[capacity], the same number for nodes with the same images.
         image_set_nodes: int32[numbers], how many nodes have each number but ``NO_IMAGES``.
         images: By image name.
+        version_but_images: Changes with the nodes, but not with their lists of images and their heartbeats.
     """
 
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -101,6 +106,7 @@ class NodeTable:
     image_set: Int32s = field(default_factory=lambda: np.zeros(0, np.int32))
     image_set_nodes: Int32s = field(default_factory=lambda: np.zeros(16, np.int32))
     images: dict[str, ImageUse] = field(default_factory=dict)
+    version_but_images: int = 0
     label_columns: LabelColumns = field(default_factory=LabelColumns)
 
     @property

@@ -18,8 +18,8 @@ from mooring.framework import (
 )
 from mooring.framework.columns import Int32s
 from mooring.framework.deadline import timely
-from mooring.framework.internal import SignedByShape
-from mooring.framework.node_table import NO_IMAGES, ImageUse
+from mooring.framework.internal import ImageReader, SignedByShape
+from mooring.framework.node_table import NO_IMAGES, ImageUse, NodeTable
 from mooring.framework.upstream import Upstream
 
 MIN_BYTES = 23 * 1024 * 1024
@@ -34,7 +34,7 @@ _VOLUMES_DIVIDE_SINCE = KubeVersion(1, 37)
 """Since this release image volumes count among what the bytes are divided by, too."""
 
 
-class ImageLocality(ScorePlugin[None], SignedByShape):
+class ImageLocality(ScorePlugin[None], SignedByShape, ImageReader):
     """Scores the bytes of the pod's images that a node has, each image by how widely it is spread.
 
     Its answers depend on how many nodes there are and have the images.
@@ -48,6 +48,10 @@ class ImageLocality(ScorePlugin[None], SignedByShape):
 
     def depends_on(self, pod: Pod) -> Part:
         return Part.NODES | Part.OTHER_NODES
+
+    def images_version(self, pod: Pod, nodes: NodeTable) -> Hashable:
+        uses = [nodes.images.get(image) for image in self._images(pod)]
+        return tuple([use and use.version for use in uses])
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         table = nodes.table

@@ -66,7 +66,7 @@ class InterPodAffinity(
         return hashable(pod.metadata.namespace, pod.metadata.labels, *_own(pod))
 
     def depends_on(self, pod: Pod) -> Part:
-        others = Part.AFFINITIES | Part.NODES | Part.OBJECTS | Part.OTHER_NODES
+        others = Part.AFFINITIES | Part.NODES_BUT_IMAGES | Part.OBJECTS | Part.OTHER_NODES
         return others | Part.PODS if any(_own(pod)) else others
 
     def concerned_by(self, pod: Pod, terms: AffinityTerms, snapshot: Snapshot) -> bool:

@@ -62,7 +62,7 @@ class BandwidthScore(ScorePlugin[ArgsT], SignedByShape):
         return ()
 
     def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES | Part.RESOURCES | Part.OUTSIDE | Part.OTHER_NODES
+        return Part.NODES_BUT_IMAGES | Part.RESOURCES | Part.OUTSIDE | Part.OTHER_NODES
 
     def score_nodes(self, state: CycleState, pod: Pod, nodes: NodeView) -> Int64s:
         state.write(_NAMES, tuple(nodes.names))

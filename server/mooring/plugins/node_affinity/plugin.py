@@ -75,7 +75,7 @@ class NodeAffinity(
         return frozenset(pod.spec.node_selector.items()), _affinity(pod)
 
     def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES
+        return Part.NODES_BUT_IMAGES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self._added_required)

@@ -67,7 +67,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], FilterPlugin[None], SignedBySh
         return needed_features(pod) & self._known
 
     def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES
+        return Part.NODES_BUT_IMAGES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version) if self._enabled else ()

@@ -44,7 +44,7 @@ class NodeName(PreFilterPlugin[None], FilterPlugin[None], SignedByShape):
         return pod.spec.node_name
 
     def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES
+        return Part.NODES_BUT_IMAGES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return (HintedEvent.of(EventResource.NODE, ActionType.ADD),)

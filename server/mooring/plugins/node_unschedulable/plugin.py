@@ -38,7 +38,7 @@ class NodeUnschedulable(PreFilterPlugin[None], FilterPlugin[None], SignedByShape
         return tolerated(CORDON, pod.spec.tolerations)
 
     def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES
+        return Part.NODES_BUT_IMAGES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version)

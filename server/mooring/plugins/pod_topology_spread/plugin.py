@@ -91,7 +91,7 @@ class PodTopologySpread(
         )
 
     def depends_on(self, pod: Pod) -> Part:
-        counts = Part.NODES | Part.PODS | Part.FEASIBLE | Part.OTHER_NODES
+        counts = Part.NODES_BUT_IMAGES | Part.PODS | Part.FEASIBLE | Part.OTHER_NODES
         return counts | self.skip_depends_on(pod)
 
     def leaves_named_node(self, pod: Pod) -> bool:

@@ -68,7 +68,7 @@ class TaintToleration(
         return pod.spec.tolerations
 
     def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES
+        return Part.NODES_BUT_IMAGES
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         return events(self.handle.kube_version, comparing=self._comparing)

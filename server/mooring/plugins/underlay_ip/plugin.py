@@ -88,7 +88,7 @@ class UnderlayIP(
         return uses_ip(pod, self.args.consumers)
 
     def depends_on(self, pod: Pod) -> Part:
-        return Part.NODES | Part.PODS if uses_ip(pod, self.args.consumers) else Part.NONE
+        return Part.NODES_BUT_IMAGES | Part.PODS if uses_ip(pod, self.args.consumers) else Part.NONE
 
     def events_to_register(self) -> Sequence[HintedEvent]:
         pods = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE | ActionType.UPDATE_POD_LABEL)

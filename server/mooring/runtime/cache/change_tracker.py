@@ -67,7 +67,8 @@ class ChangeTracker:
         self._next_ids_count = 0
         self._usage: PodUsage | None = None
         self._after_usage: dict[int, int] = {}
-        self._moved = {Part.NODES: 0, Part.OBJECTS: 0, Part.AFFINITIES: 0}
+        self._moved = {Part.NODES_BUT_IMAGES: 0, Part.IMAGES: 0, Part.OBJECTS: 0, Part.AFFINITIES: 0}
+        self._version_but_images = 0
         self._affinities: list[tuple[int, PodKind]] = []
         self._affinities_since = 0
         self._terms = ByIdentity(_terms_of, most=_MAX_AFFINITIES)
@@ -176,11 +177,18 @@ class ChangeTracker:
 
     def _read(self, changes: Sequence[RowChange]) -> None:
         alone = len(changes) == 1
+        table = self._state.snapshot.nodes
+        images_alone = table.version_but_images == self._version_but_images
+        self._version_but_images = table.version_but_images
         for version, (row, record, amount) in enumerate(changes, self.version + 1):
             if record is None and amount:
                 continue
-            if record is None:
-                self._move(Part.OBJECTS if row == UNPLACED else Part.NODES, version)
+            if record is None and row == UNPLACED:
+                self._move(Part.OBJECTS, version)
+            elif record is None:
+                self._move(Part.IMAGES, version)
+                if not images_alone:
+                    self._move(Part.NODES_BUT_IMAGES, version)
             elif row == UNPLACED or not amount:
                 continue
             elif record.kind.affinity_key is not None:
@@ -204,6 +212,7 @@ class ChangeTracker:
         version = self._state.version
         table = self._state.snapshot.nodes
         resources = np.concatenate((table.allocatable, table.requested, table.non_zero_requested))
+        self._version_but_images = table.version_but_images
         self._affinities_since = version
         self._affinities = []
         for part in self._moved:

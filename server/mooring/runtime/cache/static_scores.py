@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mooring.framework import Bools, CycleState, Int32s, Int64s, NodeView, Part, Plugin, Pod, ScorePlugin
 from mooring.framework.columns import Scalar
-from mooring.framework.internal import AffinityReader, StatelessReserve, parts_of
+from mooring.framework.internal import AffinityReader, ImageReader, StatelessReserve, parts_of
 from mooring.framework.normalize import Normalizer
 from mooring.framework.pod_affinity import AffinityTerms
 from mooring.framework.points import POINTS
@@ -57,6 +57,8 @@ class StaticScores:
     Attributes:
         version: The version of the state from which on it is true,
         parts: until one of these parts changes.
+        images: What the version of the pod's images is now; None when a plugin reads others as well.
+        images_version: What it was before the plugins were asked.
         concerned: Of the pods with terms about others, whether those with these matter; None = all do.
         checked: The latest version of the state at which nothing that matters was found to have changed.
         rows: int32[N], all nodes.
@@ -87,6 +89,8 @@ class StaticScores:
     order: Int32s | None
     wanted: int
     cycle_state: CycleState
+    images: Callable[[], Hashable] | None
+    images_version: Hashable
     concerned: Callable[[AffinityTerms], bool] | None
     checked: int
     used: int = 0
@@ -94,7 +98,10 @@ class StaticScores:
 
     def is_true(self, tracker: ChangeTracker, version: int) -> bool:
         """Return whether nothing that it depends on changed up to ``version``, to which the log was read."""
-        if tracker.moved_since(self.checked, self.parts, self.concerned):
+        parts = self.parts
+        if self.images is not None and self.images() == self.images_version:
+            parts &= ~Part.IMAGES
+        if tracker.moved_since(self.checked, parts, self.concerned):
             return False
         self.checked = max(self.checked, version)
         return True
@@ -138,7 +145,8 @@ def find_static_scores(
     """
     rows = cluster.snapshot.nodes.rows()
     evaluation = begin(profile, cluster, pod, rows)
-    roles = _Roles(pod)
+    roles, images = _Roles(pod), _images(profile, cluster, pod)
+    images_version = None if images is None else images()
     allowed = _allowed(evaluation, roles, calls)
     evaluation.profile = narrowed(profile, roles.is_static)
     run_filters(evaluation, np.flatnonzero(allowed).astype(np.int32), calls)
@@ -165,9 +173,20 @@ def find_static_scores(
         order=_order(evaluation, allowed) if wanted < evaluated else None,
         wanted=wanted,
         cycle_state=evaluation.state,
+        images=images,
+        images_version=images_version,
         concerned=roles.concerned(cluster),
         checked=version,
     )
+
+
+def _images(profile: Profile, cluster: ClusterState, pod: Pod) -> Callable[[], Hashable] | None:
+    """Return what gives the version of the images that the plugins read; None when it isn't known of one."""
+    reading = [plugin for plugin in profile.evaluating if Part.IMAGES in parts_of(plugin, pod)]
+    readers = [plugin for plugin in reading if isinstance(plugin, ImageReader)]
+    if len(readers) < len(reading):
+        return None
+    return lambda: tuple([reader.images_version(pod, cluster.snapshot.nodes) for reader in readers])
 
 
 def _allowed(evaluation: Evaluation, roles: _Roles, calls: PluginCalls) -> Bools:
@@ -199,7 +218,7 @@ class _Roles:
     def __init__(self, pod: Pod) -> None:
         self._pod = pod
         self._dynamic: set[int] = set()
-        self.parts = Part.NODES
+        self.parts = Part.NODES_BUT_IMAGES
         self.timeless = True
         self._readers: dict[AffinityReader, None] | None = {}
 
@@ -219,6 +238,7 @@ class _Roles:
                     raise NotCachedError(Bypass.RESERVE)
                 self._dynamic.add(id(enabled.plugin))
                 self.timeless &= Part.OUTSIDE not in parts
+                self.parts |= parts & Part.IMAGES
             else:
                 self.parts |= parts
                 if Part.AFFINITIES in parts and self._readers is not None:
