@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mooring.app.options import DecisionOptions
 from mooring.sessions.sessions import Quota, Sessions
 from mooring.testing.builders import make_node, make_pod, node_manifest
 from mooring.v1 import cluster_service_pb2 as cluster_pb
@@ -305,7 +306,7 @@ def test_a_wrong_question_is_rejected(request_: Any, failed: tuple[str, str]) ->
 
 def test_without_sessions_no_changes_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mooring.sessions.sessions._REAP_SECONDS", 0.01)
-    with client(*ROOM) as (session, w):
+    with client(*ROOM, remembering=DecisionOptions(undo=0)) as (session, w):
         session.place(pod("p"))
         assert w.state._writer.journal is not None
         session.simulation.CloseSession(pb.CloseSessionRequest(session=session.id))
