@@ -132,6 +132,22 @@ def test_a_server_says_what_the_manifests_say(
     assert remote.document == offline.document
 
 
+@pytest.mark.parametrize("words", [[], ["--node", "c", "--node", "a", "--node", "b"]], ids=["all", "named"])
+def test_a_server_is_asked_about_some_nodes_at_a_time(
+    words: list[str],
+    cluster: Path,
+    server: Started,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mooring.cli.remote.NODES_A_CALL", 2)
+    asked = ["what-if", "removal", "-o", "json", *words]
+    offline = call(capsys, *asked, "--manifests", cluster)
+    paged = call(capsys, *asked, "--server", server.address("grpc"))
+    assert len(paged.document) == 3
+    assert paged.document == offline.document
+
+
 @pytest.mark.parametrize(
     ("words", "complaint", "code"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mooring.framework import Pod
     from mooring.runtime.cycle.explain import Explanation
     from mooring.sessions.node_groups import NodeGroup
-    from mooring.v1 import objects_pb2
+    from mooring.v1 import objects_pb2, simulation_service_pb2
     from mooring.v1 import scheduling_service_pb2 as pb
 
 TIMEOUT_SECONDS = 30.0
@@ -26,6 +26,9 @@ DEFAULT_SERVER = "127.0.0.1:50051"
 
 MOST_ATTEMPTS = 1_000
 """Decisions about one pod that are looked at."""
+
+NODES_A_CALL = 100
+"""Nodes whose removal is asked about at once, so that a busy server answers within a call's deadline."""
 
 CHANNEL_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0))
 
@@ -107,28 +110,75 @@ def removal(args: argparse.Namespace) -> list[dict[str, Any]]:
     Raises:
         CallError: As ``capacity``.
     """
+    import grpc
+
     from mooring.v1 import simulation_service_pb2 as pb
+
+    def found(pages: Iterable[simulation_service_pb2.RemovalResponse]) -> list[dict[str, Any]]:
+        return [_node_removal(each) for page in pages for each in page.nodes]
 
     request = pb.RemovalRequest(
         nodes=args.node, cumulative=args.cumulative, profile=args.profile, seed=args.seed
     )
-    response = _simulate(args, "Removal", request)
-    return [
-        {
-            "node": each.node,
-            "removable": each.removable,
-            "ending": each.ending_pod_count,
-            "landings": [
-                {
-                    "pod": f"{one.pod.namespace}/{one.pod.name}",
-                    "node": one.node,
-                    "message": one.status.message,
-                }
-                for one in each.landings
-            ],
-        }
-        for each in response.nodes
-    ]
+    if args.cumulative:
+        return found([_simulate(args, "Removal", request)])
+    with channel_to(args) as channel:
+        try:
+            return found(_removal_pages(channel, request))
+        except grpc.RpcError as error:
+            raise CallError(_rejection(args.server, error.code(), error.details())) from None
+
+
+def _removal_pages(
+    channel: grpc.Channel, request: simulation_service_pb2.RemovalRequest
+) -> Iterator[simulation_service_pb2.RemovalResponse]:
+    """Ask about some nodes at a time, all in one session: each call has a deadline of its own.
+
+    Raises:
+        grpc.RpcError: A call failed.
+    """
+    from mooring.v1 import simulation_service_pb2 as pb
+    from mooring.v1.simulation_service_pb2_grpc import SimulationServiceStub
+
+    names = list(request.nodes) or _node_names(channel)
+    simulation = SimulationServiceStub(channel)
+    session = simulation.OpenSession(pb.OpenSessionRequest(), timeout=TIMEOUT_SECONDS).session.id
+    try:
+        for at in range(0, len(names), NODES_A_CALL):
+            page = pb.RemovalRequest(
+                session=session,
+                nodes=names[at : at + NODES_A_CALL],
+                profile=request.profile,
+                seed=request.seed,
+            )
+            yield simulation.Removal(page, timeout=TIMEOUT_SECONDS)
+    finally:
+        simulation.CloseSession(pb.CloseSessionRequest(session=session), timeout=TIMEOUT_SECONDS)
+
+
+def _node_names(channel: grpc.Channel) -> list[str]:
+    """Return the names of all nodes, sorted."""
+    from mooring.v1 import cluster_service_pb2 as pb
+    from mooring.v1.cluster_service_pb2_grpc import ClusterServiceStub
+
+    answer = ClusterServiceStub(channel).ListNodes(pb.ListNodesRequest(), timeout=TIMEOUT_SECONDS)
+    return sorted(answer.nodes.names.names)
+
+
+def _node_removal(each: simulation_service_pb2.NodeRemoval) -> dict[str, Any]:
+    return {
+        "node": each.node,
+        "removable": each.removable,
+        "ending": each.ending_pod_count,
+        "landings": [
+            {
+                "pod": f"{one.pod.namespace}/{one.pod.name}",
+                "node": one.node,
+                "message": one.status.message,
+            }
+            for one in each.landings
+        ],
+    }
 
 
 def node_groups(args: argparse.Namespace, groups: Sequence[NodeGroup]) -> dict[str, Any]:
