@@ -180,7 +180,7 @@ def test_reasons_are_shown_as_they_are(
     argv = ("explain", "free", "--manifests", cluster, "--config", config)
     result = call(capsys, *argv, options=[with_plugin("Picky", Picky)])
     assert result.code == 3
-    assert f"2      Picky: {Picky.reason}  k8s-0001 k8s-0002\n" in result.out
+    assert f"2 Picky: {Picky.reason} k8s-0001 k8s-0002" in " ".join(result.out.split())
     by_node = call(capsys, *argv, "--by", "node", options=[with_plugin("Picky", Picky)])
     assert f"k8s-0001  Picky: {Picky.reason}" in by_node.out
     assert "\nunschedulable: 0/3 nodes are available: " in result.out

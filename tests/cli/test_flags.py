@@ -15,7 +15,7 @@ from mooring_extender.cli import ENVIRONMENT_PREFIX
 from mooring_extender.cli import _parser as adapter_parser
 from tests.cli.commands import call
 
-WITHOUT_TWIN = {"-h", "--help"}
+WITHOUT_TWIN = {"-h", "--help", "--version"}
 
 
 def leaves(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:

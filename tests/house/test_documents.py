@@ -15,6 +15,7 @@ import grpc
 import pytest
 import yaml
 
+from mooring.cli.main import COMMANDS
 from mooring.cluster.state import State
 from mooring.config import from_document
 from mooring.runtime.assembly import build_engine
@@ -136,7 +137,7 @@ def test_a_program_brings_its_plugin_along(installed: bool, tutorial: Path, tmp_
 
 def test_the_decision_shown_is_the_real_one() -> None:
     shown = README[README.index("pod default/web-3") : README.index("\n...\nmooring ready:")]
-    done = run(MOORING, "explain", "web-3", "--manifests", SAMPLE, cwd=ROOT)
+    done = run(MOORING, "explain", "web-3", "--by", "node", "--manifests", SAMPLE, cwd=ROOT)
     assert [line.rstrip() for line in done.stdout.splitlines()][: shown.count("\n") + 1] == shown.split("\n")
 
 
@@ -201,7 +202,7 @@ def commands() -> Iterator[str]:
 
 
 def test_the_commands_and_flags_exist() -> None:
-    names = ["run", "serve", "scheduler", "schedule", "explain", "what-if", "config", "plugins", "version"]
+    names = [*COMMANDS, "completion", "version"]
     questions = [f"what-if {question}" for question in ("capacity", "removal", "node-groups")]
     helps = {name: run(MOORING, *name.split(), "--help", cwd=ROOT).stdout for name in (*names, *questions)}
     for text in commands():
