@@ -67,8 +67,9 @@ OUT_OF_TREE: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Whose a plugin is, and what mooring has that does such work; "" = nothing. By the name in files.
 
-Sources: ``cmd/scheduler/main.go`` of kubernetes-sigs/scheduler-plugins, ``cmd/koord-scheduler/main.go`` of
-koordinator-sh/koordinator, ``pkg/scheduler/plugins/factory.go`` of volcano-sh/volcano.
+Most are registered in ``cmd/scheduler/main.go`` of kubernetes-sigs/scheduler-plugins, in
+``cmd/koord-scheduler/main.go`` of koordinator-sh/koordinator, and in ``pkg/scheduler/plugins/factory.go`` of
+volcano-sh/volcano; the others are named in the documents of these projects.
 """
 
 _SOLE: Final = {"queueSort": "PrioritySort", "bind": "DefaultBinder"}
