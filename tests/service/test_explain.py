@@ -57,6 +57,14 @@ def test_every_rejection_if_asked_for() -> None:
     assert codes(answer.verdicts, 4) == [UNKNOWN, "UNSCHEDULABLE", UNKNOWN, "SUCCESS"]
 
 
+@pytest.mark.parametrize("written", [("cpu", "memory"), ("memory", "cpu")], ids=" ".join)
+def test_resources_stand_in_one_order_however_they_are_written(written: tuple[str, ...]) -> None:
+    pod = make_pod(requests=dict.fromkeys(written, "1"))
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=sent(pod)))
+    assert [resource.name for resource in answer.resources] == ["pods", "cpu", "memory"]
+
+
 def test_no_rejection_is_an_empty_list_if_asked_for() -> None:
     with world(*NODES, plugins=[NO_B]) as w, direct(w.backend) as stubs:
         answer = stubs.scheduling.Explain(

@@ -62,8 +62,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ties: int32[T], the positions of the nodes with the highest total, the selected one included.
         evaluated: How many nodes the Filter plugins evaluated.
         feasible: How many of them can take the pod.
-        resources: What the pod requests, ``pods`` first. Read once the decision was made, so on a live state
-            it can be newer than the verdicts.
+        resources: What the pod requests, ``pods`` first, then by name. Read once the decision was made, so on
+            a live state it can be newer than the verdicts.
         warnings: What the caller should know of this answer.
     """
 
@@ -210,7 +210,7 @@ def _resources(evaluation: Evaluation) -> list[RequestedResource]:
     usage = evaluation.cluster.kind_of(evaluation.pod, remember=False).usage
     return [
         RequestedResource(name, amount, nodes.allocatable(name) - nodes.requested(name))
-        for name, amount in ((PODS, 1), *usage.requests)
+        for name, amount in ((PODS, 1), *sorted(usage.requests))
         if amount
     ]
 
