@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from tests.conformance.families.draft import Manifest
 
@@ -32,4 +33,5 @@ def read_lines(file: Path) -> list[bytes]:
 
 def read(file: Path) -> list[Manifest]:
     """The objects."""
-    return [json.loads(line) for line in read_lines(file)]
+    objects: list[Manifest] = msgspec.json.Decoder().decode_lines(gzip.decompress(file.read_bytes()))
+    return objects

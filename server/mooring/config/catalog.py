@@ -46,6 +46,7 @@ class Catalog(Mapping[str, PluginDescription]):
 
     Attributes:
         upstream: How kube-scheduler ships those of its plugins that it ships, in its order.
+        points: The extension points that the release's files have.
     """
 
     def __init__(
@@ -56,17 +57,14 @@ class Catalog(Mapping[str, PluginDescription]):
     ) -> None:
         """``version`` leaves out what came later; None = nothing."""
         self.upstream = upstream
+        self.points = [name for name, point in IMPLEMENTED.items() if not _later(point.since, version)]
         self._plugins = plugins
         self._version = version
+        self._described: dict[str, PluginDescription] = {}
 
     def of_release(self, version: KubeVersion) -> Catalog:
         """Return the same without the plugins and extension points that came after a release."""
         return Catalog(self._plugins, self.upstream, version)
-
-    @property
-    def points(self) -> list[str]:
-        """The extension points that the release's files have."""
-        return [name for name, point in IMPLEMENTED.items() if not self._came_later(point.since)]
 
     def may_list(self, name: str, point: str) -> bool:
         """Return whether a file may list a known plugin at a point.
@@ -80,17 +78,13 @@ class Catalog(Mapping[str, PluginDescription]):
         )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._plugins and not self._came_later(self._since(name))
+        return name in self._plugins and not _later(self._since(name), self._version)
 
     def __getitem__(self, name: str) -> PluginDescription:
-        if name not in self:
-            raise KeyError(name)
-        plugin = self._plugins[name]
-        points = plugin.points.intersection(self.points)
-        if name in self.upstream:
-            since = self.upstream[name].points_since
-            points = points.difference(point for point in since if self._came_later(since[point]))
-        return replace(plugin, points=points)
+        described = self._described.get(name)
+        if described is None:
+            described = self._described[name] = self._describe(name)
+        return described
 
     def __iter__(self) -> Iterator[str]:
         return filter(self.__contains__, self._plugins)
@@ -98,9 +92,21 @@ class Catalog(Mapping[str, PluginDescription]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def _describe(self, name: str) -> PluginDescription:
+        if name not in self:
+            raise KeyError(name)
+        plugin = self._plugins[name]
+        points = plugin.points.intersection(self.points)
+        if name in self.upstream:
+            since = self.upstream[name].points_since
+            points = points.difference(point for point in since if _later(since[point], self._version))
+        return replace(plugin, points=points)
+
     def _since(self, name: object) -> KubeVersion | None:
         known = self.upstream.get(name) if isinstance(name, str) else None
         return known.since if known is not None else None
 
-    def _came_later(self, since: KubeVersion | None) -> bool:
-        return self._version is not None and since is not None and self._version < since
+
+def _later(since: KubeVersion | None, version: KubeVersion | None) -> bool:
+    """Return whether something came after a release."""
+    return version is not None and since is not None and version < since

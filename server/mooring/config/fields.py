@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from datetime import timedelta
 from enum import Enum
 from functools import cache, reduce
@@ -44,6 +44,7 @@ GATES = "gates"
 """Key in a dataclass field's metadata: the feature gates without which the field may not be set."""
 
 _PREFIX = "field_"  # keeps record fields clear of the names that pydantic's models own
+_PLAIN = frozenset({bool, float, int, str})
 _STRICT = ConfigDict(extra="forbid", strict=True)
 _MESSAGES = {"extra_forbidden": "unknown field", "missing": "is required"}
 
@@ -55,13 +56,18 @@ def is_record(value: object) -> bool:
     return issubclass(value if isinstance(value, type) else type(value), msgspec.Struct)
 
 
-def names(record: type[Any]) -> Iterator[tuple[str, str]]:
-    """Yield each field's attribute name and its name in the file."""
+def names(record: type[Any]) -> tuple[tuple[str, str], ...]:
+    """Return each field's attribute name and its name in the file."""
+    return _names(cast("Hashable", record))
+
+
+@cache
+def _names(record: type[Any]) -> tuple[tuple[str, str], ...]:
     if issubclass(record, msgspec.Struct):
-        yield from zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True)
-        return
-    for field in dataclasses.fields(record):
-        yield field.name, field.metadata.get(ALIAS, camel(field.name))
+        return tuple(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
+    return tuple(
+        (field.name, field.metadata.get(ALIAS, camel(field.name))) for field in dataclasses.fields(record)
+    )
 
 
 def camel(name: str) -> str:
@@ -115,6 +121,8 @@ def encode(value: object, *, hide: bool = False) -> Any:
 
     ``hide`` puts HIDDEN in the place of what fields marked SECRET hold.
     """
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, timedelta):
         return format_duration(value)
     if isinstance(value, Enum):
@@ -131,7 +139,7 @@ def encode(value: object, *, hide: bool = False) -> Any:
         return {str(key): encode(item, hide=hide) for key, item in value.items()}
     if isinstance(value, list | tuple | frozenset | set):
         return [encode(item, hide=hide) for item in value]
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+    return value if isinstance(value, str | int | float) else str(value)
 
 
 def _secret(record: type[Any]) -> frozenset[str]:
