@@ -18,18 +18,21 @@ MINUTES ?= 10
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz format stubs docs names lock build clean
+.PHONY: help run test test-packaging check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz format stubs docs names lock build clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
 	sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | \
-	while IFS="$$(printf '\t')" read -r name text; do printf "$$bold%-13s$$plain %s\n" "$$name" "$$text"; done
+	while IFS="$$(printf '\t')" read -r name text; do printf "$$bold%-15s$$plain %s\n" "$$name" "$$text"; done
 
 run: $(VENV)/run.stamp ## Start server and extender adapter on the sample cluster, show a first decision, serve until Ctrl-C
 	@exec $(BIN)/mooring run
 
 test: $(VENV)/dev.stamp ## Run every test that needs nothing but Python
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not e2e and not bench" --ignore=tests/e2e $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not e2e and not bench and not packaging" --ignore=tests/e2e $(ARGS)
+
+test-packaging: $(VENV)/dev.stamp ## Build the distributions and the image's environment, install them and packages of plugins, and try them
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m packaging --ignore=tests/e2e $(ARGS)
 
 check: $(VENV)/docs.stamp ## Format, lint, types, layers, contract, stubs, public names, documents, Dockerfile: all that can be checked without running
 	$(BIN)/ruff format --check

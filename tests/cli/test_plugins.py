@@ -152,6 +152,7 @@ def test_names_of_a_new_package(
     assert f"class {name}(" in (tmp_path / folder / module / "plugin.py").read_text()
 
 
+@pytest.mark.packaging
 def test_a_new_package_installs_passes_its_test_and_is_clean(
     environment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

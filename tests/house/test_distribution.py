@@ -54,6 +54,7 @@ def scaffold(folder: Path) -> str:
     return (package / "pyproject.toml").read_text()
 
 
+@pytest.mark.packaging
 def test_plugin_packages_resolve_to_ours(wheels: Path, tmp_path: Path) -> None:
     packages = {"scaffold": scaffold(tmp_path), "tutorial": FILES["pyproject.toml"], "example": EXAMPLE}
     for package, text in packages.items():

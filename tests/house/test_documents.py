@@ -157,6 +157,7 @@ def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.packaging
 def test_the_commands_work_in_an_environment_of_ones_own(dependencies: Path, tmp_path: Path) -> None:
     for name in TUTORIAL:
         (tmp_path / name).write_text(FILES[name])

@@ -16,6 +16,8 @@ import pytest
 
 import mooring
 
+pytestmark = pytest.mark.packaging
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("mooring", "mooring_adapter", "mooring_estimator", "mooring_expander", "mooring_extender")
 JUNK = ("__pycache__", ".pyc", ".so", "tests", "requirements", ".ci")
