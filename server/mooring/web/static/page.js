@@ -1,0 +1,1001 @@
+var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&&`adoptedStyleSheets`in Document.prototype&&`replace`in CSSStyleSheet.prototype,n=Symbol(),r=new WeakMap,i=class{constructor(e,t,r){if(this._$cssResult$=!0,r!==n)throw Error("CSSResult is not constructable. Use `unsafeCSS` or `css` instead.");this.cssText=e,this.t=t}get styleSheet(){let e=this.o,n=this.t;if(t&&e===void 0){let t=n!==void 0&&n.length===1;t&&(e=r.get(n)),e===void 0&&((this.o=e=new CSSStyleSheet).replaceSync(this.cssText),t&&r.set(n,e))}return e}toString(){return this.cssText}},a=e=>new i(typeof e==`string`?e:e+``,void 0,n),o=(e,...t)=>new i(e.length===1?e[0]:t.reduce((t,n,r)=>t+(e=>{if(!0===e._$cssResult$)return e.cssText;if(typeof e==`number`)return e;throw Error(`Value passed to 'css' function must be a 'css' function result: `+e+`. Use 'unsafeCSS' to pass non-literal values, but take care to ensure page security.`)})(n)+e[r+1],e[0]),e,n),s=(n,r)=>{if(t)n.adoptedStyleSheets=r.map(e=>e instanceof CSSStyleSheet?e:e.styleSheet);else for(let t of r){let r=document.createElement(`style`),i=e.litNonce;i!==void 0&&r.setAttribute(`nonce`,i),r.textContent=t.cssText,n.appendChild(r)}},c=t?e=>e:e=>e instanceof CSSStyleSheet?(e=>{let t=``;for(let n of e.cssRules)t+=n.cssText;return a(t)})(e):e,{is:l,defineProperty:u,getOwnPropertyDescriptor:ee,getOwnPropertyNames:te,getOwnPropertySymbols:ne,getPrototypeOf:re}=Object,ie=globalThis,ae=ie.trustedTypes,oe=ae?ae.emptyScript:``,se=ie.reactiveElementPolyfillSupport,d=(e,t)=>e,ce={toAttribute(e,t){switch(t){case Boolean:e=e?oe:null;break;case Object:case Array:e=e==null?e:JSON.stringify(e)}return e},fromAttribute(e,t){let n=e;switch(t){case Boolean:n=e!==null;break;case Number:n=e===null?null:Number(e);break;case Object:case Array:try{n=JSON.parse(e)}catch{n=null}}return n}},le=(e,t)=>!l(e,t),ue={attribute:!0,type:String,converter:ce,reflect:!1,useDefault:!1,hasChanged:le};Symbol.metadata??=Symbol(`metadata`),ie.litPropertyMetadata??=new WeakMap;var f=class extends HTMLElement{static addInitializer(e){this._$Ei(),(this.l??=[]).push(e)}static get observedAttributes(){return this.finalize(),this._$Eh&&[...this._$Eh.keys()]}static createProperty(e,t=ue){if(t.state&&(t.attribute=!1),this._$Ei(),this.prototype.hasOwnProperty(e)&&((t=Object.create(t)).wrapped=!0),this.elementProperties.set(e,t),!t.noAccessor){let n=Symbol(),r=this.getPropertyDescriptor(e,n,t);r!==void 0&&u(this.prototype,e,r)}}static getPropertyDescriptor(e,t,n){let{get:r,set:i}=ee(this.prototype,e)??{get(){return this[t]},set(e){this[t]=e}};return{get:r,set(t){let a=r?.call(this);i?.call(this,t),this.requestUpdate(e,a,n)},configurable:!0,enumerable:!0}}static getPropertyOptions(e){return this.elementProperties.get(e)??ue}static _$Ei(){if(this.hasOwnProperty(d(`elementProperties`)))return;let e=re(this);e.finalize(),e.l!==void 0&&(this.l=[...e.l]),this.elementProperties=new Map(e.elementProperties)}static finalize(){if(this.hasOwnProperty(d(`finalized`)))return;if(this.finalized=!0,this._$Ei(),this.hasOwnProperty(d(`properties`))){let e=this.properties,t=[...te(e),...ne(e)];for(let n of t)this.createProperty(n,e[n])}let e=this[Symbol.metadata];if(e!==null){let t=litPropertyMetadata.get(e);if(t!==void 0)for(let[e,n]of t)this.elementProperties.set(e,n)}this._$Eh=new Map;for(let[e,t]of this.elementProperties){let n=this._$Eu(e,t);n!==void 0&&this._$Eh.set(n,e)}this.elementStyles=this.finalizeStyles(this.styles)}static finalizeStyles(e){let t=[];if(Array.isArray(e)){let n=new Set(e.flat(1/0).reverse());for(let e of n)t.unshift(c(e))}else e!==void 0&&t.push(c(e));return t}static _$Eu(e,t){let n=t.attribute;return!1===n?void 0:typeof n==`string`?n:typeof e==`string`?e.toLowerCase():void 0}constructor(){super(),this._$Ep=void 0,this.isUpdatePending=!1,this.hasUpdated=!1,this._$Em=null,this._$Ev()}_$Ev(){this._$ES=new Promise(e=>this.enableUpdating=e),this._$AL=new Map,this._$E_(),this.requestUpdate(),this.constructor.l?.forEach(e=>e(this))}addController(e){(this._$EO??=new Set).add(e),this.renderRoot!==void 0&&this.isConnected&&e.hostConnected?.()}removeController(e){this._$EO?.delete(e)}_$E_(){let e=new Map,t=this.constructor.elementProperties;for(let n of t.keys())this.hasOwnProperty(n)&&(e.set(n,this[n]),delete this[n]);e.size>0&&(this._$Ep=e)}createRenderRoot(){let e=this.shadowRoot??this.attachShadow(this.constructor.shadowRootOptions);return s(e,this.constructor.elementStyles),e}connectedCallback(){this.renderRoot??=this.createRenderRoot(),this.enableUpdating(!0),this._$EO?.forEach(e=>e.hostConnected?.())}enableUpdating(e){}disconnectedCallback(){this._$EO?.forEach(e=>e.hostDisconnected?.())}attributeChangedCallback(e,t,n){this._$AK(e,n)}_$ET(e,t){let n=this.constructor.elementProperties.get(e),r=this.constructor._$Eu(e,n);if(r!==void 0&&!0===n.reflect){let i=(n.converter?.toAttribute===void 0?ce:n.converter).toAttribute(t,n.type);this._$Em=e,i==null?this.removeAttribute(r):this.setAttribute(r,i),this._$Em=null}}_$AK(e,t){let n=this.constructor,r=n._$Eh.get(e);if(r!==void 0&&this._$Em!==r){let e=n.getPropertyOptions(r),i=typeof e.converter==`function`?{fromAttribute:e.converter}:e.converter?.fromAttribute===void 0?ce:e.converter;this._$Em=r;let a=i.fromAttribute(t,e.type);this[r]=a??this._$Ej?.get(r)??a,this._$Em=null}}requestUpdate(e,t,n,r=!1,i){if(e!==void 0){let a=this.constructor;if(!1===r&&(i=this[e]),n??=a.getPropertyOptions(e),!((n.hasChanged??le)(i,t)||n.useDefault&&n.reflect&&i===this._$Ej?.get(e)&&!this.hasAttribute(a._$Eu(e,n))))return;this.C(e,t,n)}!1===this.isUpdatePending&&(this._$ES=this._$EP())}C(e,t,{useDefault:n,reflect:r,wrapped:i},a){n&&!(this._$Ej??=new Map).has(e)&&(this._$Ej.set(e,a??t??this[e]),!0!==i||a!==void 0)||(this._$AL.has(e)||(this.hasUpdated||n||(t=void 0),this._$AL.set(e,t)),!0===r&&this._$Em!==e&&(this._$Eq??=new Set).add(e))}async _$EP(){this.isUpdatePending=!0;try{await this._$ES}catch(e){Promise.reject(e)}let e=this.scheduleUpdate();return e!=null&&await e,!this.isUpdatePending}scheduleUpdate(){return this.performUpdate()}performUpdate(){if(!this.isUpdatePending)return;if(!this.hasUpdated){if(this.renderRoot??=this.createRenderRoot(),this._$Ep){for(let[e,t]of this._$Ep)this[e]=t;this._$Ep=void 0}let e=this.constructor.elementProperties;if(e.size>0)for(let[t,n]of e){let{wrapped:e}=n,r=this[t];!0!==e||this._$AL.has(t)||r===void 0||this.C(t,void 0,n,r)}}let e=!1,t=this._$AL;try{e=this.shouldUpdate(t),e?(this.willUpdate(t),this._$EO?.forEach(e=>e.hostUpdate?.()),this.update(t)):this._$EM()}catch(t){throw e=!1,this._$EM(),t}e&&this._$AE(t)}willUpdate(e){}_$AE(e){this._$EO?.forEach(e=>e.hostUpdated?.()),this.hasUpdated||(this.hasUpdated=!0,this.firstUpdated(e)),this.updated(e)}_$EM(){this._$AL=new Map,this.isUpdatePending=!1}get updateComplete(){return this.getUpdateComplete()}getUpdateComplete(){return this._$ES}shouldUpdate(e){return!0}update(e){this._$Eq&&=this._$Eq.forEach(e=>this._$ET(e,this[e])),this._$EM()}updated(e){}firstUpdated(e){}};f.elementStyles=[],f.shadowRootOptions={mode:`open`},f[d(`elementProperties`)]=new Map,f[d(`finalized`)]=new Map,se?.({ReactiveElement:f}),(ie.reactiveElementVersions??=[]).push(`2.1.2`);var de=globalThis,fe=e=>e,pe=de.trustedTypes,me=pe?pe.createPolicy(`lit-html`,{createHTML:e=>e}):void 0,he=`$lit$`,p=`lit$${Math.random().toFixed(9).slice(2)}$`,ge=`?`+p,_e=`<${ge}>`,m=document,h=()=>m.createComment(``),g=e=>e===null||typeof e!=`object`&&typeof e!=`function`,ve=Array.isArray,ye=e=>ve(e)||typeof e?.[Symbol.iterator]==`function`,be=`[ 	
+\f\r]`,_=/<(?:(!--|\/[^a-zA-Z])|(\/?[a-zA-Z][^>\s]*)|(\/?$))/g,xe=/-->/g,Se=/>/g,v=RegExp(`>|${be}(?:([^\\s"'>=/]+)(${be}*=${be}*(?:[^ \t\n\f\r"'\`<>=]|("|')|))|$)`,`g`),Ce=/'/g,we=/"/g,Te=/^(?:script|style|textarea|title)$/i,y=(e=>(t,...n)=>({_$litType$:e,strings:t,values:n}))(1),b=Symbol.for(`lit-noChange`),x=Symbol.for(`lit-nothing`),Ee=new WeakMap,S=m.createTreeWalker(m,129);function De(e,t){if(!ve(e)||!e.hasOwnProperty(`raw`))throw Error(`invalid template strings array`);return me===void 0?t:me.createHTML(t)}var Oe=(e,t)=>{let n=e.length-1,r=[],i,a=t===2?`<svg>`:t===3?`<math>`:``,o=_;for(let t=0;t<n;t++){let n=e[t],s,c,l=-1,u=0;for(;u<n.length&&(o.lastIndex=u,c=o.exec(n),c!==null);)u=o.lastIndex,o===_?c[1]===`!--`?o=xe:c[1]===void 0?c[2]===void 0?c[3]!==void 0&&(o=v):(Te.test(c[2])&&(i=RegExp(`</`+c[2],`g`)),o=v):o=Se:o===v?c[0]===`>`?(o=i??_,l=-1):c[1]===void 0?l=-2:(l=o.lastIndex-c[2].length,s=c[1],o=c[3]===void 0?v:c[3]===`"`?we:Ce):o===we||o===Ce?o=v:o===xe||o===Se?o=_:(o=v,i=void 0);let ee=o===v&&e[t+1].startsWith(`/>`)?` `:``;a+=o===_?n+_e:l>=0?(r.push(s),n.slice(0,l)+he+n.slice(l)+p+ee):n+p+(l===-2?t:ee)}return[De(e,a+(e[n]||`<?>`)+(t===2?`</svg>`:t===3?`</math>`:``)),r]},ke=class e{constructor({strings:t,_$litType$:n},r){let i;this.parts=[];let a=0,o=0,s=t.length-1,c=this.parts,[l,u]=Oe(t,n);if(this.el=e.createElement(l,r),S.currentNode=this.el.content,n===2||n===3){let e=this.el.content.firstChild;e.replaceWith(...e.childNodes)}for(;(i=S.nextNode())!==null&&c.length<s;){if(i.nodeType===1){if(i.hasAttributes())for(let e of i.getAttributeNames())if(e.endsWith(he)){let t=u[o++],n=i.getAttribute(e).split(p),r=/([.?@])?(.*)/.exec(t);c.push({type:1,index:a,name:r[2],strings:n,ctor:r[1]===`.`?Me:r[1]===`?`?Ne:r[1]===`@`?Pe:w}),i.removeAttribute(e)}else e.startsWith(p)&&(c.push({type:6,index:a}),i.removeAttribute(e));if(Te.test(i.tagName)){let e=i.textContent.split(p),t=e.length-1;if(t>0){i.textContent=pe?pe.emptyScript:``;for(let n=0;n<t;n++)i.append(e[n],h()),S.nextNode(),c.push({type:2,index:++a});i.append(e[t],h())}}}else if(i.nodeType===8){if(i.data===ge)c.push({type:2,index:a});else{let e=-1;for(;(e=i.data.indexOf(p,e+1))!==-1;)c.push({type:7,index:a}),e+=p.length-1}}a++}}static createElement(e,t){let n=m.createElement(`template`);return n.innerHTML=e,n}};function C(e,t,n=e,r){if(t===b)return t;let i=r===void 0?n._$Cl:n._$Co?.[r],a=g(t)?void 0:t._$litDirective$;return i?.constructor!==a&&(i?._$AO?.(!1),a===void 0?i=void 0:(i=new a(e),i._$AT(e,n,r)),r===void 0?n._$Cl=i:(n._$Co??=[])[r]=i),i!==void 0&&(t=C(e,i._$AS(e,t.values),i,r)),t}var Ae=class{constructor(e,t){this._$AV=[],this._$AN=void 0,this._$AD=e,this._$AM=t}get parentNode(){return this._$AM.parentNode}get _$AU(){return this._$AM._$AU}u(e){let{el:{content:t},parts:n}=this._$AD,r=(e?.creationScope??m).importNode(t,!0);S.currentNode=r;let i=S.nextNode(),a=0,o=0,s=n[0];for(;s!==void 0;){if(a===s.index){let t;s.type===2?t=new je(i,i.nextSibling,this,e):s.type===1?t=new s.ctor(i,s.name,s.strings,this,e):s.type===6&&(t=new Fe(i,this,e)),this._$AV.push(t),s=n[++o]}a!==s?.index&&(i=S.nextNode(),a++)}return S.currentNode=m,r}p(e){let t=0;for(let n of this._$AV)n!==void 0&&(n.strings===void 0?n._$AI(e[t]):(n._$AI(e,n,t),t+=n.strings.length-2)),t++}},je=class e{get _$AU(){return this._$AM?._$AU??this._$Cv}constructor(e,t,n,r){this.type=2,this._$AH=x,this._$AN=void 0,this._$AA=e,this._$AB=t,this._$AM=n,this.options=r,this._$Cv=r?.isConnected??!0}get parentNode(){let e=this._$AA.parentNode,t=this._$AM;return t!==void 0&&e?.nodeType===11&&(e=t.parentNode),e}get startNode(){return this._$AA}get endNode(){return this._$AB}_$AI(e,t=this){e=C(this,e,t),g(e)?e===x||e==null||e===``?(this._$AH!==x&&this._$AR(),this._$AH=x):e!==this._$AH&&e!==b&&this._(e):e._$litType$===void 0?e.nodeType===void 0?ye(e)?this.k(e):this._(e):this.T(e):this.$(e)}O(e){return this._$AA.parentNode.insertBefore(e,this._$AB)}T(e){this._$AH!==e&&(this._$AR(),this._$AH=this.O(e))}_(e){this._$AH!==x&&g(this._$AH)?this._$AA.nextSibling.data=e:this.T(m.createTextNode(e)),this._$AH=e}$(e){let{values:t,_$litType$:n}=e,r=typeof n==`number`?this._$AC(e):(n.el===void 0&&(n.el=ke.createElement(De(n.h,n.h[0]),this.options)),n);if(this._$AH?._$AD===r)this._$AH.p(t);else{let e=new Ae(r,this),n=e.u(this.options);e.p(t),this.T(n),this._$AH=e}}_$AC(e){let t=Ee.get(e.strings);return t===void 0&&Ee.set(e.strings,t=new ke(e)),t}k(t){ve(this._$AH)||(this._$AH=[],this._$AR());let n=this._$AH,r,i=0;for(let a of t)i===n.length?n.push(r=new e(this.O(h()),this.O(h()),this,this.options)):r=n[i],r._$AI(a),i++;i<n.length&&(this._$AR(r&&r._$AB.nextSibling,i),n.length=i)}_$AR(e=this._$AA.nextSibling,t){for(this._$AP?.(!1,!0,t);e!==this._$AB;){let t=fe(e).nextSibling;fe(e).remove(),e=t}}setConnected(e){this._$AM===void 0&&(this._$Cv=e,this._$AP?.(e))}},w=class{get tagName(){return this.element.tagName}get _$AU(){return this._$AM._$AU}constructor(e,t,n,r,i){this.type=1,this._$AH=x,this._$AN=void 0,this.element=e,this.name=t,this._$AM=r,this.options=i,n.length>2||n[0]!==``||n[1]!==``?(this._$AH=Array(n.length-1).fill(new String),this.strings=n):this._$AH=x}_$AI(e,t=this,n,r){let i=this.strings,a=!1;if(i===void 0)e=C(this,e,t,0),a=!g(e)||e!==this._$AH&&e!==b,a&&(this._$AH=e);else{let r=e,o,s;for(e=i[0],o=0;o<i.length-1;o++)s=C(this,r[n+o],t,o),s===b&&(s=this._$AH[o]),a||=!g(s)||s!==this._$AH[o],s===x?e=x:e!==x&&(e+=(s??``)+i[o+1]),this._$AH[o]=s}a&&!r&&this.j(e)}j(e){e===x?this.element.removeAttribute(this.name):this.element.setAttribute(this.name,e??``)}},Me=class extends w{constructor(){super(...arguments),this.type=3}j(e){this.element[this.name]=e===x?void 0:e}},Ne=class extends w{constructor(){super(...arguments),this.type=4}j(e){this.element.toggleAttribute(this.name,!!e&&e!==x)}},Pe=class extends w{constructor(e,t,n,r,i){super(e,t,n,r,i),this.type=5}_$AI(e,t=this){if((e=C(this,e,t,0)??x)===b)return;let n=this._$AH,r=e===x&&n!==x||e.capture!==n.capture||e.once!==n.once||e.passive!==n.passive,i=e!==x&&(n===x||r);r&&this.element.removeEventListener(this.name,this,n),i&&this.element.addEventListener(this.name,this,e),this._$AH=e}handleEvent(e){typeof this._$AH==`function`?this._$AH.call(this.options?.host??this.element,e):this._$AH.handleEvent(e)}},Fe=class{constructor(e,t,n){this.element=e,this.type=6,this._$AN=void 0,this._$AM=t,this.options=n}get _$AU(){return this._$AM._$AU}_$AI(e){C(this,e)}},Ie=de.litHtmlPolyfillSupport;Ie?.(ke,je),(de.litHtmlVersions??=[]).push(`3.3.3`);var Le=(e,t,n)=>{let r=n?.renderBefore??t,i=r._$litPart$;if(i===void 0){let e=n?.renderBefore??null;r._$litPart$=i=new je(t.insertBefore(h(),e),e,void 0,n??{})}return i._$AI(e),i},Re=globalThis,T=class extends f{constructor(){super(...arguments),this.renderOptions={host:this},this._$Do=void 0}createRenderRoot(){let e=super.createRenderRoot();return this.renderOptions.renderBefore??=e.firstChild,e}update(e){let t=this.render();this.hasUpdated||(this.renderOptions.isConnected=this.isConnected),super.update(e),this._$Do=Le(t,this.renderRoot,this.renderOptions)}connectedCallback(){super.connectedCallback(),this._$Do?.setConnected(!0)}disconnectedCallback(){super.disconnectedCallback(),this._$Do?.setConnected(!1)}render(){return b}};T._$litElement$=!0,T.finalized=!0,Re.litElementHydrateSupport?.({LitElement:T});var ze=Re.litElementPolyfillSupport;ze?.({LitElement:T}),(Re.litElementVersions??=[]).push(`4.2.2`);var E=e=>(t,n)=>{n===void 0?customElements.define(e,t):n.addInitializer(()=>{customElements.define(e,t)})},Be={attribute:!0,type:String,converter:ce,reflect:!1,hasChanged:le},Ve=(e=Be,t,n)=>{let{kind:r,metadata:i}=n,a=globalThis.litPropertyMetadata.get(i);if(a===void 0&&globalThis.litPropertyMetadata.set(i,a=new Map),r===`setter`&&((e=Object.create(e)).wrapped=!0),a.set(n.name,e),r===`accessor`){let{name:r}=n;return{set(n){let i=t.get.call(this);t.set.call(this,n),this.requestUpdate(r,i,e,!0,n)},init(t){return t!==void 0&&this.C(r,void 0,e,t),t}}}if(r===`setter`){let{name:r}=n;return function(n){let i=this[r];t.call(this,n),this.requestUpdate(r,i,e,!0,n)}}throw Error(`Unsupported decorator location: `+r)};function D(e){return(t,n)=>typeof n==`object`?Ve(e,t,n):((e,t,n)=>{let r=t.hasOwnProperty(n);return t.constructor.createProperty(n,e),r?Object.getOwnPropertyDescriptor(t,n):void 0})(e,t,n)}function O(e){return D({...e,state:!0,attribute:!1})}var He=(e,t,n)=>(n.configurable=!0,n.enumerable=!0,Reflect.decorate&&typeof t!=`object`&&Object.defineProperty(e,t,n),n);function Ue(e,t){return(n,r,i)=>{let a=t=>t.renderRoot?.querySelector(e)??null;if(t){let{get:e,set:t}=typeof r==`object`?n:i??(()=>{let e=Symbol();return{get(){return this[e]},set(t){this[e]=t}}})();return He(n,r,{get(){let n=e.call(this);return n===void 0&&(n=a(this),(n!==null||this.hasUpdated)&&t.call(this,n)),n}})}return He(n,r,{get(){return a(this)}})}}var We=o`
+  :host {
+    --ground: light-dark(#f6f7f8, #101418);
+    --raised: light-dark(#ffffff, #171c22);
+    --sunken: light-dark(#eef0f2, #0c1013);
+    --text: light-dark(#1b2229, #e3e8ec);
+    --quiet: light-dark(#56616c, #9aa6b1);
+    --line: light-dark(#dfe3e7, #29313a);
+    --edge: light-dark(#c3cad1, #3d4853);
+    --accent: light-dark(#0b6679, #5cc3d8);
+    --on-accent: light-dark(#ffffff, #08212a);
+    --tint: light-dark(#e1f0f3, #12303a);
+    --heat: light-dark(#c4e3ea, #17495a);
+    --good: light-dark(#1f6e3c, #6fcf93);
+    --bad: light-dark(#b3261e, #ff8f86);
+    --warn: light-dark(#8a5300, #f0b45b);
+    --radius: 5px;
+    --s1: 4px;
+    --s2: 8px;
+    --s3: 12px;
+    --s4: 16px;
+    --s5: 24px;
+    --s6: 32px;
+    --mono: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", Menlo, monospace;
+    background: var(--ground);
+    color: var(--text);
+    font: 400 0.875rem/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
+    font-variant-numeric: tabular-nums;
+  }
+`,k=o`
+  :host {
+    display: block;
+    min-width: 0;
+  }
+  :host([hidden]) {
+    display: none;
+  }
+  * {
+    box-sizing: border-box;
+  }
+  h1,
+  h2,
+  h3,
+  p,
+  dl,
+  dd,
+  ul,
+  ol,
+  pre,
+  figure {
+    margin: 0;
+    padding: 0;
+  }
+  h1 {
+    font-size: 1.375rem;
+    font-weight: 600;
+    letter-spacing: -0.01em;
+    line-height: 1.3;
+    overflow-wrap: anywhere;
+  }
+  h2 {
+    font-size: 0.9375rem;
+    font-weight: 600;
+    line-height: 1.4;
+  }
+  a {
+    color: var(--accent);
+    text-decoration-color: color-mix(in srgb, currentcolor 35%, transparent);
+    text-underline-offset: 0.2em;
+  }
+  a:hover {
+    text-decoration-color: currentcolor;
+  }
+  :focus-visible {
+    outline: 2px solid var(--accent);
+    outline-offset: 2px;
+    border-radius: var(--radius);
+  }
+  button,
+  select,
+  input,
+  textarea {
+    font: inherit;
+    color: inherit;
+    background: var(--raised);
+    border: 1px solid var(--edge);
+    border-radius: var(--radius);
+    padding: var(--s1) var(--s3);
+    min-height: 2rem;
+    max-width: 100%;
+  }
+  button {
+    cursor: pointer;
+    white-space: nowrap;
+  }
+  button:hover:not(:disabled) {
+    border-color: var(--quiet);
+  }
+  button:disabled {
+    color: var(--quiet);
+    cursor: default;
+  }
+  button[aria-pressed="true"],
+  button.primary {
+    background: var(--accent);
+    border-color: var(--accent);
+    color: var(--on-accent);
+  }
+  input::placeholder,
+  textarea::placeholder {
+    color: var(--quiet);
+    opacity: 1;
+  }
+  code,
+  pre,
+  .mono {
+    font-family: var(--mono);
+    font-size: 0.9286em;
+  }
+  pre {
+    padding: var(--s3);
+    overflow: auto;
+    background: var(--sunken);
+    border-radius: var(--radius);
+    line-height: 1.5;
+  }
+  .quiet {
+    color: var(--quiet);
+  }
+  .good {
+    color: var(--good);
+  }
+  .bad {
+    color: var(--bad);
+  }
+  .warn {
+    color: var(--warn);
+  }
+  .card {
+    background: var(--raised);
+    border: 1px solid var(--line);
+    border-radius: calc(2 * var(--radius));
+    padding: var(--s4);
+    min-width: 0;
+  }
+  .stack {
+    display: flex;
+    flex-direction: column;
+    gap: var(--s4);
+  }
+  .stack.tight {
+    gap: var(--s2);
+  }
+  .row {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: var(--s2) var(--s3);
+  }
+  .row.between {
+    justify-content: space-between;
+  }
+  .columns {
+    display: grid;
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr));
+    gap: var(--s4);
+    align-items: start;
+  }
+  .facts {
+    display: flex;
+    flex-wrap: wrap;
+    gap: var(--s1) var(--s5);
+  }
+  .facts > div {
+    display: flex;
+    gap: var(--s2);
+    align-items: baseline;
+  }
+  .facts dt {
+    color: var(--quiet);
+  }
+  .segments {
+    display: inline-flex;
+  }
+  .segments button {
+    border-radius: 0;
+    margin-inline-start: -1px;
+  }
+  .segments button:first-child {
+    border-start-start-radius: var(--radius);
+    border-end-start-radius: var(--radius);
+    margin: 0;
+  }
+  .segments button:last-child {
+    border-start-end-radius: var(--radius);
+    border-end-end-radius: var(--radius);
+  }
+  .failure {
+    border-inline-start: 3px solid var(--bad);
+    background: var(--sunken);
+    padding: var(--s3) var(--s4);
+    border-radius: var(--radius);
+    display: flex;
+    flex-direction: column;
+    align-items: start;
+    gap: var(--s2);
+    overflow-wrap: anywhere;
+  }
+  .empty {
+    padding: var(--s5) 0;
+    color: var(--quiet);
+  }
+  .hidden {
+    position: absolute;
+    width: 1px;
+    height: 1px;
+    overflow: hidden;
+    clip-path: inset(50%);
+    white-space: nowrap;
+  }
+`;function A(e,t,n,r){var i=arguments.length,a=i<3?t:r===null?r=Object.getOwnPropertyDescriptor(t,n):r,o;if(typeof Reflect==`object`&&typeof Reflect.decorate==`function`)a=Reflect.decorate(e,t,n,r);else for(var s=e.length-1;s>=0;s--)(o=e[s])&&(a=(i<3?o(a):i>3?o(t,n,a):o(t,n))||a);return i>3&&a&&Object.defineProperty(t,n,a),a}var Ge=class extends T{constructor(...e){super(...e),this.copies=[],this.done=``}static{this.styles=[k,o`
+      :host {
+        display: inline-block;
+      }
+      button {
+        font-size: 0.8125rem;
+        min-height: 1.75rem;
+        padding: 0 var(--s2);
+      }
+    `]}render(){return y`<span class="row" role="group" aria-label="Copy as">
+      <span class="quiet" aria-hidden="true">Copy as</span>
+      ${this.copies.map(e=>y`<button title=${e.text} @click=${()=>void this.copy(e)}>${this.done===e.name?`✓ `:``}${e.name}</button>`)}
+      <span class="hidden" role="status">${this.done&&`${this.done} copied`}</span>
+    </span>`}async copy({name:e,text:t}){await Ke(t),this.done=e,setTimeout(()=>this.done=``,2e3)}};A([D({attribute:!1})],Ge.prototype,`copies`,void 0),A([O()],Ge.prototype,`done`,void 0),Ge=A([E(`mooring-copy`)],Ge);async function Ke(e){if(navigator.clipboard)return navigator.clipboard.writeText(e);let t=document.createElement(`textarea`);t.value=e,document.body.append(t),t.select(),document.execCommand(`copy`),t.remove()}var qe=new Intl.NumberFormat(`en-US`,{maximumFractionDigits:1}),Je=[``,`Ki`,`Mi`,`Gi`,`Ti`,`Pi`];function j(e){return qe.format(e)}function M(e,t){return`${j(e)} ${t}${e===1?``:`s`}`}function N(e,t){return e===`cpu`?j(t/1e3):Ye(e)?Xe(t):j(t)}function Ye(e){return/^(memory|ephemeral-storage|hugepages-)/.test(e)}function Xe(e){let t=Math.min(Je.length-1,Math.max(0,Math.floor(Math.log2(Math.abs(e)||1)/10)));return`${j(e/1024**t)}${Je[t]}`}function Ze(e){return e===void 0?``:Qe(parseFloat(e))}function Qe(e){return e<.001?`${j(Math.round(e*1e6))} µs`:e<1?`${j(e*1e3)} ms`:e<120?`${j(Math.round(e*10)/10)} s`:e<7200?`${j(Math.floor(e/60))} min`:e<172800?`${j(Math.floor(e/3600))} h`:`${j(Math.floor(e/86400))} d`}function P(e,t=Date.now()){if(!e)return``;let n=(t-Date.parse(e))/1e3;return n<1?`now`:Qe(Math.floor(n))}function F(e,t){let n=e.nodes[t];return n.slice(0,n.length-e.suffix.length)}function $e({raw:e,normalized:t}){return e.every(t=>t===e[0])&&t.every(e=>e===t[0])}function et(e,t){let n=e.verdicts[t]??0,r=new Set(n?[n]:[]),{nodes:i,statuses:a}=e.rejections;for(let e=tt(i,t);i[e]===t;e++)r.add(a[e]);return Array.from(r,t=>e.statuses[t])}function I(e,t){let n=tt(e.scored,t);return e.scored[n]===t?n:-1}function tt(e,t){let n=0,r=e.length;for(;n<r;){let i=n+r>>1;e[i]<t?n=i+1:r=i}return n}var nt={NodeResourcesFit:[[/Too many pods/,`Nodes are at their limit of pods: add a node, or raise maxPods of the kubelet.`],[/Insufficient (\S+)/,`Add a node with enough $1, lower the request, or see what holds $1 now.`]],NodeAffinity:[[/./,`Label a node as the pod's nodeSelector or node affinity asks, or correct the pod.`]],TaintToleration:[[/not-ready|unreachable|disk-pressure|memory-pressure/,`Repair the nodes: their taint says that they are not healthy.`],[/./,`Add the toleration to the pod, or remove the taint from a node.`]],NodeUnschedulable:[[/./,`Uncordon a node: kubectl uncordon NODE.`]],NodePorts:[[/./,`The host port is taken: drop hostPort, or add a node where it is free.`]],NodeName:[[/./,`spec.nodeName names another node: remove it from the pod.`]],InterPodAffinity:[[/existing pods/,`A running pod's anti-affinity keeps this pod away: look at pods with anti-affinity to its labels.`],[/anti-affinity/,`More replicas than places: add a node or zone, or make the anti-affinity preferred.`],[/./,`No pod matches the affinity on a node with room: check its labels and topologyKey.`]],PodTopologySpread:[[/missing/,`Label the nodes with the constraint's topologyKey.`],[/./,`Add room in the emptiest zone, raise maxSkew, or use whenUnsatisfiable: ScheduleAnyway.`]],VolumeBinding:[[/unbound immediate/,`Bind the PersistentVolumeClaim, or use a StorageClass with WaitForFirstConsumer.`],[/not found|non-existent/,`Create the PersistentVolumeClaim or volume that the pod names.`],[/./,`Add a node where the claim's volume can be: its zone or host is fixed by the volume.`]],VolumeZone:[[/./,`Add a node in the volume's zone.`]],NodeVolumeLimits:[[/./,`Nodes have as many volumes attached as they take: add a node.`]],VolumeRestrictions:[[/./,`Another pod uses the volume exclusively: wait for it, or use ReadWriteMany.`]],DynamicResources:[[/./,`No free device satisfies the claim: add devices, or relax the claim's selectors.`]],SchedulingGates:[[/./,`Whoever set the pod's schedulingGates has to remove them.`]],DefaultPreemption:[[/./,`Raise the pod's priority, or make room by hand.`]]},rt=`See the plugin's reason; what it needs is in its documentation.`;function it(e,t){for(let[n,r]of nt[e??``]??[]){let e=n.exec(t??``);if(e)return r.replaceAll(`$1`,e[1]??``)}return rt}function at(e,t){return et(e,t).flatMap(({plugin:n=``,reasons:r=[``]})=>r.map(r=>({plugin:n,reason:r,figures:ct(e,t,r),step:it(n,r)})))}function ot(e){let t,[n,r]=[1/0,1/0];for(let i=0;i<e.nodes.length;i++){let a=et(e,i).length,o=a&&a<=n?st(e,i):1/0;a&&(a<n||a===n&&o<r)&&([t,n,r]=[i,a,o])}return t}function st(e,t){return e.resources.map(({requested:e,free:n})=>e?Math.max(0,e-n[t])/e:0).reduce((e,t)=>e+t,0)}function ct(e,t,n){let r=/^Too many pods/.test(n)?`pods`:/^Insufficient (\S+)/.exec(n)?.[1],i=e.resources.find(e=>e.name===r);if(!i)return``;let a=i.free[t];return`${`needs ${N(i.name,i.requested)}, has ${N(i.name,Math.max(0,a))} left`}: ${N(i.name,i.requested-a)} short`}var lt=4,ut=8,dt={int8:(e,t,n)=>new Int8Array(e,t,n),uint8:(e,t,n)=>new Uint8Array(e,t,n),int16:(e,t,n)=>new Int16Array(e,t,n),uint16:(e,t,n)=>new Uint16Array(e,t,n),int32:(e,t,n)=>new Int32Array(e,t,n),uint32:(e,t,n)=>new Uint32Array(e,t,n),float64:(e,t,n)=>new Float64Array(e,t,n)};function ft(e){if(e.byteLength<lt)throw Error(`columns: ${e.byteLength} bytes are too few for a header`);let t=new DataView(e).getUint32(0,!0),n=lt+t;if(n>e.byteLength)throw Error(`columns: the header of ${t} bytes is cut off`);let r=JSON.parse(new TextDecoder().decode(new Uint8Array(e,lt,t))),i=Math.ceil(n/ut)*ut,a=new Map;for(let{name:t,dtype:n,shape:o,offset:s}of r.arrays){let r=dt[n];if(!r)throw Error(`columns: array ${t} has the unknown type ${n}`);let c=o.reduce((e,t)=>e*t,1);try{a.set(t,r(e,i+s,c))}catch{throw Error(`columns: array ${t} of ${c} ${n} at ${s} lies outside the answer`)}}return{header:r,arrays:a}}function pt(e){let t=e.length>1?e[0]:``;for(let n of e)for(;!n.endsWith(t)||n===t;){let e=t.indexOf(`.`,1);if(e<0)return``;t=t.slice(e)}return t}var mt=new Uint32Array;function ht(e){let{header:t,arrays:n}=ft(e),r=e=>n.get(e)??mt;return{made:t.made,decision:t.decision,differences:t.differences??[],pod:t.pod,provenance:t.provenance,status:t.status,seed:BigInt(t.seed),nodes:t.nodes,suffix:pt(t.nodes),statuses:t.statuses,verdicts:r(`verdicts`),scored:r(`scored`),plugins:t.plugins.map(({name:e,weight:t},n)=>({name:e,weight:t,raw:r(`raw.${n}`),normalized:r(`normalized.${n}`)})),selected:t.selected,ties:r(`ties`),rejections:{nodes:r(`rejections.nodes`),statuses:r(`rejections.statuses`)},resources:t.resources.map(({name:e,requested:t},n)=>({name:e,requested:t,free:r(`free.${n}`)})),warnings:t.warnings,evaluated:t.evaluated,feasible:t.feasible}}function gt(e,t,n,r){let i=I(e,n),a=I(e,r);return i<0||a<0?[]:e.plugins.map(({name:e,normalized:n},r)=>{let o=t[r],[s,c]=[n[i]*o,n[a]*o];return{plugin:e,first:s,second:c,lead:s-c}}).sort((e,t)=>Math.abs(t.lead)-Math.abs(e.lead))}var _t=3;function vt(e){let t=yt(e),n=[...(e.decision?.rejectingPlugins??[]).filter(e=>t.has(e)),...t.keys()],r=e.nodes.length;return[...new Set(n)].map(e=>{let n=[...t.get(e).values()].sort((e,t)=>t.count-e.count),i=n.reduce((e,t)=>e+t.count,0);return r-=i,{plugin:e,rejected:i,left:r,reasons:n}})}function yt(e){let t=new Map;return e.verdicts.forEach((n,r)=>{if(!n)return;let{plugin:i=``,reasons:a=[]}=e.statuses[n],o=a.join(`, `),s=t.get(i)??new Map;t.set(i,s);let c=s.get(o)??{text:o,count:0,examples:[]};s.set(o,c),c.count++,c.examples.length<_t&&c.examples.push(r)}),t}var L=(1n<<64n)-1n,R=128,bt=[7640891576956012808n,13503953896175478587n,4354685564936845355n,11912009170470909681n,5840696475078001361n,11170449401992604703n,2270897969802886507n,6620516959819538809n],xt=[`0123456789abcdef`,`ea489fd61c02b753`,`b8c052fdae367194`,`7931dcbe265a40f8`,`905724afe1bc683d`,`2c6a0b834d75fe19`,`c51fed4a0763928b`,`db7ec13950f4862a`,`6fe9b308c2d714a5`,`a2847615fb9e3cd0`,`0123456789abcdef`,`ea489fd61c02b753`].map(e=>Array.from(e,e=>parseInt(e,16))),St=[[0,4,8,12],[1,5,9,13],[2,6,10,14],[3,7,11,15],[0,5,10,15],[1,6,11,12],[2,7,8,13],[3,4,9,14]];function Ct(e,t,n){return n>1?Number(wt(e,t)%BigInt(n)):0}function wt(e,t){let n=new TextEncoder().encode(t),r=new Uint8Array(R*(1+Math.ceil(n.length/R)));new DataView(r.buffer).setBigUint64(0,e&L,!0),r.set(n,R);let i=[...bt];i[0]^=BigInt(16844808);let a=R+n.length;for(let e=0;e<r.length;e+=R)Tt(i,new DataView(r.buffer,e,R),Math.min(e+R,a),e+R>=a);return i[0]}function Tt(e,t,n,r){let i=[...e,...bt];i[12]^=BigInt(n),r&&(i[14]^=L);for(let e of xt)St.forEach(([n,r,a,o],s)=>{let c=n=>t.getBigUint64(8*e[n],!0);Et(i,n,r,a,o,c(2*s),c(2*s+1))});for(let t=0;t<8;t++)e[t]^=i[t]^i[t+8]}function Et(e,t,n,r,i,a,o){let s=(a,o,s)=>{e[t]=e[t]+e[n]+a&L,e[i]=Dt(e[i]^e[t],o),e[r]=e[r]+e[i]&L,e[n]=Dt(e[n]^e[r],s)};s(a,32n,24n),s(o,16n,63n)}function Dt(e,t){return(e>>t|e<<64n-t)&L}var Ot=NaN;function kt(e,t){let n=new Float64Array(e.nodes.length).fill(Ot),r=jt(e,t);e.scored.forEach((e,t)=>n[e]=r[t]);let i=Uint32Array.from(e.scored).sort((e,t)=>n[t]-n[e]||e-t),a=Nt(i,n),o=n[i[0]??-1],s=0;for(;s<i.length&&n[i[s]]===o;)s++;let c=Array.from(i.subarray(0,s));return{totals:n,order:a,ties:c,selected:Mt(e,c),runnerUp:i[s]}}function At(e){return e.plugins.map(e=>e.weight)}function jt(e,t){let n=new Float64Array(e.scored.length);return e.plugins.forEach(({normalized:e},r)=>{let i=t[r];for(let t=0;t<n.length;t++)n[t]+=e[t]*i}),n}function Mt(e,t){return t.length?t[Ct(e.seed,e.pod.uid??``,t.length)]:e.selected}function Nt(e,t){let n=new Uint32Array(t.length);n.set(e);let r=e.length;for(let e=0;e<t.length;e++)Number.isNaN(t[e])&&(n[r++]=e);return n}function Pt(e,t,n){let{selected:r}=t;if(r===void 0)return It(e);let i=`goes to ${F(e,r)}`;if(!e.plugins.length||!e.scored.length)return`${i}: ${e.feasible===1?`the only feasible node, so nothing was scored`:`no plugin scores`}.`;let a=100*n.reduce((e,t)=>e+t,0),o=[`${j(t.totals[r])} of ${j(a)} points`];return t.ties.length>1&&o.push(`${j(t.ties.length)} nodes tied, seed ${e.seed} decided`),`${i}: ${o.join(`, `)}${Ft(e,t,n)}.`}function Ft(e,{selected:t,runnerUp:n,totals:r},i){if(t===void 0||n===void 0)return``;let a=r[t]-r[n],o=gt(e,i,t,n).find(e=>e.lead>0);return`; ${F(e,n)} is ${j(a)} behind${o?` (${o.plugin})`:``}`}function It(e){let t=e.decision?.nominatedNode,n=t?` Room is being made for it on ${t}.`:``;return`has no node: ${e.status.message||(e.status.reasons??[]).join(`, `)||`no node is feasible`}${n}`}function Lt(e,t){let n=e.plugins.flatMap(({name:e,weight:n},r)=>t[r]===n?[]:[{name:e,weight:t[r]}]),r=n.filter(({weight:e})=>!e),i=n.filter(({weight:e})=>e);return[`apiVersion: kubescheduler.config.k8s.io/v1`,`kind: KubeSchedulerConfiguration`,`profiles:`,`- schedulerName: ${JSON.stringify(e.provenance.profile??`default-scheduler`)}`,`  plugins:`,`    score:${n.length?``:` {}`}`,...i.length?[`      enabled:`,...i.flatMap(({name:e,weight:t})=>[`      - name: ${e}`,`        weight: ${t}`])]:[],...r.length?[`      disabled:`,...r.map(({name:e})=>`      - name: ${e}`)]:[],``].join(`
+`)}var z=class extends T{constructor(...e){super(...e),this.first=``,this.second=``,this.differences=[]}static{this.styles=[k,o`
+      table {
+        width: 100%;
+        border-collapse: collapse;
+      }
+      th {
+        font-weight: inherit;
+        text-align: start;
+        color: var(--quiet);
+      }
+      th,
+      td {
+        padding: var(--s1) var(--s2);
+        vertical-align: middle;
+      }
+      td,
+      th:nth-child(n + 2) {
+        text-align: end;
+      }
+      tbody th {
+        color: inherit;
+        overflow-wrap: anywhere;
+      }
+      .bar {
+        width: 30%;
+        min-width: 5rem;
+      }
+      .axis {
+        display: grid;
+        grid-template-columns: 1fr 1fr;
+        height: 10px;
+        background: linear-gradient(var(--edge), var(--edge)) center / 1px 100% no-repeat;
+      }
+      .axis span {
+        height: 100%;
+        border-radius: 2px;
+      }
+      .ahead {
+        background: var(--accent);
+        justify-self: end;
+      }
+      .behind {
+        background: var(--warn);
+        grid-column: 2;
+      }
+      tfoot td,
+      tfoot th {
+        border-top: 1px solid var(--line);
+        font-weight: 600;
+        color: inherit;
+      }
+    `]}render(){let e=e=>this.differences.reduce((t,n)=>t+e(n),0),t=e(e=>e.lead),n=Math.max(1,...this.differences.map(e=>Math.abs(e.lead)));return y`<div class="stack tight">
+      <p>${this.verdict(t)}</p>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Plugin</th>
+            <th scope="col">${this.first}</th>
+            <th scope="col" class="bar"><span class="hidden">Which node is ahead</span></th>
+            <th scope="col">${this.second}</th>
+            <th scope="col">Lead</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${this.differences.map(e=>y`<tr>
+                <th scope="row">${e.plugin}</th>
+                <td>${j(e.first)}</td>
+                <td class="bar">${Rt(e.lead/n)}</td>
+                <td>${j(e.second)}</td>
+                <td>${zt(e.lead)}</td>
+              </tr>`)}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">Total</th>
+            <td>${j(e(e=>e.first))}</td>
+            <td></td>
+            <td>${j(e(e=>e.second))}</td>
+            <td>${zt(t)}</td>
+          </tr>
+        </tfoot>
+      </table>
+    </div>`}verdict(e){if(!e)return y`<strong>${this.first}</strong> and <strong>${this.second}</strong> are tied.`;let[t,n]=e>0?[this.first,this.second]:[this.second,this.first];return y`<strong>${t}</strong> is ${j(Math.abs(e))} ahead of <strong>${n}</strong>.`}};A([D()],z.prototype,`first`,void 0),A([D()],z.prototype,`second`,void 0),A([D({attribute:!1})],z.prototype,`differences`,void 0),z=A([E(`mooring-comparison`)],z);function Rt(e){let t=`width: ${100*Math.abs(e)}%`;return y`<span class="axis" aria-hidden="true"><span class=${e>0?`ahead`:`behind`} .style=${t}></span></span>`}function zt(e){return e>0?`+${j(e)}`:e<0?`−${j(-e)}`:`0`}var Bt=class extends T{constructor(...e){super(...e),this.stages=[],this.total=0}static{this.styles=[k,o`
+      ol {
+        list-style: none;
+        display: grid;
+        gap: var(--s2);
+      }
+      .stage {
+        display: grid;
+        grid-template-columns: minmax(6rem, 11rem) minmax(4rem, 1fr) auto;
+        gap: 0 var(--s3);
+        align-items: center;
+      }
+      .name {
+        overflow: hidden;
+        text-overflow: ellipsis;
+      }
+      .track {
+        height: 10px;
+        border-radius: 2px;
+        background: var(--sunken);
+        display: flex;
+        overflow: hidden;
+      }
+      .left {
+        background: var(--accent);
+      }
+      .rejected {
+        background: repeating-linear-gradient(135deg, var(--bad) 0 2px, transparent 2px 5px);
+      }
+      .figure {
+        text-align: end;
+        min-width: 3.5rem;
+      }
+      ul {
+        grid-column: 1 / -1;
+        list-style: none;
+        color: var(--quiet);
+        font-size: 0.8125rem;
+      }
+      li button {
+        all: unset;
+        cursor: pointer;
+        text-decoration: underline;
+        text-decoration-color: color-mix(in srgb, currentcolor 35%, transparent);
+        text-underline-offset: 0.2em;
+        overflow-wrap: anywhere;
+      }
+      li button:hover {
+        color: var(--text);
+      }
+      li button:focus-visible {
+        outline: 2px solid var(--accent);
+      }
+    `]}render(){let e=this.stages.at(-1)?.left??this.total;return y`<ol>
+      <li class="stage">
+        <span class="name">All nodes</span>${this.track(this.total,0)}<span class="figure">${j(this.total)}</span>
+      </li>
+      ${this.stages.map(e=>this.stage(e))}
+      <li class="stage">
+        <strong class="name">Feasible</strong>${this.track(e,0)}<strong class="figure ${e?`good`:`bad`}"
+          >${e?`✓`:`✕`} ${j(e)}</strong
+        >
+      </li>
+    </ol>`}stage({plugin:e,rejected:t,left:n,reasons:r}){return y`<li class="stage">
+      <span class="name" title=${e}>${e||`mooring`}</span>
+      ${this.track(n,t)}
+      <span class="figure bad" title="${M(t,`node`)} rejected, ${j(n)} left">−${j(t)}</span>
+      <ul>
+        ${r.map(e=>y`<li>
+              <button title="Show these nodes" @click=${()=>this.show(e.text)}>${e.text||`no reason given`}</button>
+              ${r.length>1?y` · ${j(e.count)}`:x}
+            </li>`)}
+      </ul>
+    </li>`}track(e,t){let n=e=>`width: ${100*e/Math.max(1,this.total)}%`;return y`<span class="track" aria-hidden="true"
+      ><span class="left" .style=${n(e)}></span><span class="rejected" .style=${n(t)}></span
+    ></span>`}show(e){this.dispatchEvent(new CustomEvent(`mooring-filter`,{detail:e}))}};A([D({attribute:!1})],Bt.prototype,`stages`,void 0),A([D({type:Number})],Bt.prototype,`total`,void 0),Bt=A([E(`mooring-funnel`)],Bt);var B=30,Vt=6,V=class extends T{constructor(...e){super(...e),this.columns=[],this.rows=[],this.keyOf=e=>String(e),this.marksOf=()=>``,this.label=``,this.empty=`Nothing here.`,this.first=0,this.shown=40,this.sized=new ResizeObserver(()=>this.measure()),this.measure=()=>{let{scrollTop:e,clientHeight:t}=this.scroller;this.shown=Math.ceil(t/B)+12,this.first=Math.max(0,Math.min(Math.floor(e/B)-Vt,this.rows.length-this.shown))}}static{this.styles=[k,o`
+      .scroller {
+        overflow: auto;
+        max-height: var(--grid-height, 70vh);
+        border: 1px solid var(--line);
+        border-radius: calc(2 * var(--radius));
+        background: var(--raised);
+        overscroll-behavior-x: contain;
+      }
+      .scroller:focus-visible {
+        outline-offset: -2px;
+      }
+      .all {
+        min-width: max-content;
+        position: relative;
+      }
+      .line {
+        display: grid;
+        height: 30px;
+        align-items: stretch;
+      }
+      .titles {
+        position: sticky;
+        top: 0;
+        z-index: 2;
+        background: var(--sunken);
+        border-bottom: 1px solid var(--line);
+      }
+      .window {
+        position: absolute;
+        inset-inline: 0;
+      }
+      .line > * {
+        padding: 0 var(--s3);
+        line-height: 30px;
+        overflow: hidden;
+        text-overflow: ellipsis;
+        white-space: nowrap;
+        min-width: 0;
+      }
+      .line > :first-child {
+        position: sticky;
+        left: 0;
+        z-index: 1;
+        background: inherit;
+        border-inline-end: 1px solid var(--line);
+      }
+      .numeric {
+        text-align: end;
+      }
+      [role="columnheader"] {
+        color: var(--quiet);
+        font-size: 0.8125rem;
+      }
+      [role="columnheader"] button {
+        all: unset;
+        cursor: pointer;
+        max-width: 100%;
+        overflow: hidden;
+        text-overflow: ellipsis;
+        vertical-align: top;
+      }
+      [role="columnheader"] button:hover {
+        color: var(--text);
+      }
+      [role="columnheader"] button:focus-visible {
+        outline: 2px solid var(--accent);
+        outline-offset: -2px;
+      }
+      [aria-sort] {
+        color: var(--text);
+        font-weight: 600;
+      }
+      .body .line {
+        background: var(--raised);
+        border-bottom: 1px solid var(--line);
+        cursor: default;
+      }
+      .body .line:hover {
+        background: var(--sunken);
+      }
+      .line.selected {
+        font-weight: 600;
+      }
+      .line.picked {
+        background: var(--tint) !important;
+      }
+      .line.rejected .cell:first-child {
+        color: var(--quiet);
+      }
+      .line.active {
+        background: var(--sunken);
+      }
+      .scroller:focus-visible .line.active {
+        box-shadow: inset 3px 0 var(--accent);
+        background: var(--tint);
+      }
+      .empty {
+        padding: var(--s5) var(--s4);
+      }
+      .heat {
+        display: block;
+        margin: 0 calc(-1 * var(--s3));
+        padding: 0 var(--s3);
+        background: linear-gradient(to left, var(--heat) var(--share), transparent var(--share));
+      }
+    `]}connectedCallback(){super.connectedCallback(),this.updateComplete.then(()=>this.sized.observe(this.scroller))}disconnectedCallback(){super.disconnectedCallback(),this.sized.disconnect()}willUpdate(e){e.has(`rows`)&&(this.first=Math.max(0,Math.min(this.first,this.rows.length-this.shown)))}render(){let e=this.columns.map(e=>e.width).join(` `),t=Math.min(this.rows.length,this.first+this.shown),n=this.activeIndex(this.first,t);return y`<div
+      class="scroller"
+      role="grid"
+      tabindex="0"
+      aria-label=${this.label}
+      aria-rowcount=${this.rows.length+1}
+      aria-colcount=${this.columns.length}
+      aria-activedescendant=${n<0?x:`row-${n}`}
+      @scroll=${this.measure}
+      @keydown=${this.onKey}
+    >
+      <div class="all" role="presentation">
+        <div class="titles line" role="row" aria-rowindex="1" .style=${`grid-template-columns: ${e}`}>
+          ${this.columns.map(e=>this.heading(e))}
+        </div>
+        <div class="body" role="presentation" .style=${`height: ${this.rows.length*B}px`}>
+          <div class="window" role="presentation" .style=${`top: ${(this.first+1)*B}px`}>
+            ${Array.from({length:Math.max(0,t-this.first)},(t,r)=>this.line(this.first+r,e,n))}
+          </div>
+        </div>
+      </div>
+      ${this.rows.length?x:y`<p class="empty">${this.empty}</p>`}
+    </div>`}reveal(e){let t=this.rows[e];if(t===void 0)return;this.activeKey=this.keyOf(t);let n=e*B,r=this.scroller.clientHeight-60;n<this.scroller.scrollTop?this.scroller.scrollTop=n:n>this.scroller.scrollTop+r&&(this.scroller.scrollTop=n-r),this.measure()}heading(e){let t=this.sorting?.column===e.id?this.sorting:void 0,n=t&&(t.descending?`descending`:`ascending`),r=t?t.descending?` ↓`:` ↑`:``;return y`<div role="columnheader" class=${e.numeric?`numeric`:``} aria-sort=${n??x} title=${e.title}>
+      ${e.sortable?y`<button @click=${()=>this.tell(`mooring-sort`,e.id)}>${e.title}${r}</button>`:e.title}
+    </div>`}line(e,t,n){let r=this.rows[e];return y`<div
+      class="line ${this.marksOf(r)} ${e===n?`active`:``}"
+      role="row"
+      id="row-${e}"
+      aria-rowindex=${e+2}
+      aria-selected=${e===n}
+      .style=${`grid-template-columns: ${t}`}
+      @click=${e=>this.onClick(e,r)}
+    >
+      ${this.columns.map(e=>y`<div role="gridcell" class="cell ${e.numeric?`numeric`:``}">${e.cell(r)}</div>`)}
+    </div>`}activeIndex(e=0,t=this.rows.length){if(this.activeKey===void 0)return-1;for(let n=e;n<t;n++)if(this.keyOf(this.rows[n])===this.activeKey)return n;return-1}onClick(e,t){e.composedPath().some(e=>e instanceof HTMLAnchorElement)||(this.activeKey=this.keyOf(t),this.tell(`mooring-open`,t))}onKey(e){if(e.target!==this.scroller)return;let t=Math.max(1,Math.floor(this.scroller.clientHeight/B)-2),n={ArrowDown:1,ArrowUp:-1,PageDown:t,PageUp:-t,Home:-1/0,End:1/0}[e.key],r=this.activeIndex(),i=this.rows[r];if(n!==void 0)this.reveal(Math.max(0,Math.min(this.rows.length-1,r<0?0:r+n)));else if(e.key===`Enter`&&i!==void 0)this.tell(`mooring-open`,i);else if(e.key===` `&&i!==void 0)this.tell(`mooring-pick`,i);else return;e.preventDefault()}tell(e,t){this.dispatchEvent(new CustomEvent(e,{detail:t}))}};A([D({attribute:!1})],V.prototype,`columns`,void 0),A([D({attribute:!1})],V.prototype,`rows`,void 0),A([D({attribute:!1})],V.prototype,`keyOf`,void 0),A([D({attribute:!1})],V.prototype,`marksOf`,void 0),A([D({attribute:!1})],V.prototype,`sorting`,void 0),A([D()],V.prototype,`label`,void 0),A([D()],V.prototype,`empty`,void 0),A([O()],V.prototype,`activeKey`,void 0),A([O()],V.prototype,`first`,void 0),A([O()],V.prototype,`shown`,void 0),A([Ue(`.scroller`)],V.prototype,`scroller`,void 0),V=A([E(`mooring-grid`)],V);var H=class extends T{constructor(...e){super(...e),this.totals=new Float64Array,this.sized=new ResizeObserver(()=>this.paint()),this.scheme=matchMedia(`(prefers-color-scheme: dark)`),this.repaint=()=>this.requestUpdate()}static{this.styles=[k,o`
+      canvas {
+        display: block;
+        width: 100%;
+        height: 26px;
+        border-radius: var(--radius);
+        background: var(--sunken);
+        image-rendering: pixelated;
+        --low: var(--heat);
+        --high: var(--accent);
+      }
+    `]}connectedCallback(){super.connectedCallback(),this.scheme.addEventListener(`change`,this.repaint),this.updateComplete.then(()=>this.sized.observe(this.canvas))}disconnectedCallback(){super.disconnectedCallback(),this.scheme.removeEventListener(`change`,this.repaint),this.sized.disconnect()}render(){return y`<canvas role="img" aria-label=${this.words()} @click=${this.onClick} height="1"></canvas>`}updated(){this.paint()}words(){let{low:e,high:t,scored:n}=this.range(),r=n?`totals from ${j(e)} to ${j(t)}`:`no totals`;return`${M(this.totals.length,`node`)}, ${j(n)} of them scored, ${r}; the table below has each`}range(){let[e,t,n]=[1/0,-1/0,0];for(let r of this.totals)Number.isNaN(r)||(n++,r<e&&(e=r),r>t&&(t=r));return{low:e,high:t,scored:n}}paint(){let e=Math.max(1,Math.min(this.totals.length,Math.round(this.canvas.clientWidth))),t=new Float64Array(e).fill(NaN);this.totals.forEach((n,r)=>{let i=Math.floor(r*e/this.totals.length);!(t[i]>=n)&&!Number.isNaN(n)&&(t[i]=n)});let{low:n,high:r}=this.range(),[i,a]=this.colours(),o=new ImageData(e,1);t.forEach((e,t)=>{if(Number.isNaN(e))return;let s=r>n?(e-n)/(r-n):1;for(let e=0;e<3;e++)o.data[4*t+e]=i[e]+s*(a[e]-i[e]);o.data[4*t+3]=255}),this.canvas.width=e,this.canvas.getContext(`2d`).putImageData(o,0,0)}colours(){let e=getComputedStyle(this.canvas);return[Ht(this.canvas,e,`--low`),Ht(this.canvas,e,`--high`)]}onClick(e){let t=Math.floor(e.offsetX/this.canvas.clientWidth*this.totals.length);this.dispatchEvent(new CustomEvent(`mooring-open`,{detail:t}))}};A([D({attribute:!1})],H.prototype,`totals`,void 0),A([D({attribute:!1})],H.prototype,`selected`,void 0),A([Ue(`canvas`)],H.prototype,`canvas`,void 0),H=A([E(`mooring-strip`)],H);function Ht(e,t,n){e.style.color=`var(${n})`;let[r=0,i=0,a=0]=(t.color.match(/[\d.]+/g)??[]).map(Number);return e.style.color=``,[r,i,a]}var Ut=10,Wt=class extends T{constructor(...e){super(...e),this.plugins=[],this.weights=[]}static{this.styles=[k,o`
+      .sliders {
+        display: grid;
+        grid-template-columns: minmax(5rem, max-content) minmax(5rem, 1fr) minmax(3rem, auto);
+        gap: var(--s1) var(--s3);
+        align-items: center;
+        max-height: 21rem;
+        overflow-y: auto;
+      }
+      label {
+        overflow: hidden;
+        text-overflow: ellipsis;
+      }
+      input {
+        width: 100%;
+        padding: 0;
+        min-height: 1.5rem;
+        accent-color: var(--accent);
+        background: none;
+        border: 0;
+      }
+      output {
+        text-align: end;
+        white-space: nowrap;
+      }
+    `]}render(){return y`<div class="sliders" tabindex="0" role="group" aria-label="Weights of plugins">
+      ${this.plugins.map(({name:e,weight:t},n)=>{let r=this.weights[n],i=r===t?x:y`<span class="quiet">${t} → </span>`;return y`<label for="weight-${n}" title=${e}>${e}</label>
+          <input
+            id="weight-${n}"
+            type="range"
+            min="0"
+            max=${Math.max(Ut,2*t)}
+            .valueAsNumber=${r}
+            @input=${e=>this.change(n,e.target.valueAsNumber)}
+          />
+          <output for="weight-${n}">${i}${r===0?`off`:`× ${r}`}</output>`})}
+    </div>`}change(e,t){let n=this.weights.map((n,r)=>r===e?t:n);this.dispatchEvent(new CustomEvent(`mooring-weights`,{detail:n}))}};A([D({attribute:!1})],Wt.prototype,`plugins`,void 0),A([D({attribute:!1})],Wt.prototype,`weights`,void 0),Wt=A([E(`mooring-weights`)],Wt);var Gt=[`raw`,`normalized`,`weighted`],Kt=new Intl.Collator(`en`,{numeric:!0}),U=class extends T{constructor(...e){super(...e),this.src=``,this.problem=``,this.weights=[],this.points=`weighted`,this.sorting={column:`total`,descending:!0},this.filter=``,this.pins=[],this.stages=[],this.rows=[]}static{this.styles=[We,k,o`
+      :host {
+        background: none;
+      }
+      .sentence {
+        font-size: 1.0625rem;
+        line-height: 1.5;
+        overflow-wrap: anywhere;
+      }
+      .would {
+        color: var(--accent);
+        font-weight: 600;
+      }
+      input[type="search"] {
+        min-width: 14rem;
+        flex: 1 1 14rem;
+        max-width: 26rem;
+      }
+      mooring-grid {
+        --grid-height: min(65vh, 40rem);
+      }
+      .legend {
+        font-size: 0.8125rem;
+      }
+      .needs li {
+        list-style: none;
+        padding: var(--s2) 0;
+        border-top: 1px solid var(--line);
+      }
+      .needs p {
+        overflow-wrap: anywhere;
+      }
+    `]}willUpdate(e){if(e.has(`src`)&&this.src&&this.fetch(),e.has(`columns`)&&this.columns&&this.decode(this.columns),!this.matrix)return;let t=e;(t.has(`matrix`)||t.has(`weights`))&&(this.ranking=kt(this.matrix,this.weights)),t.has(`matrix`)&&(this.stages=vt(this.matrix)),this.rows=this.sorted(this.matrix)}render(){if(this.problem)return y`<p class="failure" role="alert">${this.problem}</p>`;let{matrix:e}=this;return e?y`<div class="stack">
+      <div class="stack tight">
+        <p class="sentence">${this.verdict(e)}</p>
+        ${e.differences.length?y`<p class="warn">⚠ Made again, it differs from what was decided: ${e.differences.join(`; `)}</p>`:x}
+        ${e.warnings.map(e=>y`<p class="warn">⚠ ${e}</p>`)}
+      </div>
+      <div class="columns">
+        <section class="card stack tight" aria-labelledby="funnel">
+          <h2 id="funnel">Which nodes are feasible</h2>
+          <mooring-funnel
+            .stages=${this.stages}
+            .total=${e.nodes.length}
+            @mooring-filter=${e=>this.filter=e.detail}
+          ></mooring-funnel>
+        </section>
+        ${e.plugins.length?this.weighing(e):x} ${e.scored.length?x:this.details(e)}
+      </div>
+      <section class="stack tight" aria-labelledby="nodes">
+        ${this.toolbar(e)}
+        ${e.scored.length?this.overview(e):x}
+        <mooring-grid
+          label="Nodes and what each plugin says"
+          .columns=${this.gridColumns(e)}
+          .rows=${this.rows}
+          .keyOf=${e=>e}
+          .marksOf=${t=>this.marks(e,t)}
+          .sorting=${this.sorting}
+          empty="No node matches the filter."
+          @mooring-sort=${e=>this.sort(e.detail)}
+          @mooring-open=${e=>this.node=e.detail}
+          @mooring-pick=${e=>this.pin(e.detail)}
+        ></mooring-grid>
+        <p class="quiet legend">
+          ${j(this.rows.length)} of ${M(e.nodes.length,`node`)} · arrow keys move, Enter shows a node, Space pins it; two
+          pinned nodes are compared${e.suffix?y` · names end in <span class="mono">${e.suffix}</span>`:x}
+        </p>
+      </section>
+      ${e.scored.length?y`<div class="columns">${this.details(e)}</div>`:x}
+    </div>`:y`<p class="quiet" role="status">Loading …</p>`}async fetch(){try{let e=await fetch(this.src);if(!e.ok)throw Error(`${this.src}: HTTP ${e.status}`);this.columns=await e.arrayBuffer()}catch(e){this.problem=e.message}}decode(e){try{this.matrix=ht(e),this.weights=At(this.matrix),[this.problem,this.pins,this.filter]=[``,[],``],this.node=this.matrix.feasible?void 0:ot(this.matrix)}catch(e){this.problem=e.message}}verdict(e){let{namespace:t=``,name:n=``}=e.pod;return y`${this.ranking.selected===void 0?y`<span class="bad">✕</span>`:y`<span class="good">✓</span>`} <strong>${t}/${n}</strong> ${Pt(e,this.ranking,this.weights)}`}weighing(e){let t=this.weights.some((t,n)=>t!==e.plugins[n].weight),{selected:n}=this.ranking,r=n===e.selected?`still selects`:`would select`;return y`<section class="card stack tight" aria-labelledby="weights">
+      <div class="row between">
+        <h2 id="weights">What if the weights were others?</h2>
+        <button ?disabled=${!t} @click=${()=>this.weights=At(e)}>Reset</button>
+      </div>
+      <mooring-weights
+        .plugins=${e.plugins}
+        .weights=${this.weights}
+        @mooring-weights=${e=>this.weights=e.detail}
+      ></mooring-weights>
+      <div class="row between">
+        <p role="status">
+          ${t&&n!==void 0?y`<span class="would">${r} ${F(e,n)}</span>`:y`<span class="quiet">The weights in force</span>`}
+        </p>
+        ${t?y`<mooring-copy .copies=${[{name:`YAML`,text:Lt(e,this.weights)}]}></mooring-copy>`:x}
+      </div>
+    </section>`}toolbar(e){return y`<div class="row between">
+      <h2 id="nodes">${e.plugins.length?`Nodes × plugins`:`Nodes`}</h2>
+      <input
+        type="search"
+        aria-label="Filter nodes by name or reason"
+        placeholder="Filter by name or reason"
+        .value=${this.filter}
+        @input=${e=>this.filter=e.target.value}
+      />
+      ${e.scored.length?this.pointsChoice():x}
+    </div>`}overview(e){let t=e.plugins.flatMap((e,t)=>$e(e)&&e.raw.length?[`${e.name} ${j(this.pointsOf(e,t,0))}`]:[]);return y`${t.length?y`<p class="quiet legend">Equal on all scored nodes: ${t.join(`, `)}</p>`:x}
+      <mooring-strip
+        .totals=${this.ranking.totals}
+        @mooring-open=${e=>this.reveal(e.detail)}
+      ></mooring-strip>`}pointsOf({raw:e,normalized:t},n,r){return this.points===`raw`?e[r]:t[r]*(this.points===`weighted`?this.weights[n]:1)}pointsChoice(){return y`<span class="segments" role="group" aria-label="Which scores">
+      ${Gt.map(e=>y`<button aria-pressed=${this.points===e} @click=${()=>this.points=e}>
+            ${e[0].toUpperCase()+e.slice(1)}
+          </button>`)}
+    </span>`}gridColumns(e){let t=e.plugins.flatMap((t,n)=>$e(t)?[]:[{id:`plugin-${n}`,title:t.name,width:`9rem`,numeric:!0,sortable:!0,cell:t=>this.score(e,t,n)}]);return[{id:`node`,title:`Node`,width:`minmax(8.5rem, 14rem)`,sortable:!0,cell:t=>this.name(e,t)},...e.scored.length?[{id:`total`,title:`Total`,width:`5.5rem`,numeric:!0,sortable:!0,cell:e=>this.total(e)}]:[],...t,{id:`verdict`,title:`Verdict`,width:`minmax(16rem, 1fr)`,sortable:!0,cell:t=>this.reason(e,t)}]}name(e,t){return y`${this.pins.includes(t)?y`<span class="good" title="pinned">● </span>`:x}<span title=${e.nodes[t]}>${F(e,t)}</span>`}total(e){let t=this.ranking.totals[e];return Number.isNaN(t)?y`<span class="quiet">–</span>`:j(t)}score(e,t,n){let r=I(e,t);if(r<0)return x;let i=e.plugins[n],a=this.pointsOf(i,n,r);return y`<span class="heat" .style=${`--share: ${i.normalized[r]}%`}>${j(a)}</span>`}reason(e,t){let n=e.verdicts[t];if(n){let{plugin:t,reasons:r}=e.statuses[n],i=`${t?`${t}: `:``}${(r??[]).join(`, `)}`;return y`<span class="bad" title=${i}>✕ ${i}</span>`}return t===this.ranking.selected?y`<span class="good">✓ selected</span>`:this.ranking.ties.includes(t)?y`✓ tied`:y`<span class="quiet">✓ feasible</span>`}marks(e,t){let n=[];return t===this.ranking.selected&&n.push(`selected`),this.pins.includes(t)&&n.push(`picked`),e.verdicts[t]&&n.push(`rejected`),n.join(` `)}details(e){let[t,n]=this.pins,r=t!==void 0&&n!==void 0;return y`${this.node===void 0?x:this.detail(e,this.node)}
+    ${r?this.comparison(e,t,n):x}`}detail(e,t){let n=this.pins.includes(t),r=at(e,t);return y`<section class="card stack tight" aria-labelledby="node">
+      <div class="row between">
+        <h2 id="node">${e.nodes[t]}</h2>
+        <button aria-pressed=${n} @click=${()=>this.pin(t)}>${n?`Pinned`:`Pin to compare`}</button>
+      </div>
+      ${r.length?this.needs(r):this.place(e,t)} ${this.left(e,t)}
+    </section>`}needs(e){return y`<p><span class="bad">✕ Rejected</span>. What it would take:</p>
+      <ul class="needs">
+        ${e.map(({plugin:e,reason:t,figures:n,step:r})=>y`<li>
+              <p><strong>${e||`mooring`}</strong>: ${t}</p>
+              ${n?y`<p>${n}</p>`:x}
+              <p class="quiet">${r}</p>
+            </li>`)}
+      </ul>`}place(e,t){let{selected:n,totals:r,order:i}=this.ranking;if(t===n)return y`<p class="good">✓ Selected.</p>`;if(I(e,t)<0||n===void 0)return y`<p>✓ Feasible; it was not scored.</p>`;let a=r[n]-r[t],o=i.indexOf(t)+1,s=y`<button @click=${()=>this.pins=[n,t]}>Compare with ${F(e,n)}</button>`;return y`<p>✓ Feasible: place ${j(o)}, ${a?`${j(a)} behind ${F(e,n)}`:`tied`}.</p>
+      <p>${s}</p>`}left(e,t){return y`<dl class="facts">
+      ${e.resources.map(({name:e,requested:n,free:r})=>y`<div>
+            <dt>${e}</dt>
+            <dd class=${r[t]<n?`bad`:``}>${N(e,n)} of ${N(e,Math.max(0,r[t]))} left</dd>
+          </div>`)}
+    </dl>`}comparison(e,t,n){let r=gt(e,this.weights,t,n),i=[F(e,t),F(e,n)];return y`<section class="card stack tight" aria-labelledby="comparison">
+      <div class="row between">
+        <h2 id="comparison">Two nodes compared</h2>
+        <button @click=${()=>this.pins=[]}>Unpin both</button>
+      </div>
+      ${r.length?y`<mooring-comparison .first=${i[0]} .second=${i[1]} .differences=${r}></mooring-comparison>`:[t,n].map(t=>y`<p><strong>${e.nodes[t]}</strong> ${this.reason(e,t)}</p>`)}
+    </section>`}pin(e){this.pins=this.pins.includes(e)?this.pins.filter(t=>t!==e):[...this.pins,e].slice(-2)}reveal(e){this.node=e,this.grid?.reveal(this.rows.indexOf(e))}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e!==`node`&&e!==`verdict`;this.sorting={column:e,descending:t}}sorted(e){let t=this.matcher(e),n=Array.from(this.ranking.order).filter(t),{column:r,descending:i}=this.sorting;if(r===`total`)return i?n:n.sort((e,t)=>this.worseFirst(e,t));let a=this.comparer(e,r);return n.sort((e,t)=>i?a(t,e):a(e,t))}worseFirst(e,t){let[n,r]=[this.ranking.totals[e],this.ranking.totals[t]];return Number.isNaN(n)||Number.isNaN(r)?Number(Number.isNaN(n))-Number(Number.isNaN(r)):n-r}comparer(e,t){if(t===`node`)return(t,n)=>Kt.compare(e.nodes[t],e.nodes[n]);if(t===`verdict`)return(t,n)=>e.verdicts[t]-e.verdicts[n];let n=e.plugins[Number(t.slice(7))],r=this.points===`raw`?n.raw:n.normalized,i=t=>r[I(e,t)]??-1/0;return(e,t)=>i(e)-i(t)||0}matcher(e){let t=this.filter.trim().toLowerCase();if(!t)return()=>!0;let n=e=>e.toLowerCase().includes(t),r=e.statuses.map(({plugin:e=``,reasons:t=[]})=>n(`${e}: ${t.join(`, `)}`));return t=>n(e.nodes[t])||et(e,t).some(t=>r[e.statuses.indexOf(t)])}};A([D({attribute:!1})],U.prototype,`columns`,void 0),A([D()],U.prototype,`src`,void 0),A([O()],U.prototype,`matrix`,void 0),A([O()],U.prototype,`problem`,void 0),A([O()],U.prototype,`weights`,void 0),A([O()],U.prototype,`points`,void 0),A([O()],U.prototype,`sorting`,void 0),A([O()],U.prototype,`filter`,void 0),A([O()],U.prototype,`pins`,void 0),A([O()],U.prototype,`node`,void 0),A([Ue(`mooring-grid`)],U.prototype,`grid`,void 0),U=A([E(`mooring-decision`)],U);function W(e){let[t=``,n=``]=e.replace(/^#\/?/,``).split(/\?(.*)/s);return{path:t.split(`/`).filter(Boolean).map(Jt),query:new URLSearchParams(n)}}function G(e,t={}){let n=W(location.hash).query.get(`process`)??void 0,r=new URLSearchParams;for(let[e,i]of Object.entries({process:n,...t}))i&&r.set(e,i);let i=r.toString();return`#/${e.map(e=>encodeURIComponent(e)).join(`/`)}${i&&`?${i}`}`}function qt(e){let{path:t,query:n}=W(location.hash),r=G(t,{...Object.fromEntries(n),...e});history.replaceState(null,``,r),dispatchEvent(new HashChangeEvent(`hashchange`))}function Jt(e){try{return decodeURIComponent(e)}catch{return e}}var Yt=class extends Error{constructor(e,t,n){super(e),this.code=t,this.reason=n}};async function K(e,t,n){return await(await en(e,$t(t),n)).json()}async function Xt(e,t){return(await en(`decisions/${e}/columns`,{},t)).arrayBuffer()}async function Zt(e){let{processes:t}=await(await en(`processes`,{},e)).json();return t}function Qt(e){let t=new URL(`api/v1/${e}`,document.baseURI),n=W(location.hash).query.get(`process`);return n&&t.searchParams.set(`process`,n),t.href}function $t(e){return{method:`POST`,headers:{"content-type":`application/json`},body:JSON.stringify(e)}}async function en(e,t,n){let r;try{r=await fetch(Qt(e),{...t,signal:n??null})}catch(e){throw n?.throwIfAborted(),new Yt(`mooring web does not answer: ${e.message}`,`UNAVAILABLE`,``)}if(r.ok)return r;let i=await r.json().catch(()=>({}));throw new Yt(i.message??`HTTP ${r.status}`,i.code??``,i.reason??``)}var q=class{constructor(e,t,n={}){this.host=e,this.load=t,this.options=n,this.loading=!1,this.abort=new AbortController,this.timer=0,this.whenVisible=()=>{!document.hidden&&this.options.every&&!this.loading&&this.run()},e.addController(this)}hostConnected(){document.addEventListener(`visibilitychange`,this.whenVisible)}hostUpdate(){let e=this.options.key?.();(!this.loading&&this.value===void 0&&this.error===void 0||e!==this.loadedKey)&&(e!==this.loadedKey&&(this.value=this.error=void 0),this.loadedKey=e,this.run())}hostDisconnected(){document.removeEventListener(`visibilitychange`,this.whenVisible),this.stop()}async run(){this.stop();let{signal:e}=this.abort=new AbortController;this.loading=!0;try{let t=await this.load(e);if(e.aborted)return;[this.value,this.error]=[t,void 0]}catch(t){if(e.aborted)return;this.error=t}this.loading=!1,this.host.requestUpdate(),this.options.every&&(this.timer=window.setTimeout(this.whenVisible,this.options.every))}show(e){return this.value===void 0&&!this.error?y`<p class="quiet" role="status">Loading …</p>`:y`${this.error?nn(this.error,()=>void this.run()):x}${this.value===void 0?x:e(this.value)}`}stop(){this.abort.abort(),this.loading=!1,clearTimeout(this.timer)}},tn={DECISION_NOT_FOUND:`The journal is bounded: the decision is forgotten, or the process was restarted since.`,DECISION_NOT_REPEATABLE:`Explain the pod as of now instead.`,NOT_IMPLEMENTED:`This process does not answer that: look at another one, or turn the journal on.`,POD_NOT_FOUND:`The pod is gone, or not known yet.`,NOT_SYNCED:`The process is still reading the cluster.`,UNAVAILABLE:`The process can't be reached: is it running, and is its address right?`,RESOURCE_EXHAUSTED:`It has too much to do: wait a moment.`};function nn(e,t){let{code:n=``,reason:r=``}=e instanceof Yt?e:{};return y`<div class="failure" role="alert">
+    <p><strong>${e.message}</strong></p>
+    <p>${tn[r]??tn[n]??x}</p>
+    <button @click=${t}>Try again</button>
+  </div>`}function J(e,t){return(e??``).replace(t,``).replaceAll(`_`,` `).toLowerCase()}function Y(e){return`${e?.namespace??``}/${e?.name??``}`}function rn(e){return e?.reason?`${e.plugin?`${e.plugin}: `:``}${e.reason}`:``}function an(e){if(e.result===`DECISION_RESULT_SCHEDULED`)return{mark:`✓`,text:e.node||`feasible`,tone:`good`};let t=rn(e.dominant)||e.status?.message||(e.status?.reasons??[]).join(`, `);return e.result===`DECISION_RESULT_UNSCHEDULABLE`?{mark:`✕`,text:t,tone:`bad`}:{mark:`⚠`,text:t||J(e.result,`DECISION_RESULT_`),tone:`warn`}}function X(e){return/^[\w./:=@%+,-]+$/.test(e)?e:`'${e.replaceAll(`'`,`'\\''`)}'`}var on=class extends T{constructor(...e){super(...e),this.seq=``,this.record=new q(this,e=>sn(this.seq,e),{key:()=>this.seq}),this.columns=new q(this,e=>Xt(this.seq,e),{key:()=>this.seq}),this.attempts=new q(this,e=>this.listAttempts(e),{key:()=>Y(this.record.value?.pod)})}static{this.styles=[k,o`
+      ol {
+        list-style: none;
+        display: flex;
+        overflow-x: auto;
+        padding: var(--s1) 0;
+      }
+      li {
+        flex: 0 0 auto;
+        border-top: 2px solid var(--edge);
+        padding: var(--s2) var(--s4) 0 0;
+        position: relative;
+      }
+      li::before {
+        content: "";
+        position: absolute;
+        top: -6px;
+        width: 10px;
+        height: 10px;
+        border-radius: 50%;
+        background: var(--raised);
+        border: 2px solid var(--edge);
+      }
+      li.now::before {
+        background: var(--accent);
+        border-color: var(--accent);
+      }
+      li a {
+        display: block;
+        max-width: 14rem;
+        overflow: hidden;
+        text-overflow: ellipsis;
+        white-space: nowrap;
+      }
+    `]}render(){return y`<div class="stack">
+      <div class="row between">
+        <h1>Decision ${this.seq}</h1>
+        ${this.record.value?y`<mooring-copy .copies=${this.copies(this.record.value)}></mooring-copy>`:x}
+      </div>
+      ${this.record.show(e=>e?this.facts(e):x)}
+      ${this.columns.show(e=>y`<mooring-decision .columns=${e}></mooring-decision>`)}
+      ${this.attempts.value&&this.attempts.value.length>1?this.timeline(this.attempts.value):x}
+    </div>`}facts(e){let{pod:t,provenance:n,node:r,queueWait:i}=e;return y`<dl class="facts">
+      ${[[`Pod`,y`<a href=${G([`pods`,t?.namespace??``,t?.name??``])}>${Y(t)}</a>`],[`Made`,y`<time datetime=${e.time} title=${e.time}>${P(e.time)} ago</time>`],[`Kind`,J(e.kind,`DECISION_KIND_`)],[`Node`,r?y`<a href=${G([`nodes`,r])}>${r}</a>`:``],[`Attempt`,e.attempt?j(e.attempt):``],[`Waited`,i?Ze(i):``],[`Took`,Ze(e.duration)],[`Profile`,y`<a href=${G([`profiles`])}>${n?.profile??``}</a>`],[`Configuration`,y`<span class="mono">${(n?.configurationHash??``).slice(0,8)}</span>`],[`State`,`version ${n?.stateVersion??0}`],[`Trace`,e.traceId??``]].map(([e,t])=>t?y`<div><dt>${e}</dt><dd>${t}</dd></div>`:x)}
+    </dl>`}copies(e){let t=e.attempt?` --attempt ${e.attempt}`:``;return[{name:`CLI`,text:`mooring explain ${X(Y(e.pod))}${t}`},{name:`JSON`,text:JSON.stringify(e,void 0,2)},{name:`curl`,text:`curl -s ${X(Qt(`decisions/${this.seq}/columns`))}`}]}timeline(e){return y`<section class="card stack tight" aria-labelledby="attempts">
+      <h2 id="attempts">All decisions about this pod</h2>
+      <ol>
+        ${e.map(e=>{let{mark:t,text:n,tone:r}=an(e),i=e.seq===this.seq;return y`<li class=${i?`now`:``}>
+            <a href=${G([`decisions`,e.seq])} aria-current=${i?`true`:x} title=${n}>
+              <span class=${r}>${t}</span> ${n}</a
+            >
+            <span class="quiet">${J(e.kind,`DECISION_KIND_`)}, ${P(e.time)} ago</span>
+          </li>`})}
+      </ol>
+    </section>`}async listAttempts(e){let t=this.record.value?.pod;return t?(await K(`DecisionService/ListDecisions`,{filter:{namespace:t.namespace??``,pod:t.name??``},limit:50},e)).decisions??[]:[]}};A([D()],on.prototype,`seq`,void 0),on=A([E(`mooring-decision-view`)],on);async function sn(e,t){return(await K(`DecisionService/ListDecisions`,{afterSeq:String(Number(e)-1),limit:1},t)).decisions?.find(t=>t.seq===e)}function cn(e,t,n,r){let i=`curl -s ${X(Qt(t))} -H 'content-type: application/json' -d ${X(JSON.stringify(n))}`;return[{name:`CLI`,text:e},{name:`JSON`,text:JSON.stringify(r,void 0,2)},{name:`curl`,text:i}]}var Z=500,ln=`15s`,un=500,dn=[`DECISION_RESULT_SCHEDULED`,`DECISION_RESULT_UNSCHEDULABLE`,`DECISION_RESULT_ERROR`,`DECISION_RESULT_FAILED`],fn=[[`namespace`,`Namespace`],[`pod`,`Pod`],[`node`,`Node`],[`profile`,`Profile`],[`plugin`,`Rejected by`]],Q=class extends T{constructor(...e){super(...e),this.query=new URLSearchParams,this.shown=[],this.waiting=[],this.paused=!1,this.missed=0,this.loaded=!1,this.abort=new AbortController,this.take=()=>{this.shown=[...this.waiting,...this.shown].slice(0,Z),this.waiting=[]},this.pause=()=>{this.paused=!this.paused,this.paused||this.take()},this.onFacet=e=>{let{name:t,value:n}=e.target;qt({[t]:n.trim()})}}static{this.styles=[k,o`
+      .facets > label {
+        display: grid;
+        font-size: 0.8125rem;
+        color: var(--quiet);
+      }
+      .facets input,
+      .facets select {
+        width: 9.5rem;
+        color: var(--text);
+      }
+      mooring-grid {
+        --grid-height: calc(100vh - 16rem);
+      }
+    `]}disconnectedCallback(){super.disconnectedCallback(),this.abort.abort()}willUpdate(e){e.has(`query`)&&this.query.toString()!==this.asked&&this.begin()}render(){return y`<div class="stack">
+      <div class="row between">
+        <h1>Decisions</h1>
+        <div class="row">
+          <span class="quiet" role="status">${this.progress()}</span>
+          ${this.waiting.length?y`<button class="primary" @click=${this.take}>Show ${M(this.waiting.length,`new one`)}</button>`:x}
+          <button aria-pressed=${this.paused} @click=${this.pause}>${this.paused?`Paused`:`Pause`}</button>
+          <mooring-copy .copies=${this.copies()}></mooring-copy>
+        </div>
+      </div>
+      <form class="row facets" @submit=${e=>e.preventDefault()} @change=${this.onFacet}>
+        ${fn.map(([e,t])=>y`<label>${t}<input name=${e} autocomplete="off" spellcheck="false" .value=${this.query.get(e)??``} /></label>`)}
+        <label
+          >Result<select name="result">
+            <option value="">all</option>
+            ${dn.map(e=>{let t=J(e,`DECISION_RESULT_`);return y`<option value=${t} ?selected=${this.query.get(`result`)===t}>${t}</option>`})}
+          </select></label
+        >
+      </form>
+      ${this.error?nn(this.error,()=>this.begin()):x}
+      <mooring-grid
+        label="Decisions, the newest first"
+        .columns=${mn}
+        .rows=${this.shown}
+        .keyOf=${e=>e.seq}
+        empty=${this.loaded?`No decision yet, or none that matches.`:`Loading …`}
+        @mooring-open=${e=>location.hash=G([`decisions`,e.detail.seq])}
+      ></mooring-grid>
+    </div>`}progress(){let e=this.missed?` · ${j(this.missed)} passed over`:``;return`${j(this.shown.length)} shown${e}`}copies(){let e=[...this.query].filter(([e,t])=>e!==`process`&&t).map(([e,t])=>`--${e} ${X(t)}`),t={filter:this.filter()};return cn([`mooring decisions`,...e].join(` `),`DecisionService/ListDecisions`,t,this.shown)}filter(){let e={},{query:t}=this;for(let n of[`namespace`,`pod`,`node`,`profile`])t.get(n)&&(e[n]=t.get(n));t.get(`plugin`)&&(e.rejectingPlugin=t.get(`plugin`));let n=dn.find(e=>J(e,`DECISION_RESULT_`)===t.get(`result`));return n&&(e.results=[n]),e}begin(){this.abort.abort(),this.abort=new AbortController,this.asked=this.query.toString(),[this.shown,this.waiting,this.missed,this.error,this.loaded]=[[],[],0,void 0,!1],this.follow(this.abort.signal)}async follow(e){let t=this.filter(),n=``,r;try{for(;!e.aborted;){let i={filter:t,limit:Z};r!==void 0&&Object.assign(i,{afterSeq:r,wait:ln});let a=await K(`DecisionService/ListDecisions`,i,e);if(r!==void 0&&a.journalId!==n)return this.begin();n=a.journalId??``,r=this.goOn(a),this.add(a.decisions??[]),await pn(a.waitRefused?2*un:un)}}catch(t){e.aborted||(this.error=t)}}goOn({nextAfterSeq:e=`0`,lastSeq:t=`0`,missedCount:n=`0`}){let r=Math.max(0,Number(t)-Number(e)-Z);return this.missed+=Number(n)+r,String(Number(e)+r)}add(e){if(this.loaded=!0,this.error=void 0,!e.length)return;let t=[...e].reverse();this.paused?this.waiting=[...t,...this.waiting].slice(0,Z):this.shown=[...t,...this.shown].slice(0,Z)}};A([D({attribute:!1})],Q.prototype,`query`,void 0),A([O()],Q.prototype,`shown`,void 0),A([O()],Q.prototype,`waiting`,void 0),A([O()],Q.prototype,`paused`,void 0),A([O()],Q.prototype,`missed`,void 0),A([O()],Q.prototype,`loaded`,void 0),A([O()],Q.prototype,`error`,void 0),Q=A([E(`mooring-decisions`)],Q);function pn(e){return new Promise(t=>setTimeout(t,e))}var mn=[{id:`pod`,title:`Pod`,width:`minmax(9rem, 16rem)`,cell:({pod:e,seq:t})=>y`<a tabindex="-1" href=${G([`decisions`,t])} title=${Y(e)}>${Y(e)}</a>`},{id:`time`,title:`Time`,width:`7rem`,cell:({time:e})=>y`<time datetime=${e} title=${`${P(e)} ago`}>${hn(e)}</time>`},{id:`outcome`,title:`Outcome`,width:`minmax(14rem, 1fr)`,cell:e=>{let{mark:t,text:n,tone:r}=an(e);return y`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`kind`,title:`Kind`,width:`6rem`,cell:({kind:e})=>J(e,`DECISION_KIND_`)},{id:`margin`,title:`Margin`,width:`5rem`,numeric:!0,cell:({runnerUpNode:e,total:t=`0`,runnerUpTotal:n=`0`})=>e?j(Number(t)-Number(n)):``},{id:`feasible`,title:`Feasible`,width:`8rem`,numeric:!0,cell:({feasibleCount:e=0,evaluatedCount:t=0})=>`${j(e)} of ${j(t)}`},{id:`attempt`,title:`Attempt`,width:`5rem`,numeric:!0,cell:({attempt:e})=>e?j(e):``},{id:`duration`,title:`Took`,width:`6rem`,numeric:!0,cell:e=>Ze(e.duration)},{id:`profile`,title:`Profile`,width:`10rem`,cell:({provenance:e})=>e?.profile??``}];function hn(e){return e?new Date(e).toLocaleTimeString(`en-GB`):``}var gn=5e3,_n=30,vn=1e3,yn=class extends T{constructor(...e){super(...e),this.info=new q(this,e=>K(`ClusterService/GetClusterInfo`,{},e),{every:gn}),this.reasons=new q(this,e=>K(`DecisionService/SummarizeReasons`,{},e),{every:gn}),this.latest=new q(this,bn,{every:gn})}static{this.styles=[k,o`
+      .tiles {
+        display: grid;
+        grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
+        gap: var(--s3);
+      }
+      .tile {
+        display: flex;
+        flex-direction: column;
+        padding: var(--s3) var(--s4);
+      }
+      .tile dt {
+        color: var(--quiet);
+      }
+      .tile dd:nth-of-type(1) {
+        font-size: 1.375rem;
+        line-height: 1.4;
+        font-weight: 600;
+        letter-spacing: -0.01em;
+      }
+      .groups {
+        list-style: none;
+        display: grid;
+        gap: var(--s3);
+      }
+      .group {
+        display: grid;
+        grid-template-columns: 5.5rem minmax(0, 1fr) 8rem;
+        gap: var(--s1) var(--s4);
+      }
+      .count {
+        font-size: 1.375rem;
+        font-weight: 600;
+        line-height: 1.3;
+      }
+      .group p {
+        overflow-wrap: anywhere;
+      }
+      svg {
+        display: block;
+        width: 100%;
+        height: 32px;
+        color: var(--bad);
+      }
+      @media (max-width: 40rem) {
+        .group {
+          grid-template-columns: 3.5rem minmax(0, 1fr);
+        }
+        .trend {
+          grid-column: 2;
+          max-width: 10rem;
+        }
+      }
+    `]}render(){return y`<div class="stack">
+      <h1>Overview</h1>
+      ${this.info.show(e=>this.tiles(e))}
+      <section class="stack tight" aria-labelledby="attention">
+        <div class="row between">
+          <h2 id="attention">Needs attention</h2>
+          ${this.reasons.value?y`<mooring-copy
+                .copies=${cn(`mooring why-pending`,`DecisionService/SummarizeReasons`,{},this.reasons.value)}
+              ></mooring-copy>`:x}
+        </div>
+        ${this.reasons.show(e=>xn(e))}
+      </section>
+    </div>`}tiles(e){let t=e.provenance?.configurationHash??``,n=Math.max(0,...(e.sources??[]).map(e=>Number(e.stalenessSeconds??0))),r=(e.sources??[]).flatMap(e=>e.error?[`${e.name}: ${e.error}`]:[]),i=e.pendingPodCount??0;return y`<dl class="tiles">
+        ${$(`Cluster state`,y`<span class=${e.synced?`good`:`warn`}>${e.synced?`✓ synced`:`… reading`}</span>`,[n>_n?y`<span class="warn">⚠ ${Qe(n)} old</span>`:this.source(e)])}
+        ${$(`Decisions`,y`${this.rate()}`,[y`<a href=${G([`decisions`])}>as they are made</a>`])}
+        ${$(`Pending pods`,y`<span class=${i?`warn`:`good`}>${i?``:`✓ `}${j(i)}</span>`,[y`of ${M(e.podCount??0,`pod`)}`])}
+        ${$(`Nodes`,y`${j(e.nodeCount??0)}`,[y`Kubernetes ${e.kubeVersion} rules`])}
+        ${$(`Configuration`,y`<span class="mono" title=${t}>${t.slice(0,8)}</span>`,[y`mooring ${e.serverVersion}, up ${P(e.startTime)}`])}
+      </dl>
+      ${r.map(e=>y`<p class="failure" role="alert">${e}</p>`)}`}source(e){let t=(e.sources??[]).map(e=>e.name).join(`, `);return y`<span title=${t}>${t}</span>`}rate(){let e=this.latest.value;if(!e?.length)return e?`none yet`:`–`;let t=(Date.now()-Date.parse(e[0].time??``))/1e3,n=e.length/Math.max(1,t);return n>=.1?`${j(n)}/s`:`last ${P(e.at(-1).time)} ago`}};yn=A([E(`mooring-overview`)],yn);async function bn(e){return(await K(`DecisionService/ListDecisions`,{limit:vn},e)).decisions??[]}function $(e,t,n){return y`<div class="card tile">
+    <dt>${e}</dt>
+    <dd>${t}</dd>
+    ${n.map(e=>y`<dd class="quiet">${e}</dd>`)}
+  </div>`}function xn({groups:e=[],groupCount:t=0,decisionCount:n=`0`}){return e.length?y`<ul class="groups">
+      ${e.map(Sn)}
+    </ul>
+    ${t>e.length?y`<p class="quiet">… and ${M(t-e.length,`more group`)}</p>`:x}`:y`<p class="card empty">✓ No pod waits for a node, by ${M(Number(n),`remembered decision`)}.</p>`}function Sn(e){let t=e.podCount??0,n=e.controllerKind?`${e.controllerKind} ${e.namespace}/${e.controllerName}`:`pods of ${e.namespace}`,r=e.reason?.nodeCount?` on ${M(e.reason.nodeCount,`node`)}`:``;return y`<li class="card group">
+    <div>
+      <div class="count">${j(t)}</div>
+      <div class="quiet">${t===1?`pod`:`pods`}</div>
+    </div>
+    <div class="stack tight">
+      <p><strong>${n}</strong> <span class="quiet">· oldest ${P(e.oldestTime)}</span></p>
+      <p><span class="bad">✕</span> ${rn(e.reason)||e.message}${r}</p>
+      <p>→ ${it(e.reason?.plugin,e.reason?.reason)}</p>
+      <p class="row">
+        <a href=${G([`decisions`,e.lastSeq??``])}>Newest decision</a>
+        ${(e.examples??[]).map(e=>y`<a href=${G([`pods`,e.namespace??``,e.name??``])}>${Y(e)}</a>`)}
+      </p>
+    </div>
+    ${Cn(e.trend??[])}
+  </li>`}function Cn(e){let t=Math.max(1,...e),n=e.map((e,n)=>`${n},${1-e/t}`).join(` `);return y`<figure class="trend">
+    <svg viewBox="0 -0.05 ${Math.max(1,e.length-1)} 1.1" preserveAspectRatio="none" aria-hidden="true">
+      <polyline points=${n} fill="none" stroke="currentColor" stroke-width="1.5" vector-effect="non-scaling-stroke" />
+    </svg>
+    <figcaption class="quiet">${j(e[0]??0)} → ${j(e.at(-1)??0)}</figcaption>
+  </figure>`}var wn={"":{title:`Overview`,render:()=>y`<mooring-overview></mooring-overview>`},decisions:{title:`Decisions`,render:En}},Tn=class extends T{constructor(...e){super(...e),this.route=W(location.hash),this.processes=new q(this,Zt,{every:15e3}),this.onHash=()=>{this.route=W(location.hash)}}static{this.styles=[We,k,o`
+      :host {
+        min-height: 100vh;
+      }
+      header {
+        background: var(--raised);
+        border-bottom: 1px solid var(--line);
+        display: flex;
+        flex-wrap: wrap;
+        align-items: center;
+        gap: 0 var(--s5);
+        padding: 0 var(--s5);
+      }
+      .brand {
+        font-weight: 650;
+        font-size: 1rem;
+        letter-spacing: -0.01em;
+        color: inherit;
+        text-decoration: none;
+        padding: var(--s3) 0;
+      }
+      nav {
+        flex: 1 1 auto;
+        min-width: 0;
+        overflow-x: auto;
+        scrollbar-width: none;
+      }
+      nav ul {
+        display: flex;
+        list-style: none;
+        gap: var(--s1);
+      }
+      nav a {
+        display: block;
+        white-space: nowrap;
+        padding: var(--s3) var(--s2);
+        color: var(--quiet);
+        text-decoration: none;
+        border-bottom: 2px solid transparent;
+      }
+      nav a:hover {
+        color: var(--text);
+      }
+      nav a[aria-current] {
+        color: var(--text);
+        border-color: var(--accent);
+      }
+      nav a:focus-visible {
+        outline-offset: -2px;
+      }
+      main {
+        max-width: 110rem;
+        margin: 0 auto;
+        padding: var(--s5);
+      }
+      main:focus {
+        outline: none;
+      }
+      .skip:not(:focus) {
+        position: absolute;
+        clip-path: inset(50%);
+      }
+      @media (max-width: 40rem) {
+        header {
+          padding: 0 var(--s4);
+        }
+        nav {
+          order: 3;
+          flex-basis: 100%;
+        }
+        .process {
+          margin-inline-start: auto;
+        }
+        main {
+          padding: var(--s4);
+        }
+      }
+    `]}connectedCallback(){super.connectedCallback(),addEventListener(`hashchange`,this.onHash)}disconnectedCallback(){super.disconnectedCallback(),removeEventListener(`hashchange`,this.onHash)}render(){let[e=``]=this.route.path,t=wn[e];return document.title=[...this.route.path.slice().reverse(),`mooring`].join(` · `),y`<button class="skip" @click=${()=>this.renderRoot.querySelector(`main`)?.focus()}>Skip to the content</button>
+      <header>
+        <a class="brand" href=${G([])}>mooring</a>
+        <nav aria-label="Views">
+          <ul>
+            ${Object.entries(wn).map(([t,{title:n}])=>y`<li><a href=${G(t?[t]:[])} aria-current=${t===e?`page`:x}>${n}</a></li>`)}
+          </ul>
+        </nav>
+        <div class="process">${this.picker()}</div>
+      </header>
+      <main tabindex="-1">
+        ${t?t.render(this.route):y`<h1>There is no such view</h1><p><a href=${G([])}>To the overview</a></p>`}
+      </main>`}picker(){return this.processes.show(e=>{let t=e.find(e=>e.name===this.route.query.get(`process`))??e[0];if(!t)return x;let n=t.state===`ok`?x:y`<span class="bad" title=${t.message??``}>✕ unreachable</span>`;return e.length===1?y`<span class="quiet">${t.name}</span> ${n}`:y`${n}
+        <select aria-label="Process" @change=${e=>qt({process:e.target.value})}>
+          ${e.map(e=>y`<option value=${e.name} ?selected=${e===t}>${e.name}</option>`)}
+        </select>`})}};A([O()],Tn.prototype,`route`,void 0),Tn=A([E(`mooring-page`)],Tn);function En({path:[,e],query:t}){return e?y`<mooring-decision-view .seq=${e}></mooring-decision-view>`:y`<mooring-decisions .query=${t}></mooring-decisions>`}

@@ -1,0 +1,58 @@
+import { css, html, LitElement, type TemplateResult } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+
+import { shared } from "../styles";
+
+export interface Copy {
+  /** Such as "CLI" or "YAML". */
+  name: string;
+  text: string;
+}
+
+/** Buttons that put a text on the clipboard, and say so. */
+@customElement("mooring-copy")
+export class CopyButtons extends LitElement {
+  @property({ attribute: false }) copies: Copy[] = [];
+  @state() private done = "";
+
+  static override styles = [
+    shared,
+    css`
+      :host {
+        display: inline-block;
+      }
+      button {
+        font-size: 0.8125rem;
+        min-height: 1.75rem;
+        padding: 0 var(--s2);
+      }
+    `,
+  ];
+
+  protected override render(): TemplateResult {
+    return html`<span class="row" role="group" aria-label="Copy as">
+      <span class="quiet" aria-hidden="true">Copy as</span>
+      ${this.copies.map(
+        (copy) => html`<button title=${copy.text} @click=${() => void this.copy(copy)}>${this.done === copy.name ? "✓ " : ""}${copy.name}</button>`,
+      )}
+      <span class="hidden" role="status">${this.done && `${this.done} copied`}</span>
+    </span>`;
+  }
+
+  private async copy({ name, text }: Copy): Promise<void> {
+    await toClipboard(text);
+    this.done = name;
+    setTimeout(() => (this.done = ""), 2000);
+  }
+}
+
+/** Without TLS, beyond loopback, browsers have no clipboard API; what is selected can be copied everywhere. */
+async function toClipboard(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}

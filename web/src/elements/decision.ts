@@ -1,0 +1,407 @@
+import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
+import { customElement, property, query, state } from "lit/decorators.js";
+
+import { closestNode, requirements } from "../matrix/advice";
+import { amount, counted, quantity } from "../matrix/amounts";
+import { decodeMatrix } from "../matrix/decode";
+import { differences } from "../matrix/differences";
+import { funnel, type Stage } from "../matrix/funnel";
+import { isEven, type Matrix, type Plugin, rejectionsOf, scoredIndex, shortName } from "../matrix/matrix";
+import { rank, type Ranking, weightsOf } from "../matrix/ranking";
+import { sentence } from "../matrix/sentence";
+import { weightsYaml } from "../matrix/weights_yaml";
+import { shared, tokens } from "../styles";
+import "./comparison";
+import "./copy";
+import "./funnel";
+import type { Grid, GridColumn, Sorting } from "./grid";
+import "./grid";
+import "./strip";
+import "./weights";
+
+type Points = "raw" | "normalized" | "weighted";
+
+const POINTS: readonly Points[] = ["raw", "normalized", "weighted"];
+const PINS = 2;
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+
+/**
+ * One decision: its sentence, the funnel, the matrix of nodes × plugins, weights to play with, two nodes compared, and what a
+ * rejected node lacks. Give it the `columns` that the gateway answers, or their URL as `src`. It needs nothing else of the page, so
+ * it can be in a notebook or in another program's page.
+ */
+@customElement("mooring-decision")
+export class DecisionElement extends LitElement {
+  @property({ attribute: false }) columns: ArrayBuffer | undefined;
+  @property() src = "";
+
+  @state() private matrix: Matrix | undefined;
+  @state() private problem = "";
+  @state() private weights: readonly number[] = [];
+  @state() private points: Points = "weighted";
+  @state() private sorting: Sorting = { column: "total", descending: true };
+  @state() private filter = "";
+  @state() private pins: number[] = [];
+  @state() private node: number | undefined;
+  @query("mooring-grid") private readonly grid?: Grid<number>;
+
+  private ranking!: Ranking;
+  private stages: Stage[] = [];
+  private rows: number[] = [];
+
+  static override styles = [
+    tokens,
+    shared,
+    css`
+      :host {
+        background: none;
+      }
+      .sentence {
+        font-size: 1.0625rem;
+        line-height: 1.5;
+        overflow-wrap: anywhere;
+      }
+      .would {
+        color: var(--accent);
+        font-weight: 600;
+      }
+      input[type="search"] {
+        min-width: 14rem;
+        flex: 1 1 14rem;
+        max-width: 26rem;
+      }
+      mooring-grid {
+        --grid-height: min(65vh, 40rem);
+      }
+      .legend {
+        font-size: 0.8125rem;
+      }
+      .needs li {
+        list-style: none;
+        padding: var(--s2) 0;
+        border-top: 1px solid var(--line);
+      }
+      .needs p {
+        overflow-wrap: anywhere;
+      }
+    `,
+  ];
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("src") && this.src) void this.fetch();
+    if (changed.has("columns") && this.columns) this.decode(this.columns);
+    if (!this.matrix) return;
+    const state = changed as Map<string, unknown>;
+    if (state.has("matrix") || state.has("weights")) this.ranking = rank(this.matrix, this.weights);
+    if (state.has("matrix")) this.stages = funnel(this.matrix);
+    this.rows = this.sorted(this.matrix);
+  }
+
+  protected override render(): TemplateResult {
+    if (this.problem) return html`<p class="failure" role="alert">${this.problem}</p>`;
+    const { matrix } = this;
+    if (!matrix) return html`<p class="quiet" role="status">Loading …</p>`;
+    return html`<div class="stack">
+      <div class="stack tight">
+        <p class="sentence">${this.verdict(matrix)}</p>
+        ${matrix.differences.length
+          ? html`<p class="warn">⚠ Made again, it differs from what was decided: ${matrix.differences.join("; ")}</p>`
+          : nothing}
+        ${matrix.warnings.map((warning) => html`<p class="warn">⚠ ${warning}</p>`)}
+      </div>
+      <div class="columns">
+        <section class="card stack tight" aria-labelledby="funnel">
+          <h2 id="funnel">Which nodes are feasible</h2>
+          <mooring-funnel
+            .stages=${this.stages}
+            .total=${matrix.nodes.length}
+            @mooring-filter=${(event: CustomEvent<string>) => (this.filter = event.detail)}
+          ></mooring-funnel>
+        </section>
+        ${matrix.plugins.length ? this.weighing(matrix) : nothing} ${matrix.scored.length ? nothing : this.details(matrix)}
+      </div>
+      <section class="stack tight" aria-labelledby="nodes">
+        ${this.toolbar(matrix)}
+        ${matrix.scored.length ? this.overview(matrix) : nothing}
+        <mooring-grid
+          label="Nodes and what each plugin says"
+          .columns=${this.gridColumns(matrix)}
+          .rows=${this.rows}
+          .keyOf=${(node: number) => node}
+          .marksOf=${(node: number) => this.marks(matrix, node)}
+          .sorting=${this.sorting}
+          empty="No node matches the filter."
+          @mooring-sort=${(event: CustomEvent<string>) => this.sort(event.detail)}
+          @mooring-open=${(event: CustomEvent<number>) => (this.node = event.detail)}
+          @mooring-pick=${(event: CustomEvent<number>) => this.pin(event.detail)}
+        ></mooring-grid>
+        <p class="quiet legend">
+          ${amount(this.rows.length)} of ${counted(matrix.nodes.length, "node")} · arrow keys move, Enter shows a node, Space pins it; two
+          pinned nodes are compared${matrix.suffix ? html` · names end in <span class="mono">${matrix.suffix}</span>` : nothing}
+        </p>
+      </section>
+      ${matrix.scored.length ? html`<div class="columns">${this.details(matrix)}</div>` : nothing}
+    </div>`;
+  }
+
+  private async fetch(): Promise<void> {
+    try {
+      const response = await fetch(this.src);
+      if (!response.ok) throw new Error(`${this.src}: HTTP ${response.status}`);
+      this.columns = await response.arrayBuffer();
+    } catch (error) {
+      this.problem = (error as Error).message;
+    }
+  }
+
+  private decode(columns: ArrayBuffer): void {
+    try {
+      this.matrix = decodeMatrix(columns);
+      this.weights = weightsOf(this.matrix);
+      [this.problem, this.pins, this.filter] = ["", [], ""];
+      this.node = this.matrix.feasible ? undefined : closestNode(this.matrix);
+    } catch (error) {
+      this.problem = (error as Error).message;
+    }
+  }
+
+  private verdict(matrix: Matrix): TemplateResult {
+    const { namespace = "", name = "" } = matrix.pod;
+    const mark = this.ranking.selected === undefined ? html`<span class="bad">✕</span>` : html`<span class="good">✓</span>`;
+    return html`${mark} <strong>${namespace}/${name}</strong> ${sentence(matrix, this.ranking, this.weights)}`;
+  }
+
+  private weighing(matrix: Matrix): TemplateResult {
+    const changed = this.weights.some((weight, index) => weight !== matrix.plugins[index]!.weight);
+    const { selected } = this.ranking;
+    const would = selected === matrix.selected ? "still selects" : "would select";
+    return html`<section class="card stack tight" aria-labelledby="weights">
+      <div class="row between">
+        <h2 id="weights">What if the weights were others?</h2>
+        <button ?disabled=${!changed} @click=${() => (this.weights = weightsOf(matrix))}>Reset</button>
+      </div>
+      <mooring-weights
+        .plugins=${matrix.plugins}
+        .weights=${this.weights}
+        @mooring-weights=${(event: CustomEvent<number[]>) => (this.weights = event.detail)}
+      ></mooring-weights>
+      <div class="row between">
+        <p role="status">
+          ${changed && selected !== undefined
+            ? html`<span class="would">${would} ${shortName(matrix, selected)}</span>`
+            : html`<span class="quiet">The weights in force</span>`}
+        </p>
+        ${changed ? html`<mooring-copy .copies=${[{ name: "YAML", text: weightsYaml(matrix, this.weights) }]}></mooring-copy>` : nothing}
+      </div>
+    </section>`;
+  }
+
+  private toolbar(matrix: Matrix): TemplateResult {
+    return html`<div class="row between">
+      <h2 id="nodes">${matrix.plugins.length ? "Nodes × plugins" : "Nodes"}</h2>
+      <input
+        type="search"
+        aria-label="Filter nodes by name or reason"
+        placeholder="Filter by name or reason"
+        .value=${this.filter}
+        @input=${(event: InputEvent) => (this.filter = (event.target as HTMLInputElement).value)}
+      />
+      ${matrix.scored.length ? this.pointsChoice() : nothing}
+    </div>`;
+  }
+
+  /** What all nodes have alike decides nothing: a line says it once in place of columns. */
+  private overview(matrix: Matrix): TemplateResult {
+    const even = matrix.plugins.flatMap((plugin, index) =>
+      isEven(plugin) && plugin.raw.length ? [`${plugin.name} ${amount(this.pointsOf(plugin, index, 0))}`] : [],
+    );
+    return html`${even.length ? html`<p class="quiet legend">Equal on all scored nodes: ${even.join(", ")}</p>` : nothing}
+      <mooring-strip
+        .totals=${this.ranking.totals}
+        @mooring-open=${(event: CustomEvent<number>) => this.reveal(event.detail)}
+      ></mooring-strip>`;
+  }
+
+  private pointsOf({ raw, normalized }: Plugin, plugin: number, index: number): number {
+    if (this.points === "raw") return raw[index]!;
+    return normalized[index]! * (this.points === "weighted" ? this.weights[plugin]! : 1);
+  }
+
+  private pointsChoice(): TemplateResult {
+    return html`<span class="segments" role="group" aria-label="Which scores">
+      ${POINTS.map(
+        (points) =>
+          html`<button aria-pressed=${this.points === points} @click=${() => (this.points = points)}>
+            ${points[0]!.toUpperCase() + points.slice(1)}
+          </button>`,
+      )}
+    </span>`;
+  }
+
+  private gridColumns(matrix: Matrix): GridColumn<number>[] {
+    const scores = matrix.plugins.flatMap((plugin, index): GridColumn<number>[] => {
+      if (isEven(plugin)) return [];
+      const cell = (node: number) => this.score(matrix, node, index);
+      return [{ id: `plugin-${index}`, title: plugin.name, width: "9rem", numeric: true, sortable: true, cell }];
+    });
+    const total = { id: "total", title: "Total", width: "5.5rem", numeric: true, sortable: true, cell: (node: number) => this.total(node) };
+    return [
+      { id: "node", title: "Node", width: "minmax(8.5rem, 14rem)", sortable: true, cell: (node) => this.name(matrix, node) },
+      ...(matrix.scored.length ? [total] : []),
+      ...scores,
+      { id: "verdict", title: "Verdict", width: "minmax(16rem, 1fr)", sortable: true, cell: (node) => this.reason(matrix, node) },
+    ];
+  }
+
+  private name(matrix: Matrix, node: number): TemplateResult {
+    const pinned = this.pins.includes(node) ? html`<span class="good" title="pinned">● </span>` : nothing;
+    return html`${pinned}<span title=${matrix.nodes[node]!}>${shortName(matrix, node)}</span>`;
+  }
+
+  private total(node: number): TemplateResult | string {
+    const total = this.ranking.totals[node]!;
+    return Number.isNaN(total) ? html`<span class="quiet">–</span>` : amount(total);
+  }
+
+  private score(matrix: Matrix, node: number, plugin: number): TemplateResult | typeof nothing {
+    const index = scoredIndex(matrix, node);
+    if (index < 0) return nothing;
+    const column = matrix.plugins[plugin]!;
+    const value = this.pointsOf(column, plugin, index);
+    return html`<span class="heat" .style=${`--share: ${column.normalized[index]}%`}>${amount(value)}</span>`;
+  }
+
+  private reason(matrix: Matrix, node: number): TemplateResult {
+    const verdict = matrix.verdicts[node]!;
+    if (verdict) {
+      const { plugin, reasons } = matrix.statuses[verdict]!;
+      const text = `${plugin ? `${plugin}: ` : ""}${(reasons ?? []).join(", ")}`;
+      return html`<span class="bad" title=${text}>✕ ${text}</span>`;
+    }
+    if (node === this.ranking.selected) return html`<span class="good">✓ selected</span>`;
+    return this.ranking.ties.includes(node) ? html`✓ tied` : html`<span class="quiet">✓ feasible</span>`;
+  }
+
+  private marks(matrix: Matrix, node: number): string {
+    const marks = [];
+    if (node === this.ranking.selected) marks.push("selected");
+    if (this.pins.includes(node)) marks.push("picked");
+    if (matrix.verdicts[node]) marks.push("rejected");
+    return marks.join(" ");
+  }
+
+  private details(matrix: Matrix): TemplateResult {
+    const [first, second] = this.pins;
+    const pair = first !== undefined && second !== undefined;
+    return html`${this.node === undefined ? nothing : this.detail(matrix, this.node)}
+    ${pair ? this.comparison(matrix, first, second) : nothing}`;
+  }
+
+  private detail(matrix: Matrix, node: number): TemplateResult {
+    const pinned = this.pins.includes(node);
+    const needs = requirements(matrix, node);
+    return html`<section class="card stack tight" aria-labelledby="node">
+      <div class="row between">
+        <h2 id="node">${matrix.nodes[node]}</h2>
+        <button aria-pressed=${pinned} @click=${() => this.pin(node)}>${pinned ? "Pinned" : "Pin to compare"}</button>
+      </div>
+      ${needs.length ? this.needs(needs) : this.place(matrix, node)} ${this.left(matrix, node)}
+    </section>`;
+  }
+
+  private needs(needs: ReturnType<typeof requirements>): TemplateResult {
+    return html`<p><span class="bad">✕ Rejected</span>. What it would take:</p>
+      <ul class="needs">
+        ${needs.map(
+          ({ plugin, reason, figures, step }) =>
+            html`<li>
+              <p><strong>${plugin || "mooring"}</strong>: ${reason}</p>
+              ${figures ? html`<p>${figures}</p>` : nothing}
+              <p class="quiet">${step}</p>
+            </li>`,
+        )}
+      </ul>`;
+  }
+
+  private place(matrix: Matrix, node: number): TemplateResult {
+    const { selected, totals, order } = this.ranking;
+    if (node === selected) return html`<p class="good">✓ Selected.</p>`;
+    if (scoredIndex(matrix, node) < 0 || selected === undefined) return html`<p>✓ Feasible; it was not scored.</p>`;
+    const behind = totals[selected]! - totals[node]!;
+    const place = order.indexOf(node) + 1;
+    const other = html`<button @click=${() => (this.pins = [selected, node])}>Compare with ${shortName(matrix, selected)}</button>`;
+    return html`<p>✓ Feasible: place ${amount(place)}, ${behind ? `${amount(behind)} behind ${shortName(matrix, selected)}` : "tied"}.</p>
+      <p>${other}</p>`;
+  }
+
+  private left(matrix: Matrix, node: number): TemplateResult {
+    return html`<dl class="facts">
+      ${matrix.resources.map(
+        ({ name, requested, free }) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd class=${free[node]! < requested ? "bad" : ""}>${quantity(name, requested)} of ${quantity(name, Math.max(0, free[node]!))} left</dd>
+          </div>`,
+      )}
+    </dl>`;
+  }
+
+  private comparison(matrix: Matrix, first: number, second: number): TemplateResult {
+    const found = differences(matrix, this.weights, first, second);
+    const names = [shortName(matrix, first), shortName(matrix, second)];
+    return html`<section class="card stack tight" aria-labelledby="comparison">
+      <div class="row between">
+        <h2 id="comparison">Two nodes compared</h2>
+        <button @click=${() => (this.pins = [])}>Unpin both</button>
+      </div>
+      ${found.length
+        ? html`<mooring-comparison .first=${names[0]} .second=${names[1]} .differences=${found}></mooring-comparison>`
+        : [first, second].map((node) => html`<p><strong>${matrix.nodes[node]}</strong> ${this.reason(matrix, node)}</p>`)}
+    </section>`;
+  }
+
+  private pin(node: number): void {
+    this.pins = this.pins.includes(node) ? this.pins.filter((other) => other !== node) : [...this.pins, node].slice(-PINS);
+  }
+
+  private reveal(node: number): void {
+    this.node = node;
+    this.grid?.reveal(this.rows.indexOf(node));
+  }
+
+  private sort(column: string): void {
+    const descending = this.sorting.column === column ? !this.sorting.descending : column !== "node" && column !== "verdict";
+    this.sorting = { column, descending };
+  }
+
+  private sorted(matrix: Matrix): number[] {
+    const matches = this.matcher(matrix);
+    const rows = Array.from(this.ranking.order).filter(matches);
+    const { column, descending } = this.sorting;
+    if (column === "total") return descending ? rows : rows.sort((a, b) => this.worseFirst(a, b));
+    const compare = this.comparer(matrix, column);
+    return rows.sort((a, b) => (descending ? compare(b, a) : compare(a, b)));
+  }
+
+  private worseFirst(a: number, b: number): number {
+    const [left, right] = [this.ranking.totals[a]!, this.ranking.totals[b]!];
+    return Number.isNaN(left) || Number.isNaN(right) ? Number(Number.isNaN(left)) - Number(Number.isNaN(right)) : left - right;
+  }
+
+  private comparer(matrix: Matrix, column: string): (a: number, b: number) => number {
+    if (column === "node") return (a, b) => COLLATOR.compare(matrix.nodes[a]!, matrix.nodes[b]!);
+    if (column === "verdict") return (a, b) => matrix.verdicts[a]! - matrix.verdicts[b]!;
+    const plugin = matrix.plugins[Number(column.slice("plugin-".length))]!;
+    const values = this.points === "raw" ? plugin.raw : plugin.normalized;
+    const value = (node: number) => values[scoredIndex(matrix, node)] ?? -Infinity;
+    return (a, b) => value(a) - value(b) || 0;
+  }
+
+  private matcher(matrix: Matrix): (node: number) => boolean {
+    const wanted = this.filter.trim().toLowerCase();
+    if (!wanted) return () => true;
+    const has = (text: string) => text.toLowerCase().includes(wanted);
+    const statuses = matrix.statuses.map(({ plugin = "", reasons = [] }) => has(`${plugin}: ${reasons.join(", ")}`));
+    return (node) => has(matrix.nodes[node]!) || rejectionsOf(matrix, node).some((status) => statuses[matrix.statuses.indexOf(status)]);
+  }
+}

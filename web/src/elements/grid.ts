@@ -1,0 +1,278 @@
+import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
+import { customElement, property, query, state } from "lit/decorators.js";
+
+import { shared } from "../styles";
+
+export interface GridColumn<Row> {
+  id: string;
+  title: string;
+  /** A CSS width, such as "6rem" or "minmax(10rem, 2fr)". */
+  width: string;
+  numeric?: boolean;
+  sortable?: boolean;
+  cell: (row: Row) => TemplateResult | string | typeof nothing;
+}
+
+export interface Sorting {
+  column: string;
+  descending: boolean;
+}
+
+const ROW_PIXELS = 30;
+const BEYOND = 6;
+
+/**
+ * A table of any length: only the rows in sight are there. The first column stays when the others are scrolled.
+ *
+ * Arrow keys, Page Up and Down, Home and End move, Enter opens the row ("mooring-open"), Space picks it ("mooring-pick"); the
+ * row is the event's detail. A click on a title is "mooring-sort", with the column's id.
+ */
+@customElement("mooring-grid")
+export class Grid<Row> extends LitElement {
+  @property({ attribute: false }) columns: GridColumn<Row>[] = [];
+  @property({ attribute: false }) rows: ArrayLike<Row> = [];
+  /** What identifies a row while others come and go. */
+  @property({ attribute: false }) keyOf: (row: Row) => string | number = (row) => String(row);
+  /** Words that mark a row: "selected", "picked", "bad". */
+  @property({ attribute: false }) marksOf: (row: Row) => string = () => "";
+  @property({ attribute: false }) sorting: Sorting | undefined;
+  @property() label = "";
+  @property() empty = "Nothing here.";
+
+  @state() private activeKey: string | number | undefined;
+  @state() private first = 0;
+  @state() private shown = 40;
+  @query(".scroller") private readonly scroller!: HTMLElement;
+
+  private readonly sized = new ResizeObserver(() => this.measure());
+
+  static override styles = [
+    shared,
+    css`
+      .scroller {
+        overflow: auto;
+        max-height: var(--grid-height, 70vh);
+        border: 1px solid var(--line);
+        border-radius: calc(2 * var(--radius));
+        background: var(--raised);
+        overscroll-behavior-x: contain;
+      }
+      .scroller:focus-visible {
+        outline-offset: -2px;
+      }
+      .all {
+        min-width: max-content;
+        position: relative;
+      }
+      .line {
+        display: grid;
+        height: 30px;
+        align-items: stretch;
+      }
+      .titles {
+        position: sticky;
+        top: 0;
+        z-index: 2;
+        background: var(--sunken);
+        border-bottom: 1px solid var(--line);
+      }
+      .window {
+        position: absolute;
+        inset-inline: 0;
+      }
+      .line > * {
+        padding: 0 var(--s3);
+        line-height: 30px;
+        overflow: hidden;
+        text-overflow: ellipsis;
+        white-space: nowrap;
+        min-width: 0;
+      }
+      .line > :first-child {
+        position: sticky;
+        left: 0;
+        z-index: 1;
+        background: inherit;
+        border-inline-end: 1px solid var(--line);
+      }
+      .numeric {
+        text-align: end;
+      }
+      [role="columnheader"] {
+        color: var(--quiet);
+        font-size: 0.8125rem;
+      }
+      [role="columnheader"] button {
+        all: unset;
+        cursor: pointer;
+        max-width: 100%;
+        overflow: hidden;
+        text-overflow: ellipsis;
+        vertical-align: top;
+      }
+      [role="columnheader"] button:hover {
+        color: var(--text);
+      }
+      [role="columnheader"] button:focus-visible {
+        outline: 2px solid var(--accent);
+        outline-offset: -2px;
+      }
+      [aria-sort] {
+        color: var(--text);
+        font-weight: 600;
+      }
+      .body .line {
+        background: var(--raised);
+        border-bottom: 1px solid var(--line);
+        cursor: default;
+      }
+      .body .line:hover {
+        background: var(--sunken);
+      }
+      .line.selected {
+        font-weight: 600;
+      }
+      .line.picked {
+        background: var(--tint) !important;
+      }
+      .line.rejected .cell:first-child {
+        color: var(--quiet);
+      }
+      .line.active {
+        background: var(--sunken);
+      }
+      .scroller:focus-visible .line.active {
+        box-shadow: inset 3px 0 var(--accent);
+        background: var(--tint);
+      }
+      .empty {
+        padding: var(--s5) var(--s4);
+      }
+      .heat {
+        display: block;
+        margin: 0 calc(-1 * var(--s3));
+        padding: 0 var(--s3);
+        background: linear-gradient(to left, var(--heat) var(--share), transparent var(--share));
+      }
+    `,
+  ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.updateComplete.then(() => this.sized.observe(this.scroller));
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.sized.disconnect();
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("rows")) this.first = Math.max(0, Math.min(this.first, this.rows.length - this.shown));
+  }
+
+  protected override render(): TemplateResult {
+    const template = this.columns.map((column) => column.width).join(" ");
+    const end = Math.min(this.rows.length, this.first + this.shown);
+    const active = this.activeIndex(this.first, end);
+    return html`<div
+      class="scroller"
+      role="grid"
+      tabindex="0"
+      aria-label=${this.label}
+      aria-rowcount=${this.rows.length + 1}
+      aria-colcount=${this.columns.length}
+      aria-activedescendant=${active < 0 ? nothing : `row-${active}`}
+      @scroll=${this.measure}
+      @keydown=${this.onKey}
+    >
+      <div class="all" role="presentation">
+        <div class="titles line" role="row" aria-rowindex="1" .style=${`grid-template-columns: ${template}`}>
+          ${this.columns.map((column) => this.heading(column))}
+        </div>
+        <div class="body" role="presentation" .style=${`height: ${this.rows.length * ROW_PIXELS}px`}>
+          <div class="window" role="presentation" .style=${`top: ${(this.first + 1) * ROW_PIXELS}px`}>
+            ${Array.from({ length: Math.max(0, end - this.first) }, (_, offset) =>
+              this.line(this.first + offset, template, active),
+            )}
+          </div>
+        </div>
+      </div>
+      ${this.rows.length ? nothing : html`<p class="empty">${this.empty}</p>`}
+    </div>`;
+  }
+
+  /** Moves to the row and shows it. */
+  reveal(index: number): void {
+    const row = this.rows[index];
+    if (row === undefined) return;
+    this.activeKey = this.keyOf(row);
+    const top = index * ROW_PIXELS;
+    const room = this.scroller.clientHeight - 2 * ROW_PIXELS;
+    if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
+    else if (top > this.scroller.scrollTop + room) this.scroller.scrollTop = top - room;
+    this.measure();
+  }
+
+  private heading(column: GridColumn<Row>): TemplateResult {
+    const sorted = this.sorting?.column === column.id ? this.sorting : undefined;
+    const direction = sorted && (sorted.descending ? "descending" : "ascending");
+    const arrow = sorted ? (sorted.descending ? " ↓" : " ↑") : "";
+    return html`<div role="columnheader" class=${column.numeric ? "numeric" : ""} aria-sort=${direction ?? nothing} title=${column.title}>
+      ${column.sortable
+        ? html`<button @click=${() => this.tell("mooring-sort", column.id)}>${column.title}${arrow}</button>`
+        : column.title}
+    </div>`;
+  }
+
+  private line(index: number, template: string, active: number): TemplateResult {
+    const row = this.rows[index]!;
+    return html`<div
+      class="line ${this.marksOf(row)} ${index === active ? "active" : ""}"
+      role="row"
+      id="row-${index}"
+      aria-rowindex=${index + 2}
+      aria-selected=${index === active}
+      .style=${`grid-template-columns: ${template}`}
+      @click=${(event: MouseEvent) => this.onClick(event, row)}
+    >
+      ${this.columns.map((column) => html`<div role="gridcell" class="cell ${column.numeric ? "numeric" : ""}">${column.cell(row)}</div>`)}
+    </div>`;
+  }
+
+  private activeIndex(begin = 0, end = this.rows.length): number {
+    if (this.activeKey === undefined) return -1;
+    for (let index = begin; index < end; index++) if (this.keyOf(this.rows[index]!) === this.activeKey) return index;
+    return -1;
+  }
+
+  private readonly measure = (): void => {
+    const { scrollTop, clientHeight } = this.scroller;
+    this.shown = Math.ceil(clientHeight / ROW_PIXELS) + 2 * BEYOND;
+    this.first = Math.max(0, Math.min(Math.floor(scrollTop / ROW_PIXELS) - BEYOND, this.rows.length - this.shown));
+  };
+
+  private onClick(event: MouseEvent, row: Row): void {
+    if (event.composedPath().some((target) => target instanceof HTMLAnchorElement)) return;
+    this.activeKey = this.keyOf(row);
+    this.tell("mooring-open", row);
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (event.target !== this.scroller) return;
+    const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW_PIXELS) - 2);
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const step = steps[event.key];
+    const at = this.activeIndex();
+    const row = this.rows[at];
+    if (step !== undefined) this.reveal(Math.max(0, Math.min(this.rows.length - 1, at < 0 ? 0 : at + step)));
+    else if (event.key === "Enter" && row !== undefined) this.tell("mooring-open", row);
+    else if (event.key === " " && row !== undefined) this.tell("mooring-pick", row);
+    else return;
+    event.preventDefault();
+  }
+
+  private tell(type: string, detail: unknown): void {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}

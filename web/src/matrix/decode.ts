@@ -1,0 +1,62 @@
+/** The columns of a decision as the matrix that the page works with. */
+
+import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
+import type { PodReferenceJson, ProvenanceJson } from "../contract/mooring/v1/objects_pb";
+import type { StatusJson } from "../contract/mooring/v1/statuses_pb";
+import { decodeColumns, type Numbers } from "./columns";
+import { commonSuffix } from "./names";
+import type { Made, Matrix } from "./matrix";
+
+/** The header of the gateway's columns, as server/mooring/web/columns.py has it. */
+interface Header {
+  made: Made;
+  decision?: DecisionJson;
+  differences?: string[];
+  pod: PodReferenceJson;
+  provenance: ProvenanceJson;
+  status: StatusJson;
+  seed: string;
+  nodes: string[];
+  statuses: StatusJson[];
+  plugins: { name: string; weight: number }[];
+  selected?: number;
+  resources: { name: string; requested: number }[];
+  warnings: string[];
+  evaluated: number;
+  feasible: number;
+}
+
+const NONE: Numbers = new Uint32Array();
+
+/** Returns the matrix. Throws an Error that says what is wrong with the bytes. */
+export function decodeMatrix(buffer: ArrayBuffer): Matrix {
+  const { header, arrays } = decodeColumns<Header>(buffer);
+  const values = (name: string) => arrays.get(name) ?? NONE;
+  return {
+    made: header.made,
+    decision: header.decision,
+    differences: header.differences ?? [],
+    pod: header.pod,
+    provenance: header.provenance,
+    status: header.status,
+    seed: BigInt(header.seed),
+    nodes: header.nodes,
+    suffix: commonSuffix(header.nodes),
+    statuses: header.statuses,
+    verdicts: values("verdicts"),
+    scored: values("scored"),
+    plugins: header.plugins.map(({ name, weight }, index) => ({
+      name,
+      weight,
+      raw: values(`raw.${index}`),
+      normalized: values(`normalized.${index}`),
+    })),
+    selected: header.selected,
+    ties: values("ties"),
+    rejections: { nodes: values("rejections.nodes"), statuses: values("rejections.statuses") },
+    resources: header.resources.map(({ name, requested }, index) => ({ name, requested, free: values(`free.${index}`) })),
+    warnings: header.warnings,
+    evaluated: header.evaluated,
+    feasible: header.feasible,
+  };
+}

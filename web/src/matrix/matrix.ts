@@ -1,0 +1,95 @@
+/** The nodes × plugins matrix of one decision, and the questions that the page asks it. */
+
+import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
+import type { PodReferenceJson, ProvenanceJson } from "../contract/mooring/v1/objects_pb";
+import type { StatusJson } from "../contract/mooring/v1/statuses_pb";
+import type { Numbers } from "./columns";
+
+export interface Plugin {
+  name: string;
+  /** The weight in force when the decision was made. */
+  weight: number;
+  /** One per scored node, in the order of `scored`. */
+  raw: Numbers;
+  normalized: Numbers;
+}
+
+export interface Resource {
+  name: string;
+  /** CPU in thousandths, the rest in units. */
+  requested: number;
+  /** One per node: what it has left. */
+  free: Numbers;
+}
+
+/** Kept since it was made, made again as of then, or made now. */
+export type Made = "kept" | "again" | "now";
+
+export interface Matrix {
+  made: Made;
+  /** The journal's record; none where it was made now. */
+  decision: DecisionJson | undefined;
+  /** In what the decision that was made again differs from the journal's. */
+  differences: string[];
+  pod: PodReferenceJson;
+  provenance: ProvenanceJson;
+  status: StatusJson;
+  seed: bigint;
+  nodes: string[];
+  /** What all their names end in, such as ".eu-west-1.compute.internal"; may be empty. */
+  suffix: string;
+  /** The distinct statuses. The first one is success. */
+  statuses: StatusJson[];
+  /** One per node: an index into `statuses`. */
+  verdicts: Numbers;
+  /** Positions of nodes that were scored, ascending. */
+  scored: Numbers;
+  plugins: Plugin[];
+  /** The position of the selected node. */
+  selected: number | undefined;
+  ties: Numbers;
+  /** Every rejection, also those after the first one of a node; empty where only the first is known. */
+  rejections: { nodes: Numbers; statuses: Numbers };
+  resources: Resource[];
+  warnings: string[];
+  evaluated: number;
+  feasible: number;
+}
+
+/** Returns the node's name without what all names end in. */
+export function shortName(matrix: Matrix, node: number): string {
+  const name = matrix.nodes[node]!;
+  return name.slice(0, name.length - matrix.suffix.length);
+}
+
+/** Returns whether a plugin gives all scored nodes the same, and so decides nothing. */
+export function isEven({ raw, normalized }: Plugin): boolean {
+  return raw.every((score) => score === raw[0]) && normalized.every((score) => score === normalized[0]);
+}
+
+/** Returns every status that rejects the node, the first one first. */
+export function rejectionsOf(matrix: Matrix, node: number): StatusJson[] {
+  const first = matrix.verdicts[node] ?? 0;
+  const found = new Set<number>(first ? [first] : []);
+  const { nodes, statuses } = matrix.rejections;
+  for (let index = lowerBound(nodes, node); nodes[index] === node; index++) found.add(statuses[index]!);
+  return Array.from(found, (index) => matrix.statuses[index]!);
+}
+
+/** Returns the node's place among the scored ones, or -1. */
+export function scoredIndex(matrix: Matrix, node: number): number {
+  const index = lowerBound(matrix.scored, node);
+  return matrix.scored[index] === node ? index : -1;
+}
+
+/** Returns where the first value that is not less than `wanted` stands in ascending `values`. */
+function lowerBound(values: Numbers, wanted: number): number {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,96 @@
+/** Asks the process behind the page, through the JSON gateway beside it. */
+
+import type * as cluster from "../contract/mooring/v1/cluster_service_pb";
+import type * as decision from "../contract/mooring/v1/decision_service_pb";
+import type * as plugin from "../contract/mooring/v1/plugin_service_pb";
+import type * as scheduling from "../contract/mooring/v1/scheduling_service_pb";
+import type * as simulation from "../contract/mooring/v1/simulation_service_pb";
+import { parseRoute } from "./route";
+
+/** Each call that the page makes: its request and its response, as the contract's JSON. */
+export interface Methods {
+  "ClusterService/GetClusterInfo": [cluster.GetClusterInfoRequestJson, cluster.GetClusterInfoResponseJson];
+  "ClusterService/ListNodes": [cluster.ListNodesRequestJson, cluster.ListNodesResponseJson];
+  "ClusterService/ListPendingPods": [cluster.ListPendingPodsRequestJson, cluster.ListPendingPodsResponseJson];
+  "DecisionService/ListDecisions": [decision.ListDecisionsRequestJson, decision.ListDecisionsResponseJson];
+  "DecisionService/ListQueue": [decision.ListQueueRequestJson, decision.ListQueueResponseJson];
+  "DecisionService/SummarizeReasons": [decision.SummarizeReasonsRequestJson, decision.SummarizeReasonsResponseJson];
+  "PluginService/ListPlugins": [plugin.ListPluginsRequestJson, plugin.ListPluginsResponseJson];
+  "PluginService/ListProfiles": [plugin.ListProfilesRequestJson, plugin.ListProfilesResponseJson];
+  "SchedulingService/Explain": [scheduling.ExplainRequestJson, scheduling.ExplainResponseJson];
+  "SimulationService/Capacity": [simulation.CapacityRequestJson, simulation.CapacityResponseJson];
+  "SimulationService/ChangeSession": [simulation.ChangeSessionRequestJson, simulation.ChangeSessionResponseJson];
+  "SimulationService/CloseSession": [simulation.CloseSessionRequestJson, simulation.CloseSessionResponseJson];
+  "SimulationService/OpenSession": [simulation.OpenSessionRequestJson, simulation.OpenSessionResponseJson];
+  "SimulationService/Removal": [simulation.RemovalRequestJson, simulation.RemovalResponseJson];
+}
+
+export interface Process {
+  name: string;
+  address: string;
+  state: "ok" | "unreachable";
+  message?: string;
+}
+
+/** A call that was not answered. */
+export class GatewayError extends Error {
+  /** The gRPC code, such as NOT_FOUND, and the contract's reason, such as DECISION_NOT_FOUND; either may be empty. */
+  constructor(
+    message: string,
+    readonly code: string,
+    readonly reason: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Calls the process that the page looks at. Throws GatewayError, or the signal's reason. */
+export async function call<Name extends keyof Methods>(
+  method: Name,
+  request: Methods[Name][0],
+  signal?: AbortSignal,
+): Promise<Methods[Name][1]> {
+  const response = await ask(method, post(request), signal);
+  return (await response.json()) as Methods[Name][1];
+}
+
+/** Returns the columns of a decision: as they were kept, or made again. */
+export async function decisionColumns(seq: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  return (await ask(`decisions/${seq}/columns`, {}, signal)).arrayBuffer();
+}
+
+/** Returns the columns of an explanation of now. */
+export async function explainColumns(request: scheduling.ExplainRequestJson, signal?: AbortSignal): Promise<ArrayBuffer> {
+  return (await ask("explain/columns", post(request), signal)).arrayBuffer();
+}
+
+/** Returns the processes that can be looked at. */
+export async function listProcesses(signal?: AbortSignal): Promise<Process[]> {
+  const { processes } = (await (await ask("processes", {}, signal)).json()) as { processes: Process[] };
+  return processes;
+}
+
+/** Returns the address of a call, for "copy as curl". */
+export function address(path: string): string {
+  const url = new URL(`api/v1/${path}`, document.baseURI);
+  const process = parseRoute(location.hash).query.get("process");
+  if (process) url.searchParams.set("process", process);
+  return url.href;
+}
+
+function post(request: unknown): RequestInit {
+  return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(request) };
+}
+
+async function ask(path: string, options: RequestInit, signal?: AbortSignal): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(address(path), { ...options, signal: signal ?? null });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new GatewayError(`mooring web does not answer: ${(error as Error).message}`, "UNAVAILABLE", "");
+  }
+  if (response.ok) return response;
+  const body = (await response.json().catch(() => ({}))) as { code?: string; reason?: string; message?: string };
+  throw new GatewayError(body.message ?? `HTTP ${response.status}`, body.code ?? "", body.reason ?? "");
+}

@@ -1,0 +1,103 @@
+import type { ReactiveController, ReactiveControllerHost } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
+
+import { GatewayError } from "./gateway";
+
+interface Options<Key> {
+  /** What the answer depends on; another one loads anew. */
+  key?: () => Key;
+  /** Loads again so many milliseconds after each answer, while the page is visible. */
+  every?: number;
+}
+
+/** What an element shows of a call: loads when the element is there and when its key changes, and keeps the last answer. */
+export class Loader<Value, Key = string> implements ReactiveController {
+  value: Value | undefined;
+  error: Error | undefined;
+  loading = false;
+  private loadedKey: Key | undefined;
+  private abort = new AbortController();
+  private timer = 0;
+
+  constructor(
+    private readonly host: ReactiveControllerHost,
+    private readonly load: (signal: AbortSignal) => Promise<Value>,
+    private readonly options: Options<Key> = {},
+  ) {
+    host.addController(this);
+  }
+
+  hostConnected(): void {
+    document.addEventListener("visibilitychange", this.whenVisible);
+  }
+
+  hostUpdate(): void {
+    const key = this.options.key?.();
+    const first = !this.loading && this.value === undefined && this.error === undefined;
+    if (!first && key === this.loadedKey) return;
+    if (key !== this.loadedKey) this.value = this.error = undefined;
+    this.loadedKey = key;
+    void this.run();
+  }
+
+  hostDisconnected(): void {
+    document.removeEventListener("visibilitychange", this.whenVisible);
+    this.stop();
+  }
+
+  /** Loads again; what is shown stays until there is an answer. */
+  async run(): Promise<void> {
+    this.stop();
+    const { signal } = (this.abort = new AbortController());
+    this.loading = true;
+    try {
+      const value = await this.load(signal);
+      if (signal.aborted) return;
+      [this.value, this.error] = [value, undefined];
+    } catch (error) {
+      if (signal.aborted) return;
+      this.error = error as Error;
+    }
+    this.loading = false;
+    this.host.requestUpdate();
+    if (this.options.every) this.timer = window.setTimeout(this.whenVisible, this.options.every);
+  }
+
+  /** Shows the answer, or that there is none yet, or why there is none. */
+  show(render: (value: Value) => unknown): unknown {
+    if (this.value === undefined && !this.error) return html`<p class="quiet" role="status">Loading …</p>`;
+    const failure = this.error ? failed(this.error, () => void this.run()) : nothing;
+    return html`${failure}${this.value === undefined ? nothing : render(this.value)}`;
+  }
+
+  private readonly whenVisible = (): void => {
+    if (!document.hidden && this.options.every && !this.loading) void this.run();
+  };
+
+  private stop(): void {
+    this.abort.abort();
+    this.loading = false;
+    clearTimeout(this.timer);
+  }
+}
+
+/** What the caller does next, by the reason or code of the contract. */
+const NEXT: Record<string, string> = {
+  DECISION_NOT_FOUND: "The journal is bounded: the decision is forgotten, or the process was restarted since.",
+  DECISION_NOT_REPEATABLE: "Explain the pod as of now instead.",
+  NOT_IMPLEMENTED: "This process does not answer that: look at another one, or turn the journal on.",
+  POD_NOT_FOUND: "The pod is gone, or not known yet.",
+  NOT_SYNCED: "The process is still reading the cluster.",
+  UNAVAILABLE: "The process can't be reached: is it running, and is its address right?",
+  RESOURCE_EXHAUSTED: "It has too much to do: wait a moment.",
+};
+
+/** Returns a box that says what failed, what to do, and tries again. */
+export function failed(error: Error, retry: () => void): TemplateResult {
+  const { code = "", reason = "" } = error instanceof GatewayError ? error : {};
+  return html`<div class="failure" role="alert">
+    <p><strong>${error.message}</strong></p>
+    <p>${NEXT[reason] ?? NEXT[code] ?? nothing}</p>
+    <button @click=${retry}>Try again</button>
+  </div>`;
+}

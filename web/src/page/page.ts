@@ -1,0 +1,166 @@
+import { css, html, LitElement, nothing, type TemplateResult } from "lit";
+import { customElement, state } from "lit/decorators.js";
+
+import { shared, tokens } from "../styles";
+import "../views/decision";
+import "../views/decisions";
+import "../views/overview";
+import { listProcesses, type Process } from "./gateway";
+import { Loader } from "./loader";
+import { link, parseRoute, refine, type Route } from "./route";
+
+interface View {
+  title: string;
+  render: (route: Route) => TemplateResult;
+}
+
+/** The views by the first part of the path. Those with a title are in the navigation, in this order. */
+const VIEWS: Record<string, View> = {
+  "": { title: "Overview", render: () => html`<mooring-overview></mooring-overview>` },
+  decisions: { title: "Decisions", render: decisions },
+};
+
+/** The page: navigation, the process that is looked at, and the view that the hash names. */
+@customElement("mooring-page")
+export class Page extends LitElement {
+  @state() private route: Route = parseRoute(location.hash);
+  private readonly processes = new Loader<Process[], undefined>(this, listProcesses, { every: 15_000 });
+
+  static override styles = [
+    tokens,
+    shared,
+    css`
+      :host {
+        min-height: 100vh;
+      }
+      header {
+        background: var(--raised);
+        border-bottom: 1px solid var(--line);
+        display: flex;
+        flex-wrap: wrap;
+        align-items: center;
+        gap: 0 var(--s5);
+        padding: 0 var(--s5);
+      }
+      .brand {
+        font-weight: 650;
+        font-size: 1rem;
+        letter-spacing: -0.01em;
+        color: inherit;
+        text-decoration: none;
+        padding: var(--s3) 0;
+      }
+      nav {
+        flex: 1 1 auto;
+        min-width: 0;
+        overflow-x: auto;
+        scrollbar-width: none;
+      }
+      nav ul {
+        display: flex;
+        list-style: none;
+        gap: var(--s1);
+      }
+      nav a {
+        display: block;
+        white-space: nowrap;
+        padding: var(--s3) var(--s2);
+        color: var(--quiet);
+        text-decoration: none;
+        border-bottom: 2px solid transparent;
+      }
+      nav a:hover {
+        color: var(--text);
+      }
+      nav a[aria-current] {
+        color: var(--text);
+        border-color: var(--accent);
+      }
+      nav a:focus-visible {
+        outline-offset: -2px;
+      }
+      main {
+        max-width: 110rem;
+        margin: 0 auto;
+        padding: var(--s5);
+      }
+      main:focus {
+        outline: none;
+      }
+      .skip:not(:focus) {
+        position: absolute;
+        clip-path: inset(50%);
+      }
+      @media (max-width: 40rem) {
+        header {
+          padding: 0 var(--s4);
+        }
+        nav {
+          order: 3;
+          flex-basis: 100%;
+        }
+        .process {
+          margin-inline-start: auto;
+        }
+        main {
+          padding: var(--s4);
+        }
+      }
+    `,
+  ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    addEventListener("hashchange", this.onHash);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener("hashchange", this.onHash);
+  }
+
+  protected override render(): TemplateResult {
+    const [name = ""] = this.route.path;
+    const view = VIEWS[name];
+    document.title = [...this.route.path.slice().reverse(), "mooring"].join(" · ");
+    return html`<button class="skip" @click=${() => this.renderRoot.querySelector("main")?.focus()}>Skip to the content</button>
+      <header>
+        <a class="brand" href=${link([])}>mooring</a>
+        <nav aria-label="Views">
+          <ul>
+            ${Object.entries(VIEWS).map(
+              ([path, { title }]) =>
+                html`<li><a href=${link(path ? [path] : [])} aria-current=${path === name ? "page" : nothing}>${title}</a></li>`,
+            )}
+          </ul>
+        </nav>
+        <div class="process">${this.picker()}</div>
+      </header>
+      <main tabindex="-1">
+        ${view ? view.render(this.route) : html`<h1>There is no such view</h1><p><a href=${link([])}>To the overview</a></p>`}
+      </main>`;
+  }
+
+  private picker(): unknown {
+    return this.processes.show((processes) => {
+      const chosen = processes.find((one) => one.name === this.route.query.get("process")) ?? processes[0];
+      if (!chosen) return nothing;
+      const state = chosen.state === "ok" ? nothing : html`<span class="bad" title=${chosen.message ?? ""}>✕ unreachable</span>`;
+      if (processes.length === 1) return html`<span class="quiet">${chosen.name}</span> ${state}`;
+      return html`${state}
+        <select aria-label="Process" @change=${(event: Event) => refine({ process: (event.target as HTMLSelectElement).value })}>
+          ${processes.map((one) => html`<option value=${one.name} ?selected=${one === chosen}>${one.name}</option>`)}
+        </select>`;
+    });
+  }
+
+  private readonly onHash = (): void => {
+    this.route = parseRoute(location.hash);
+  };
+}
+
+function decisions({ path: [, seq], query }: Route): TemplateResult {
+  return seq
+    ? html`<mooring-decision-view .seq=${seq}></mooring-decision-view>`
+    : html`<mooring-decisions .query=${query}></mooring-decisions>`;
+}

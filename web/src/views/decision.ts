@@ -1,0 +1,135 @@
+import { css, html, LitElement, nothing, type TemplateResult } from "lit";
+import { customElement, property } from "lit/decorators.js";
+
+import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
+import "../elements/copy";
+import "../elements/decision";
+import { age, amount, duration } from "../matrix/amounts";
+import { address, call, decisionColumns } from "../page/gateway";
+import { Loader } from "../page/loader";
+import { link } from "../page/route";
+import { outcome, podName, quoted, word } from "../page/words";
+import { shared } from "../styles";
+
+/** A decision by its number, with the other attempts of its pod. */
+@customElement("mooring-decision-view")
+export class DecisionView extends LitElement {
+  @property() seq = "";
+
+  private readonly record = new Loader<DecisionJson | undefined>(this, (signal) => recordOf(this.seq, signal), { key: () => this.seq });
+  private readonly columns = new Loader<ArrayBuffer>(this, (signal) => decisionColumns(this.seq, signal), { key: () => this.seq });
+  private readonly attempts = new Loader<DecisionJson[]>(this, (signal) => this.listAttempts(signal), {
+    key: () => podName(this.record.value?.pod),
+  });
+
+  static override styles = [
+    shared,
+    css`
+      ol {
+        list-style: none;
+        display: flex;
+        overflow-x: auto;
+        padding: var(--s1) 0;
+      }
+      li {
+        flex: 0 0 auto;
+        border-top: 2px solid var(--edge);
+        padding: var(--s2) var(--s4) 0 0;
+        position: relative;
+      }
+      li::before {
+        content: "";
+        position: absolute;
+        top: -6px;
+        width: 10px;
+        height: 10px;
+        border-radius: 50%;
+        background: var(--raised);
+        border: 2px solid var(--edge);
+      }
+      li.now::before {
+        background: var(--accent);
+        border-color: var(--accent);
+      }
+      li a {
+        display: block;
+        max-width: 14rem;
+        overflow: hidden;
+        text-overflow: ellipsis;
+        white-space: nowrap;
+      }
+    `,
+  ];
+
+  protected override render(): TemplateResult {
+    return html`<div class="stack">
+      <div class="row between">
+        <h1>Decision ${this.seq}</h1>
+        ${this.record.value ? html`<mooring-copy .copies=${this.copies(this.record.value)}></mooring-copy>` : nothing}
+      </div>
+      ${this.record.show((decision) => (decision ? this.facts(decision) : nothing))}
+      ${this.columns.show((columns) => html`<mooring-decision .columns=${columns}></mooring-decision>`)}
+      ${this.attempts.value && this.attempts.value.length > 1 ? this.timeline(this.attempts.value) : nothing}
+    </div>`;
+  }
+
+  private facts(decision: DecisionJson): TemplateResult {
+    const { pod, provenance, node, queueWait } = decision;
+    const facts: [string, unknown][] = [
+      ["Pod", html`<a href=${link(["pods", pod?.namespace ?? "", pod?.name ?? ""])}>${podName(pod)}</a>`],
+      ["Made", html`<time datetime=${decision.time!} title=${decision.time!}>${age(decision.time)} ago</time>`],
+      ["Kind", word(decision.kind, "DECISION_KIND_")],
+      ["Node", node ? html`<a href=${link(["nodes", node])}>${node}</a>` : ""],
+      ["Attempt", decision.attempt ? amount(decision.attempt) : ""],
+      ["Waited", queueWait ? duration(queueWait) : ""],
+      ["Took", duration(decision.duration)],
+      ["Profile", html`<a href=${link(["profiles"])}>${provenance?.profile ?? ""}</a>`],
+      ["Configuration", html`<span class="mono">${(provenance?.configurationHash ?? "").slice(0, 8)}</span>`],
+      ["State", `version ${provenance?.stateVersion ?? 0}`],
+      ["Trace", decision.traceId ?? ""],
+    ];
+    return html`<dl class="facts">
+      ${facts.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}
+    </dl>`;
+  }
+
+  private copies(decision: DecisionJson): { name: string; text: string }[] {
+    const attempt = decision.attempt ? ` --attempt ${decision.attempt}` : "";
+    return [
+      { name: "CLI", text: `mooring explain ${quoted(podName(decision.pod))}${attempt}` },
+      { name: "JSON", text: JSON.stringify(decision, undefined, 2) },
+      { name: "curl", text: `curl -s ${quoted(address(`decisions/${this.seq}/columns`))}` },
+    ];
+  }
+
+  private timeline(attempts: DecisionJson[]): TemplateResult {
+    return html`<section class="card stack tight" aria-labelledby="attempts">
+      <h2 id="attempts">All decisions about this pod</h2>
+      <ol>
+        ${attempts.map((decision) => {
+          const { mark, text, tone } = outcome(decision);
+          const now = decision.seq === this.seq;
+          return html`<li class=${now ? "now" : ""}>
+            <a href=${link(["decisions", decision.seq!])} aria-current=${now ? "true" : nothing} title=${text}>
+              <span class=${tone}>${mark}</span> ${text}</a
+            >
+            <span class="quiet">${word(decision.kind, "DECISION_KIND_")}, ${age(decision.time)} ago</span>
+          </li>`;
+        })}
+      </ol>
+    </section>`;
+  }
+
+  private async listAttempts(signal: AbortSignal): Promise<DecisionJson[]> {
+    const pod = this.record.value?.pod;
+    if (!pod) return [];
+    const filter = { namespace: pod.namespace ?? "", pod: pod.name ?? "" };
+    return (await call("DecisionService/ListDecisions", { filter, limit: 50 }, signal)).decisions ?? [];
+  }
+}
+
+/** Returns the journal's record without the explanation, which is large as JSON. */
+async function recordOf(seq: string, signal: AbortSignal): Promise<DecisionJson | undefined> {
+  const found = await call("DecisionService/ListDecisions", { afterSeq: String(Number(seq) - 1), limit: 1 }, signal);
+  return found.decisions?.find((decision) => decision.seq === seq);
+}

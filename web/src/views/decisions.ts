@@ -1,0 +1,250 @@
+import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+
+import type {
+  DecisionFilterJson,
+  DecisionJson,
+  DecisionResultJson,
+  ListDecisionsRequestJson,
+  ListDecisionsResponseJson,
+} from "../contract/mooring/v1/decision_service_pb";
+import "../elements/copy";
+import "../elements/grid";
+import type { GridColumn } from "../elements/grid";
+import { age, amount, counted, duration } from "../matrix/amounts";
+import { copiesOf } from "../page/copies";
+import { call } from "../page/gateway";
+import { failed } from "../page/loader";
+import { link, refine } from "../page/route";
+import { outcome, podName, quoted, word } from "../page/words";
+import { shared } from "../styles";
+
+/** How many are shown: more are never read, and those before them are a filter away. */
+const KEPT = 500;
+const WAIT = "15s";
+const PAUSE_MILLISECONDS = 500;
+
+const RESULTS: readonly DecisionResultJson[] = [
+  "DECISION_RESULT_SCHEDULED",
+  "DECISION_RESULT_UNSCHEDULABLE",
+  "DECISION_RESULT_ERROR",
+  "DECISION_RESULT_FAILED",
+];
+
+const FACETS = [
+  ["namespace", "Namespace"],
+  ["pod", "Pod"],
+  ["node", "Node"],
+  ["profile", "Profile"],
+  ["plugin", "Rejected by"],
+] as const;
+
+/** Decisions as they are made, the newest first. New ones wait while the list is paused. */
+@customElement("mooring-decisions")
+export class Decisions extends LitElement {
+  @property({ attribute: false }) query = new URLSearchParams();
+
+  @state() private shown: DecisionJson[] = [];
+  @state() private waiting: DecisionJson[] = [];
+  @state() private paused = false;
+  @state() private missed = 0;
+  @state() private loaded = false;
+  @state() private error: Error | undefined;
+
+  private abort = new AbortController();
+  private asked: string | undefined;
+
+  static override styles = [
+    shared,
+    css`
+      .facets > label {
+        display: grid;
+        font-size: 0.8125rem;
+        color: var(--quiet);
+      }
+      .facets input,
+      .facets select {
+        width: 9.5rem;
+        color: var(--text);
+      }
+      mooring-grid {
+        --grid-height: calc(100vh - 16rem);
+      }
+    `,
+  ];
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.abort.abort();
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("query") && this.query.toString() !== this.asked) this.begin();
+  }
+
+  protected override render(): TemplateResult {
+    return html`<div class="stack">
+      <div class="row between">
+        <h1>Decisions</h1>
+        <div class="row">
+          <span class="quiet" role="status">${this.progress()}</span>
+          ${this.waiting.length
+            ? html`<button class="primary" @click=${this.take}>Show ${counted(this.waiting.length, "new one")}</button>`
+            : nothing}
+          <button aria-pressed=${this.paused} @click=${this.pause}>${this.paused ? "Paused" : "Pause"}</button>
+          <mooring-copy .copies=${this.copies()}></mooring-copy>
+        </div>
+      </div>
+      <form class="row facets" @submit=${(event: Event) => event.preventDefault()} @change=${this.onFacet}>
+        ${FACETS.map(
+          ([name, title]) =>
+            html`<label>${title}<input name=${name} autocomplete="off" spellcheck="false" .value=${this.query.get(name) ?? ""} /></label>`,
+        )}
+        <label
+          >Result<select name="result">
+            <option value="">all</option>
+            ${RESULTS.map((result) => {
+              const name = word(result, "DECISION_RESULT_");
+              return html`<option value=${name} ?selected=${this.query.get("result") === name}>${name}</option>`;
+            })}
+          </select></label
+        >
+      </form>
+      ${this.error ? failed(this.error, () => this.begin()) : nothing}
+      <mooring-grid
+        label="Decisions, the newest first"
+        .columns=${COLUMNS}
+        .rows=${this.shown}
+        .keyOf=${(decision: DecisionJson) => decision.seq!}
+        empty=${this.loaded ? "No decision yet, or none that matches." : "Loading …"}
+        @mooring-open=${(event: CustomEvent<DecisionJson>) => (location.hash = link(["decisions", event.detail.seq!]))}
+      ></mooring-grid>
+    </div>`;
+  }
+
+  private progress(): string {
+    const missed = this.missed ? ` · ${amount(this.missed)} passed over` : "";
+    return `${amount(this.shown.length)} shown${missed}`;
+  }
+
+  private copies(): ReturnType<typeof copiesOf> {
+    const flags = [...this.query].filter(([name, value]) => name !== "process" && value).map(([name, value]) => `--${name} ${quoted(value)}`);
+    const request = { filter: this.filter() };
+    return copiesOf(["mooring decisions", ...flags].join(" "), "DecisionService/ListDecisions", request, this.shown);
+  }
+
+  private filter(): DecisionFilterJson {
+    const filter: DecisionFilterJson = {};
+    const { query } = this;
+    for (const name of ["namespace", "pod", "node", "profile"] as const) if (query.get(name)) filter[name] = query.get(name)!;
+    if (query.get("plugin")) filter.rejectingPlugin = query.get("plugin")!;
+    const result = RESULTS.find((one) => word(one, "DECISION_RESULT_") === query.get("result"));
+    if (result) filter.results = [result];
+    return filter;
+  }
+
+  private begin(): void {
+    this.abort.abort();
+    this.abort = new AbortController();
+    this.asked = this.query.toString();
+    [this.shown, this.waiting, this.missed, this.error, this.loaded] = [[], [], 0, undefined, false];
+    void this.follow(this.abort.signal);
+  }
+
+  /** Asks again and again, one call at a time. Where more is decided than anybody reads, it shows the newest and goes on there. */
+  private async follow(signal: AbortSignal): Promise<void> {
+    const filter = this.filter();
+    let journal = "";
+    let next: string | undefined;
+    try {
+      while (!signal.aborted) {
+        const request: ListDecisionsRequestJson = { filter, limit: KEPT };
+        if (next !== undefined) Object.assign(request, { afterSeq: next, wait: WAIT });
+        const answer = await call("DecisionService/ListDecisions", request, signal);
+        if (next !== undefined && answer.journalId !== journal) return this.begin();
+        journal = answer.journalId ?? "";
+        next = this.goOn(answer);
+        this.add(answer.decisions ?? []);
+        await pause(answer.waitRefused ? 2 * PAUSE_MILLISECONDS : PAUSE_MILLISECONDS);
+      }
+    } catch (error) {
+      if (!signal.aborted) this.error = error as Error;
+    }
+  }
+
+  private goOn({ nextAfterSeq = "0", lastSeq = "0", missedCount = "0" }: ListDecisionsResponseJson): string {
+    const behind = Math.max(0, Number(lastSeq) - Number(nextAfterSeq) - KEPT);
+    this.missed += Number(missedCount) + behind;
+    return String(Number(nextAfterSeq) + behind);
+  }
+
+  private add(found: DecisionJson[]): void {
+    this.loaded = true;
+    this.error = undefined;
+    if (!found.length) return;
+    const newest = [...found].reverse();
+    if (this.paused) this.waiting = [...newest, ...this.waiting].slice(0, KEPT);
+    else this.shown = [...newest, ...this.shown].slice(0, KEPT);
+  }
+
+  private readonly take = (): void => {
+    this.shown = [...this.waiting, ...this.shown].slice(0, KEPT);
+    this.waiting = [];
+  };
+
+  private readonly pause = (): void => {
+    this.paused = !this.paused;
+    if (!this.paused) this.take();
+  };
+
+  private readonly onFacet = (event: Event): void => {
+    const { name, value } = event.target as HTMLInputElement;
+    refine({ [name]: value.trim() });
+  };
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, milliseconds));
+}
+
+/** The columns of decisions, also where a pod or a node lists its own. */
+export const COLUMNS: GridColumn<DecisionJson>[] = [
+  {
+    id: "pod",
+    title: "Pod",
+    width: "minmax(9rem, 16rem)",
+    cell: ({ pod, seq }) => html`<a tabindex="-1" href=${link(["decisions", seq!])} title=${podName(pod)}>${podName(pod)}</a>`,
+  },
+  { id: "time", title: "Time", width: "7rem", cell: ({ time }) => html`<time datetime=${time!} title=${`${age(time)} ago`}>${clock(time)}</time>` },
+  {
+    id: "outcome",
+    title: "Outcome",
+    width: "minmax(14rem, 1fr)",
+    cell: (decision) => {
+      const { mark, text, tone } = outcome(decision);
+      return html`<span class=${tone} title=${text}>${mark} ${text}</span>`;
+    },
+  },
+  { id: "kind", title: "Kind", width: "6rem", cell: ({ kind }) => word(kind, "DECISION_KIND_") },
+  {
+    id: "margin",
+    title: "Margin",
+    width: "5rem",
+    numeric: true,
+    cell: ({ runnerUpNode, total = "0", runnerUpTotal = "0" }) => (runnerUpNode ? amount(Number(total) - Number(runnerUpTotal)) : ""),
+  },
+  {
+    id: "feasible",
+    title: "Feasible",
+    width: "8rem",
+    numeric: true,
+    cell: ({ feasibleCount = 0, evaluatedCount = 0 }) => `${amount(feasibleCount)} of ${amount(evaluatedCount)}`,
+  },
+  { id: "attempt", title: "Attempt", width: "5rem", numeric: true, cell: ({ attempt }) => (attempt ? amount(attempt) : "") },
+  { id: "duration", title: "Took", width: "6rem", numeric: true, cell: (decision) => duration(decision.duration) },
+  { id: "profile", title: "Profile", width: "10rem", cell: ({ provenance }) => provenance?.profile ?? "" },
+];
+
+function clock(time: string | undefined): string {
+  return time ? new Date(time).toLocaleTimeString("en-GB") : "";
+}

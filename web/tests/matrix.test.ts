@@ -1,0 +1,181 @@
+import { describe, expect, test } from "vitest";
+
+import { closestNode, nextStep, requirements } from "../src/matrix/advice";
+import { decodeColumns } from "../src/matrix/columns";
+import { decodeMatrix } from "../src/matrix/decode";
+import { differences } from "../src/matrix/differences";
+import { funnel } from "../src/matrix/funnel";
+import { isEven, rejectionsOf } from "../src/matrix/matrix";
+import { commonSuffix } from "../src/matrix/names";
+import { rank, weightsOf } from "../src/matrix/ranking";
+import { sentence } from "../src/matrix/sentence";
+import { weightsYaml } from "../src/matrix/weights_yaml";
+import { bytesOf, matrixOf, SUCCESS, TAINTED, TOO_SMALL } from "./samples";
+
+describe("columns", () => {
+  test("arrays are read where the header says", () => {
+    const bytes = bytesOf({ made: "now" }, { a: Uint8Array.of(1, 2, 3), b: Int32Array.of(-5), c: Float64Array.of(2 ** 60) });
+    const { header, arrays } = decodeColumns<{ made: string }>(bytes);
+    expect(header.made).toBe("now");
+    expect([...arrays].map(([name, values]) => [name, ...values])).toEqual([
+      ["a", 1, 2, 3],
+      ["b", -5],
+      ["c", 2 ** 60],
+    ]);
+  });
+
+  test.each([
+    ["nothing", new ArrayBuffer(2), /too few/],
+    ["a header that is cut off", Uint8Array.of(99, 0, 0, 0, 123).buffer, /cut off/],
+    ["an array that is cut off", bytesOf({}, { a: Uint8Array.of(1, 2, 3) }).slice(0, -8), /outside the answer/],
+  ])("%s is said to be wrong", (_name, bytes, text) => {
+    expect(() => decodeColumns(bytes)).toThrow(text);
+  });
+
+  test("a decision's columns are its matrix", () => {
+    const header = {
+      ...{ made: "kept", pod: { name: "web" }, provenance: {}, status: SUCCESS, statuses: [SUCCESS, TAINTED], seed: "7" },
+      ...{ nodes: ["a.x", "b.x"], plugins: [{ name: "Fit", weight: 3 }], resources: [{ name: "cpu", requested: 5 }], warnings: [] },
+      ...{ evaluated: 2, feasible: 1, selected: 0 },
+    };
+    const arrays = { verdicts: Uint8Array.of(0, 1), scored: Uint8Array.of(0), "normalized.0": Uint8Array.of(9), "free.0": Int32Array.of(1, -2) };
+    const matrix = decodeMatrix(bytesOf(header, arrays));
+    expect([matrix.seed, matrix.suffix, matrix.selected]).toEqual([7n, ".x", 0]);
+    expect([...matrix.plugins[0]!.normalized, ...matrix.resources[0]!.free]).toEqual([9, 1, -2]);
+  });
+});
+
+describe("ranking", () => {
+  test("the highest total is first, rejected nodes are last", () => {
+    const ranking = rank(matrixOf(), [1, 2]);
+    expect([...ranking.order]).toEqual([0, 2, 1, 3]);
+    expect([...ranking.totals]).toEqual([160, 150, 160, Number.NaN]);
+  });
+
+  test("the weights in force select what the decision selected", () => {
+    const matrix = matrixOf();
+    expect(rank(matrix, weightsOf(matrix)).ties).toEqual([0, 2]);
+    expect(rank(matrix, weightsOf(matrix)).selected).toBe(matrix.selected);
+  });
+
+  test("other weights select another node", () => {
+    expect(rank(matrixOf(), [3, 1])).toMatchObject({ selected: 1, ties: [1], runnerUp: 0 });
+  });
+
+  test("nothing scored keeps the decision's node", () => {
+    const single = matrixOf({ scored: new Uint8Array(), plugins: [], selected: 1 });
+    expect(rank(single, [])).toMatchObject({ selected: 1, ties: [], runnerUp: undefined });
+  });
+});
+
+describe("funnel", () => {
+  test("each plugin takes away the nodes that it was first to reject", () => {
+    const matrix = matrixOf({ verdicts: Uint8Array.of(0, 2, 1, 2), scored: Uint8Array.of(0) });
+    expect(funnel(matrix).map(({ plugin, rejected, left }) => [plugin, rejected, left])).toEqual([
+      ["NodeResourcesFit", 2, 2],
+      ["TaintToleration", 1, 1],
+    ]);
+  });
+
+  test("the decision's order of plugins counts", () => {
+    const decision = { rejectingPlugins: ["TaintToleration", "NodeResourcesFit"] };
+    const matrix = matrixOf({ verdicts: Uint8Array.of(0, 2, 1, 2), decision });
+    expect(funnel(matrix).map(({ plugin }) => plugin)).toEqual(decision.rejectingPlugins);
+  });
+
+  test("what is left is what is feasible, whatever the verdicts", () => {
+    for (let seed = 0; seed < 50; seed++) {
+      const verdicts = Uint8Array.from({ length: 40 }, (_, node) => (node * (seed + 7) + seed) % 3);
+      const stages = funnel(matrixOf({ nodes: Array.from(verdicts, String), verdicts }));
+      expect(stages.at(-1)?.left ?? 40).toBe(verdicts.filter((verdict) => !verdict).length);
+    }
+  });
+});
+
+describe("two nodes", () => {
+  test("the largest difference is first", () => {
+    expect(differences(matrixOf(), [1, 2], 0, 1)).toEqual([
+      { plugin: "Spread", first: 100, second: 60, lead: 40 },
+      { plugin: "Fit", first: 60, second: 90, lead: -30 },
+    ]);
+  });
+
+  test("a rejected node has none", () => {
+    expect(differences(matrixOf(), [1, 2], 0, 3)).toEqual([]);
+  });
+});
+
+describe("a rejected node", () => {
+  test("has every rejection once", () => {
+    expect(rejectionsOf(matrixOf(), 3)).toEqual([TAINTED, TOO_SMALL]);
+    expect(rejectionsOf(matrixOf(), 1)).toEqual([]);
+  });
+
+  test("says what it lacks in figures", () => {
+    expect(requirements(matrixOf(), 3).map(({ figures }) => figures)).toEqual(["", "needs 4, has 1.5 left: 2.5 short"]);
+  });
+
+  test("with the fewest reasons is the closest", () => {
+    const rejections = { nodes: Uint8Array.of(0, 0, 1), statuses: Uint8Array.of(1, 2, 2) };
+    expect(closestNode(matrixOf({ verdicts: Uint8Array.of(1, 2, 0, 0), rejections }))).toBe(1);
+    expect(closestNode(matrixOf({ verdicts: Uint8Array.of(0, 0, 0, 0), rejections: { nodes: new Uint8Array(), statuses: new Uint8Array() } }))).toBe(
+      undefined,
+    );
+  });
+
+  test.each([
+    ["NodeResourcesFit", "Insufficient example.com/gpu", /enough example\.com\/gpu/],
+    ["TaintToleration", "node(s) had untolerated taint(s)", /toleration/],
+    ["VolumeBinding", "pod has unbound immediate PersistentVolumeClaims", /WaitForFirstConsumer/],
+    ["Ours", "whatever", /documentation/],
+  ])("%s: %s has a next step", (plugin, reason, step) => {
+    expect(nextStep(plugin, reason)).toMatch(step);
+  });
+});
+
+describe("words", () => {
+  const said = (matrix = matrixOf()) => sentence(matrix, rank(matrix, weightsOf(matrix)), weightsOf(matrix));
+
+  test("a selected node with its points, ties and the next one", () => {
+    expect(said()).toMatch(/^goes to n[02]: 160 of 300 points, 2 nodes tied, seed 0 decided; n1 is 10 behind \(Spread\)\.$/);
+  });
+
+  test("the only feasible node", () => {
+    expect(said(matrixOf({ scored: new Uint8Array(), feasible: 1 }))).toBe("goes to n2: the only feasible node, so nothing was scored.");
+  });
+
+  test("no node, and the one that is being made free", () => {
+    const status = { code: "CODE_UNSCHEDULABLE", message: "0/4 nodes are available." } as const;
+    const matrix = matrixOf({ scored: new Uint8Array(), plugins: [], selected: undefined, status, decision: { nominatedNode: "n3" } });
+    expect(said(matrix)).toBe("has no node: 0/4 nodes are available. Room is being made for it on n3.");
+  });
+
+  test("names lose what they all end in", () => {
+    expect(commonSuffix(["a.eu.internal", "b.eu.internal", "c.us.internal"])).toBe(".internal");
+    expect(commonSuffix(["a.x", "b.y"])).toBe("");
+    expect(commonSuffix([".x", "a.x"])).toBe("");
+    expect(commonSuffix(["alone.x"])).toBe("");
+  });
+
+  test("a plugin that gives all the same is even", () => {
+    expect(matrixOf().plugins.map(isEven)).toEqual([false, false]);
+    expect(isEven({ name: "", weight: 1, raw: Uint8Array.of(4, 4), normalized: Uint8Array.of(0, 0) })).toBe(true);
+  });
+
+  test("changed weights are a configuration; 0 disables", () => {
+    expect(weightsYaml(matrixOf(), [0, 5])).toBe(
+      `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: "default-scheduler"
+  plugins:
+    score:
+      enabled:
+      - name: Spread
+        weight: 5
+      disabled:
+      - name: Fit
+`,
+    );
+  });
+});
