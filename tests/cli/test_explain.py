@@ -107,6 +107,41 @@ def test_a_pod_that_runs_already_is_asked_about_as_if_it_did_not(
     assert (document["feasible"], sorted(document["ties"])) == (2, ["a", "b"])
 
 
+@pytest.mark.parametrize(
+    ("node", "taken", "said"),
+    [
+        pytest.param("small", {}, "runs on small; today another node is better (", id="better elsewhere"),
+        pytest.param("large", {}, "runs on large, where it would go today", id="agrees"),
+        pytest.param("gone", {}, "runs on gone, which is not there any more", id="node is gone"),
+        pytest.param(
+            "small",
+            {"cpu": "1"},
+            "runs on small, which would reject it today: Insufficient cpu",
+            id="full today",
+        ),
+    ],
+)
+def test_where_a_pod_runs_is_said_before_where_it_would_go(
+    node: str, taken: dict[str, str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_manifests(
+        tmp_path / "cluster.yaml",
+        node_manifest("small", allocatable={"cpu": "2", "memory": "4Gi"}),
+        node_manifest("large", allocatable={"cpu": "8", "memory": "16Gi"}),
+        pod_manifest("web", node=node, requests={"cpu": "1500m"}),
+        pod_manifest("other", node="small", requests=taken),
+    )
+    assert said in call(capsys, "explain", "web", "--manifests", file).out
+
+
+def test_since_when_a_pod_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    started = {"startTime": "2026-01-02T03:04:05Z"}
+    file = write_manifests(
+        tmp_path / "cluster.yaml", node_manifest("a"), pod_manifest("web", node="a", status=started)
+    )
+    assert "runs on a since 2026-01-02T03:04:05Z," in call(capsys, "explain", "web", "--manifests", file).out
+
+
 @pytest.mark.parametrize("pod", PENDING)
 def test_the_document_is_the_public_one(pod: str, cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = [item for item in CLUSTER if item["metadata"]["name"] != pod]

@@ -121,6 +121,7 @@ def test_a_placed_pod_does_not_count_against_itself() -> None:
         version = w.state.version
         answer = stubs.scheduling.Explain(pb.ExplainRequest(pod=named("p")))
         assert w.state.version == version
+    assert answer.assigned_node == "b"
     assert codes(answer.verdicts, 3) == ["SUCCESS"] * 3
     assert len(set(answer.totals)) == 1
 

@@ -123,11 +123,12 @@ def explain_in(
     pod = _pod(name, pods)
     found = engine.profile(profile, pod)
     state = engine.state.fork()
-    if pod.spec.node_name:
+    assigned = pod.spec.node_name
+    if assigned:
         # The question is where it could be: neither its node nor its own use of it counts.
         state.discard(pod.metadata.uid)
         pod = replace(pod, spec=replace(pod.spec, node_name=""))
-    return explained(engine, pod, found, seed=seed, state=state, cycle=cycle)
+    return explained(engine, pod, found, seed=seed, state=state, cycle=cycle, assigned_node=assigned)
 
 
 def explained(
@@ -139,8 +140,11 @@ def explained(
     state: ClusterState | None = None,
     cycle: CycleOptions | None = None,
     warnings: tuple[str, ...] = (),
+    assigned_node: str = "",
 ) -> Explanation:
-    """Explain the whole cycle of one pod; a plugin's failure is the explanation's status."""
+    """Explain the whole cycle of one pod, which may be on ``assigned_node`` already; a plugin's failure is
+    the explanation's status.
+    """
     try:
         choice = engine.decide(
             pod, profile, ALL_NODES, seed=seed, state=state, options=cycle or CycleOptions()
@@ -148,7 +152,7 @@ def explained(
     except PluginFailureError as failure:
         of = pod.metadata
         return Explanation.of_failure(of.namespace, of.name, profile.name, seed, failure)
-    return Explanation.of(choice, seed, warnings)
+    return Explanation.of(choice, seed, warnings, assigned_node)
 
 
 def _pod(wanted: str, pods: Sequence[Pod]) -> Pod:

@@ -14,7 +14,7 @@ from mooring.service.backend import Backend
 from mooring.service.batch import Batch
 from mooring.service.commit_mode import CommitMode
 from mooring.service.noting import Noting
-from mooring.service.objects import is_placed
+from mooring.service.objects import node_of
 from mooring.service.outcomes import result_of
 from mooring.service.schedule_answer import AnswerColumns, columns_response
 from mooring.service.slots import SlotProgress
@@ -117,7 +117,7 @@ class DryRun(CommitMode):
             return False
         if state.snapshot.pods.records.keys().isdisjoint(batch.uids):
             return True
-        return not any(is_placed(state, uid) for uid in batch.uids)
+        return not any(node_of(state, uid) for uid in batch.uids)
 
     def _add(self, choice: Choice, profile: Profile) -> None:
         self._answer.version = choice.state_version

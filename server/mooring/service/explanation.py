@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Protocol
 
 import numpy as np
@@ -61,7 +62,11 @@ def to_response(
         feasible_count=explanation.feasible,
         seed=explanation.seed,
         warnings=explanation.warnings,
+        assigned_node=explanation.assigned_node,
     )
+    # Manifests may have anything there.
+    with suppress(ValueError):
+        response.start_time.FromJsonString(explanation.start_time or "")
     put(response, "scored_positions", places[explanation.scored])
     put(response, "tie_positions", places[explanation.ties])
     if explanation.scores is not None:
@@ -120,6 +125,8 @@ def from_response(response: pb.ExplainResponse) -> Explanation:
             for one in response.resources
         ],
         warnings=tuple(response.warnings),
+        assigned_node=response.assigned_node,
+        start_time=response.start_time.ToJsonString() if response.HasField("start_time") else None,
     )
 
 

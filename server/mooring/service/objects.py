@@ -116,10 +116,10 @@ def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, pat
     return pod
 
 
-def is_placed(state: ClusterState, uid: str) -> bool:
-    """Return whether the pod with this UID counts on a node."""
+def node_of(state: ClusterState, uid: str) -> str:
+    """Return the node on which the pod with this UID counts; "" = none."""
     record = state.snapshot.pods.get(uid)
-    return record is not None and bool(record.pod.spec.node_name)
+    return "" if record is None else record.node_name
 
 
 def status_message(status: Status, message: str = "") -> statuses_pb2.Status:

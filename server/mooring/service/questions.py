@@ -42,11 +42,16 @@ AboutNodes = pb.FilterRequest | pb.ScoreRequest
 
 @dataclass(frozen=True, slots=True)
 class PodQuestion:
-    """A question, decoded."""
+    """A question, decoded.
+
+    Attributes:
+        assigned_node: The node that the pod is on already, without which the question is answered.
+    """
 
     pod: Pod
     profile: Profile
     selection: Selection
+    assigned_node: str = ""
 
 
 class Questions:
@@ -73,8 +78,7 @@ class Questions:
         profile = backend.engine.profile(request.profile, by_pod)
         decoder = self._sent_nodes if isinstance(request, AboutNodes) else backend.decoder
         selection = Selection(request.nodes, state, decoder, backend.limits, listing)
-        selection.leave_out(pod)
-        return PodQuestion(pod, profile, selection)
+        return PodQuestion(pod, profile, selection, selection.leave_out(pod))
 
     def _look(
         self,
@@ -198,7 +202,8 @@ class Questions:
             progress=progress,
         )
         provenance = self._provenance(asked, choice.state_version)
-        return to_response(Explanation.of(choice, request.seed), asked.selection, provenance)
+        explanation = Explanation.of(choice, request.seed, assigned_node=asked.assigned_node)
+        return to_response(explanation, asked.selection, provenance)
 
     def _provenance(self, asked: PodQuestion, version: int) -> objects_pb2.Provenance:
         selection = asked.selection

@@ -17,7 +17,7 @@ from mooring.service.backend import Limits, ObjectDecoder
 from mooring.service.columns import put
 from mooring.service.indices import bitmap_rows, index_rows
 from mooring.service.node_names import NO_ROW, all_names, fill_names, joined_names, names_of, rows_of
-from mooring.service.objects import decode_node, decode_pod, is_placed
+from mooring.service.objects import decode_node, decode_pod, node_of
 from mooring.v1 import nodes_pb2 as pb
 
 _INDEX_BYTES = 4
@@ -97,11 +97,17 @@ class Selection:
             return self._fork(())
         return self.state
 
-    def leave_out(self, pod: Pod) -> None:
-        """Take ``pod`` off its node for this call: it must not count against itself."""
+    def leave_out(self, pod: Pod) -> str:
+        """Take ``pod`` off its node for this call: it must not count against itself.
+
+        Returns:
+            That node; "" = it is on none.
+        """
         uid = pod.metadata.uid
-        if is_placed(self.state or self._live, uid):
+        node = node_of(self.state or self._live, uid)
+        if node:
             self.private().discard(uid)
+        return node
 
     @property
     def candidates(self) -> Candidates:

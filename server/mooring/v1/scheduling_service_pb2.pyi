@@ -6,6 +6,7 @@ Decisions: on which node should a pod run, and why?"""
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from mooring.v1 import nodes_pb2 as _nodes_pb2
@@ -1409,6 +1410,8 @@ class ExplainResponse(_message.Message):
     SEED_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     RESOURCES_FIELD_NUMBER: _builtins.int
+    ASSIGNED_NODE_FIELD_NUMBER: _builtins.int
+    START_TIME_FIELD_NUMBER: _builtins.int
     weight_sum: _builtins.int
     """As in ScoreResponse."""
     selected_position: _builtins.int
@@ -1419,6 +1422,8 @@ class ExplainResponse(_message.Message):
     """How many of them were feasible."""
     seed: _builtins.int
     """The seed that was used."""
+    assigned_node: _builtins.str
+    """The node that the pod is on already: the answer is where it would go today, without itself. Empty if it has none."""
     @_builtins.property
     def provenance(self) -> _objects_pb2.Provenance:
         """The state and configuration used."""
@@ -1469,7 +1474,11 @@ class ExplainResponse(_message.Message):
 
     @_builtins.property
     def resources(self) -> _containers.RepeatedCompositeFieldContainer[Global___RequestedResource]:
-        """What the pod requests, in its order, and "pods" first."""
+        """What the pod requests, "pods" first, then by name."""
+
+    @_builtins.property
+    def start_time(self) -> _timestamp_pb2.Timestamp:
+        """Since when the kubelet of that node has had it. Absent before, and if it is not known."""
 
     def __init__(
         self,
@@ -1492,10 +1501,12 @@ class ExplainResponse(_message.Message):
         seed: _builtins.int = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         resources: _abc.Iterable[Global___RequestedResource] | None = ...,
+        assigned_node: _builtins.str = ...,
+        start_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "nodes", b"nodes", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "status", b"status", "verdicts", b"verdicts"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "nodes", b"nodes", "pod", b"pod", "provenance", b"provenance", "rejections", b"rejections", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "verdicts", b"verdicts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "plugins", b"plugins", "pod", b"pod", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "status", b"status", "tie_positions", b"tie_positions", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position", "assigned_node", b"assigned_node", "evaluated_count", b"evaluated_count", "feasible_count", b"feasible_count", "nodes", b"nodes", "plugins", b"plugins", "pod", b"pod", "prefilter", b"prefilter", "provenance", b"provenance", "rejections", b"rejections", "resources", b"resources", "scored_positions", b"scored_positions", "seed", b"seed", "selected_position", b"selected_position", "start_time", b"start_time", "status", b"status", "tie_positions", b"tie_positions", "totals", b"totals", "verdicts", b"verdicts", "warnings", b"warnings", "weight_sum", b"weight_sum"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__selected_position: _TypeAlias = _typing.Literal["selected_position"]  # noqa: Y015
     _WhichOneofArgType__selected_position: _TypeAlias = _typing.Literal["_selected_position", b"_selected_position"]  # noqa: Y015

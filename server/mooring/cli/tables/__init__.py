@@ -70,9 +70,28 @@ def _print_rest(count: int, what: str) -> None:
 
 def print_verdict(document: dict[str, Any]) -> None:
     """Print where the pod goes, or why nowhere, and the warnings."""
+    if document["assignedNode"]:
+        print_line(_assigned(document))
     print_line(*_verdict(document))
     for warning in document["warnings"]:
         print_line(f"warning: {warning}", "yellow")
+
+
+def _assigned(document: dict[str, Any]) -> str:
+    """Return where the pod runs, and whether it would go there today."""
+    node, since = document["assignedNode"], document["startTime"]
+    said = f"runs on {node}{f' since {since}' if since else ''}"
+    if node == document["selected"]:
+        return f"{said}, where it would go today"
+    if node in document["ties"]:
+        return f"{said}, one of the nodes where it could go today"
+    if node not in document["nodes"]:
+        return f"{said}, which is not there any more"
+    there = document["nodes"][node]
+    if there["status"]["code"] != Code.SUCCESS.label:
+        return f"{said}, which would reject it today: {', '.join(there['status']['reasons'])}"
+    best = max(each["total"] or 0 for each in document["nodes"].values())
+    return f"{said}; today another node is better ({best} to {there['total']})"
 
 
 def _verdict(document: dict[str, Any]) -> tuple[str, str]:

@@ -64,6 +64,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         feasible: How many of them can take the pod.
         resources: What the pod requests, ``pods`` first, then by name. Read once the decision was made, so on
             a live state it can be newer than the verdicts.
+        assigned_node: The node that the pod is on already, "" = none: the rest says where it would go today.
+        start_time: Since when the kubelet there has had it, as in the pod's status; None = not known.
         warnings: What the caller should know of this answer.
     """
 
@@ -87,11 +89,16 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     evaluated: int = 0
     feasible: int = 0
     resources: Sequence[RequestedResource] = ()
+    assigned_node: str = ""
+    start_time: str | None = None
     warnings: Sequence[str] = ()
 
     @classmethod
-    def of(cls, choice: Choice, seed: int, warnings: Sequence[str] = ()) -> Explanation:
-        """Return the explanation of ``choice``, with ``warnings`` after those of its profile.
+    def of(
+        cls, choice: Choice, seed: int, warnings: Sequence[str] = (), assigned_node: str = ""
+    ) -> Explanation:
+        """Return the explanation of ``choice``, with ``warnings`` after those of its profile, for a pod that
+        is on ``assigned_node`` already.
 
         Raises:
             LookupError: It was selected from a cached evaluation, which has not looked at all of it.
@@ -120,6 +127,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             evaluated=evaluation.evaluated,
             feasible=len(evaluation.feasible),
             resources=_resources(evaluation),
+            assigned_node=assigned_node,
+            start_time=evaluation.pod.status.start_time if assigned_node else None,
             warnings=(*evaluation.warnings, *warnings),
         )
 
@@ -139,7 +148,7 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         by name, each with its ``status``, ``scores`` by plugin and ``total`` (null when not scored), and
         ``rejections`` when they were asked for; ``selected``; ``profile``; ``seed``; ``ties``; ``evaluated``;
         ``feasible``; ``resources`` by name, each with what is ``requested`` and the ``free`` by node;
-        ``warnings``.
+        ``warnings``; ``assignedNode`` and ``startTime`` of a pod that is on a node already, else null.
         """
         return {
             "pod": f"{self.namespace}/{self.name}",
@@ -167,6 +176,8 @@ class Explanation(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 for one in self.resources
             },
             "warnings": list(self.warnings),
+            "assignedNode": self.assigned_node or None,
+            "startTime": self.start_time,
         }
 
     def _nodes(self) -> Document:
