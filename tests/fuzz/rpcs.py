@@ -113,6 +113,9 @@ def seeds() -> tuple[bytes, ...]:
     found += [pb.BindRequest(pod=reference, node="n1"), pb.UnreserveRequest(pod=reference)]
     found += [cluster_pb.ListNodesRequest(form=form, since_epoch=0) for form in nodes_pb.NodeForm.values()]
     found.append(cluster_pb.ListPendingPodsRequest(namespace="default"))
+    found += [
+        cluster_pb.GetObjectRequest(kind=kind, namespace="default", name="p9") for kind in ("Node", "Pod")
+    ]
     found += _pushes()
     found += _simulations()
     found += _decisions()

@@ -1,5 +1,6 @@
 """ClusterService: what the state is, its nodes and their epochs, pushed objects."""
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any, cast
 import grpc
 import pytest
 
+from mooring.app.bridge import Decoder
 from mooring.cluster.sources import PushSource
 from mooring.cluster.state import State
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
@@ -80,6 +82,39 @@ def test_pending_pods(way: Callable[..., Any]) -> None:
     bare = pb.PendingPod(pod=PodReference(namespace="default", name="bare", uid="bare"))
     assert list(here.pods)[:2] == [first, bare]
     assert (here.pods[2].pod.name, here.pods[2].unschedulable) == ("gated", False)
+
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_object_is_returned_in_a_form_that_is_taken_again(way: Callable[..., Any]) -> None:
+    node = make_node("big", labels={"disk": "ssd"}, taints=[{"key": "k", "effect": "NoSchedule"}])
+    pod = make_pod("web", requests={"cpu": "2"}, metadata={"annotations": {LAST_APPLIED: "secret", "a": "b"}})
+    with world(node, pod) as w, way(w.backend) as stubs:
+        of_node = stubs.cluster.GetObject(pb.GetObjectRequest(kind="Node", name="big"))
+        of_pod = stubs.cluster.GetObject(pb.GetObjectRequest(kind="Pod", namespace="default", name="web"))
+    assert of_node.provenance.state_version == w.state.version
+    assert json.loads(of_node.object.json)["kind"] == "Node"
+    assert Decoder().node("json", of_node.object.json, "node") == node
+    read = Decoder().pod("json", of_pod.object.json, "pod")
+    assert (read.spec, read.metadata.annotations) == (pod.spec, {"a": "b"})
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        pytest.param(pb.GetObjectRequest(kind="Node", name="x"), "NODE_NOT_FOUND", id="no such node"),
+        pytest.param(
+            pb.GetObjectRequest(kind="Pod", namespace="d", name="x"), "POD_NOT_FOUND", id="no such pod"
+        ),
+        pytest.param(pb.GetObjectRequest(kind="Secret", name="x"), "REQUEST_INVALID", id="another kind"),
+        pytest.param(pb.GetObjectRequest(kind="Pod", name="x"), "REQUEST_INVALID", id="no namespace"),
+    ],
+)
+def test_an_object_that_is_not_there(request_: pb.GetObjectRequest, reason: str) -> None:
+    with world(*NODES) as w, direct(w.backend) as stubs:
+        assert rejected(lambda: stubs.cluster.GetObject(request_)).info.reason == reason
 
 
 def test_what_the_server_knows_is_told_while_the_state_is_busy() -> None:

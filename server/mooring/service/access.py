@@ -47,6 +47,7 @@ CHANGES: Final[Mapping[str, Callable[[Any], bool]]] = {
     _CLUSTER + "GetClusterInfo": _never,
     _CLUSTER + "ListNodes": _never,
     _CLUSTER + "ListPendingPods": _never,
+    _CLUSTER + "GetObject": _never,
     _CLUSTER + "PushObjects": _always,
     _CLUSTER + "RemoveSource": _always,
     _PLUGINS + "ListPlugins": _never,

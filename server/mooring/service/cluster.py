@@ -8,7 +8,7 @@ import grpc
 import numpy as np
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from mooring.framework import Int32s, NodeTable
+from mooring.framework import Int32s, Node, NodeTable
 from mooring.framework.errors import FailedPreconditionError, InvalidArgumentError
 from mooring.framework.objects import Pod
 from mooring.service import audit
@@ -16,6 +16,7 @@ from mooring.service.access import client_name
 from mooring.service.backend import Backend, PushReceiver
 from mooring.service.columns import put
 from mooring.service.node_names import fill_names, names_of
+from mooring.service.objects import known_node, known_pod, manifest_of
 from mooring.telemetry.source_metrics import SourceState
 from mooring.v1 import cluster_service_pb2 as pb
 from mooring.v1 import nodes_pb2, objects_pb2
@@ -81,6 +82,20 @@ class ClusterServicer(ClusterServiceServicer):
         pending = self._backend.engine.state.snapshot.pods.pending()
         wanted = (pod for pod in pending if request.namespace in ("", pod.metadata.namespace))
         return pb.ListPendingPodsResponse(provenance=provenance, pods=map(_pending, wanted))
+
+    def GetObject(self, request: pb.GetObjectRequest, context: grpc.ServicerContext) -> pb.GetObjectResponse:
+        self._backend.require_synced()
+        state = self._backend.engine.state
+        item: Node | Pod
+        if request.kind == "Node":
+            item = known_node(state, request.name)
+        elif request.kind == "Pod":
+            reference = objects_pb2.PodReference(namespace=request.namespace, name=request.name)
+            item = known_pod(state, reference, "")
+        else:
+            raise InvalidArgumentError.at("kind", f"must be Node or Pod, got {request.kind!r}")
+        document = objects_pb2.KubernetesObject(json=manifest_of(item))
+        return pb.GetObjectResponse(provenance=self._provenance(), object=document)
 
     def PushObjects(
         self, request: pb.PushObjectsRequest, context: grpc.ServicerContext

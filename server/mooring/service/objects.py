@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from mooring.framework import Code, Int32s, Node, Pod, Status
 from mooring.framework.args import FieldError
-from mooring.framework.errors import AbortedError, InvalidArgumentError, NotFoundError
+from mooring.framework.errors import AbortedError, InvalidArgumentError, NotFoundError, node_not_found
 from mooring.framework.state import ClusterState
 from mooring.service.backend import ObjectDecoder
 from mooring.service.columns import put
@@ -24,6 +25,8 @@ CODES = {
     Code.PENDING: statuses_pb2.CODE_PENDING,
 }
 """The wire's code of each code."""
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 _FROM_WIRE = {number: code for code, number in CODES.items()}
 
@@ -66,13 +69,50 @@ def find_pod(
         return decode_pod(decoder, source.object, f"{path}.object")
     if kind is None:
         raise InvalidArgumentError.at(path, "is missing; set object or reference")
-    pod = referenced_pod(state, source.reference, f"{path}.reference")
+    return known_pod(state, source.reference, f"{path}.reference")
+
+
+def known_pod(state: ClusterState, reference: objects_pb2.PodReference, path: str) -> Pod:
+    """Return the pod that ``reference`` names.
+
+    Raises:
+        InvalidArgumentError: The reference has no name.
+        NotFoundError: No pod of that name is known (POD_NOT_FOUND).
+        AbortedError: It has another UID (POD_RECREATED).
+    """
+    pod = referenced_pod(state, reference, path)
     if pod is None:
-        key = f"{source.reference.namespace}/{source.reference.name}"
+        key = f"{reference.namespace}/{reference.name}"
         raise NotFoundError(
             f"pod {key} is not known; send the object, or wait for it", reason="POD_NOT_FOUND", pod=key
         )
     return pod
+
+
+def known_node(state: ClusterState, name: str) -> Node:
+    """Return the node of that name.
+
+    Raises:
+        NotFoundError: There is none (NODE_NOT_FOUND).
+    """
+    table = state.snapshot.nodes
+    with state.lock:
+        row = table.index.get(name)
+        node = None if row is None else table.nodes[row]
+    if node is None:
+        raise node_not_found(name)
+    return node
+
+
+def manifest_of(item: Node | Pod) -> bytes:
+    """Return an object as JSON, with the fields that scheduling reads.
+
+    What ``kubectl apply`` keeps of the whole manifest is left out: it may have secrets.
+    """
+    document = {"apiVersion": "v1", "kind": type(item).__name__, **msgspec.to_builtins(item, enc_hook=dict)}
+    annotations = document.get("metadata", {}).get("annotations", {})
+    annotations.pop(LAST_APPLIED, None)
+    return msgspec.json.encode(document)
 
 
 def subject(
@@ -100,7 +140,9 @@ def referenced_pod(state: ClusterState, reference: objects_pb2.PodReference, pat
     """
     missing = [name for name in ("namespace", "name") if not getattr(reference, name)]
     if missing:
-        raise InvalidArgumentError(FieldError(f"{path}.{name}", "is missing") for name in missing)
+        raise InvalidArgumentError(
+            FieldError(f"{path}.{name}".removeprefix("."), "is missing") for name in missing
+        )
     pod = state.find_pod(reference.namespace, reference.name)
     if pod is None:
         # A pod that came with a call and was placed by it is known by its UID alone.

@@ -34,6 +34,7 @@ IMPLEMENTED = (
     "mooring.v1.ClusterService/GetClusterInfo",
     "mooring.v1.ClusterService/ListNodes",
     "mooring.v1.ClusterService/ListPendingPods",
+    "mooring.v1.ClusterService/GetObject",
     "mooring.v1.ClusterService/PushObjects",
     "mooring.v1.ClusterService/RemoveSource",
     "mooring.v1.PluginService/ListPlugins",

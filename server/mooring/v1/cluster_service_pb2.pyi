@@ -353,6 +353,68 @@ class ListPendingPodsResponse(_message.Message):
 Global___ListPendingPodsResponse: _TypeAlias = ListPendingPodsResponse  # noqa: Y015
 
 @_typing.final
+class GetObjectRequest(_message.Message):
+    """Request of ClusterService.GetObject."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    NAMESPACE_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """REQUIRED. "Node" or "Pod"."""
+    namespace: _builtins.str
+    """The namespace. REQUIRED for pods, empty for nodes."""
+    name: _builtins.str
+    """REQUIRED. The name."""
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        namespace: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "name", b"name", "namespace", b"namespace"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetObjectRequest: _TypeAlias = GetObjectRequest  # noqa: Y015
+
+@_typing.final
+class GetObjectResponse(_message.Message):
+    """Response of ClusterService.GetObject."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    OBJECT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def provenance(self) -> _objects_pb2.Provenance:
+        """The state and configuration now."""
+
+    @_builtins.property
+    def object(self) -> _objects_pb2.KubernetesObject:
+        """The object as JSON, in a form that SimulationService and ExplainRequest take. Fields that scheduling does not read are
+        absent, and so is the annotation with which kubectl apply keeps the whole manifest.
+        """
+
+    def __init__(
+        self,
+        *,
+        provenance: _objects_pb2.Provenance | None = ...,
+        object: _objects_pb2.KubernetesObject | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["object", b"object", "provenance", b"provenance"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["object", b"object", "provenance", b"provenance"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetObjectResponse: _TypeAlias = GetObjectResponse  # noqa: Y015
+
+@_typing.final
 class PutObjects(_message.Message):
     """Objects to store. New ones are added, known ones (by UID) replaced."""
 

@@ -60,6 +60,11 @@ class ClusterServiceStub:
                 request_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsRequest.SerializeToString,
                 response_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsResponse.FromString,
                 _registered_method=True)
+        self.GetObject = channel.unary_unary(
+                '/mooring.v1.ClusterService/GetObject',
+                request_serializer=mooring_dot_v1_dot_cluster__service__pb2.GetObjectRequest.SerializeToString,
+                response_deserializer=mooring_dot_v1_dot_cluster__service__pb2.GetObjectResponse.FromString,
+                _registered_method=True)
         self.PushObjects = channel.unary_unary(
                 '/mooring.v1.ClusterService/PushObjects',
                 request_serializer=mooring_dot_v1_dot_cluster__service__pb2.PushObjectsRequest.SerializeToString,
@@ -126,6 +131,21 @@ class ClusterServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetObject(self, request, context):
+        """Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
+
+        | condition                           | code        | what the caller does next |
+        |-------------------------------------|-------------|---------------------------|
+        | found                               | OK          | reads it                  |
+        | no such node (NODE_NOT_FOUND)       | NOT_FOUND   | chooses another one       |
+        | no such pod (POD_NOT_FOUND)         | NOT_FOUND   | waits for the source      |
+        | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
+        | otherwise                           |             | see the service           |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PushObjects(self, request, context):
         """Takes objects of the cluster: full loads and changes. Idempotent: events that were applied before are skipped. All
         events of a call are applied, or none.
@@ -178,6 +198,11 @@ def add_ClusterServiceServicer_to_server(servicer, server):
                     servicer.ListPendingPods,
                     request_deserializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsRequest.FromString,
                     response_serializer=mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsResponse.SerializeToString,
+            ),
+            'GetObject': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetObject,
+                    request_deserializer=mooring_dot_v1_dot_cluster__service__pb2.GetObjectRequest.FromString,
+                    response_serializer=mooring_dot_v1_dot_cluster__service__pb2.GetObjectResponse.SerializeToString,
             ),
             'PushObjects': grpc.unary_unary_rpc_method_handler(
                     servicer.PushObjects,
@@ -282,6 +307,33 @@ class ClusterService:
             '/mooring.v1.ClusterService/ListPendingPods',
             mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsRequest.SerializeToString,
             mooring_dot_v1_dot_cluster__service__pb2.ListPendingPodsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetObject(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mooring.v1.ClusterService/GetObject',
+            mooring_dot_v1_dot_cluster__service__pb2.GetObjectRequest.SerializeToString,
+            mooring_dot_v1_dot_cluster__service__pb2.GetObjectResponse.FromString,
             options,
             channel_credentials,
             insecure,

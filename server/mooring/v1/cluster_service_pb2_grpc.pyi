@@ -72,6 +72,17 @@ class ClusterServiceStub:
      | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
      | otherwise                           |             | see the service           |
     """
+    GetObject: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.GetObjectRequest, _cluster_service_pb2.GetObjectResponse]
+    """Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
+
+     | condition                           | code        | what the caller does next |
+     |-------------------------------------|-------------|---------------------------|
+     | found                               | OK          | reads it                  |
+     | no such node (NODE_NOT_FOUND)       | NOT_FOUND   | chooses another one       |
+     | no such pod (POD_NOT_FOUND)         | NOT_FOUND   | waits for the source      |
+     | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
+     | otherwise                           |             | see the service           |
+    """
     PushObjects: _grpc.UnaryUnaryMultiCallable[_cluster_service_pb2.PushObjectsRequest, _cluster_service_pb2.PushObjectsResponse]
     """Takes objects of the cluster: full loads and changes. Idempotent: events that were applied before are skipped. All
     events of a call are applied, or none.
@@ -141,6 +152,17 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
      | condition                           | code        | what the caller does next |
      |-------------------------------------|-------------|---------------------------|
      | listed                              | OK          | reads it                  |
+     | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
+     | otherwise                           |             | see the service           |
+    """
+    GetObject: _aio.UnaryUnaryMultiCallable[_cluster_service_pb2.GetObjectRequest, _cluster_service_pb2.GetObjectResponse]  # type: ignore[assignment]
+    """Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
+
+     | condition                           | code        | what the caller does next |
+     |-------------------------------------|-------------|---------------------------|
+     | found                               | OK          | reads it                  |
+     | no such node (NODE_NOT_FOUND)       | NOT_FOUND   | chooses another one       |
+     | no such pod (POD_NOT_FOUND)         | NOT_FOUND   | waits for the source      |
      | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
      | otherwise                           |             | see the service           |
     """
@@ -228,6 +250,23 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
          | condition                           | code        | what the caller does next |
          |-------------------------------------|-------------|---------------------------|
          | listed                              | OK          | reads it                  |
+         | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
+         | otherwise                           |             | see the service           |
+        """
+
+    @_abc_1.abstractmethod
+    def GetObject(
+        self,
+        request: _cluster_service_pb2.GetObjectRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_cluster_service_pb2.GetObjectResponse, _abc.Awaitable[_cluster_service_pb2.GetObjectResponse]]:
+        """Returns a node or a pod as the server knows it: the fields that scheduling reads. Idempotent; changes nothing.
+
+         | condition                           | code        | what the caller does next |
+         |-------------------------------------|-------------|---------------------------|
+         | found                               | OK          | reads it                  |
+         | no such node (NODE_NOT_FOUND)       | NOT_FOUND   | chooses another one       |
+         | no such pod (POD_NOT_FOUND)         | NOT_FOUND   | waits for the source      |
          | state not complete yet (NOT_SYNCED) | UNAVAILABLE | retries with backoff      |
          | otherwise                           |             | see the service           |
         """
