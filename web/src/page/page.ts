@@ -5,19 +5,29 @@ import { shared, tokens } from "../styles";
 import "../views/decision";
 import "../views/decisions";
 import "../views/overview";
+import "../views/plugin";
+import "../views/pod";
+import "../views/pods";
+import "../views/profiles";
+import "../views/queue";
 import { listProcesses, type Process } from "./gateway";
 import { Loader } from "./loader";
 import { link, parseRoute, refine, type Route } from "./route";
 
 interface View {
+  /** Empty for what is reached by links alone. */
   title: string;
   render: (route: Route) => TemplateResult;
 }
 
-/** The views by the first part of the path. Those with a title are in the navigation, in this order. */
+/** The views by the first part of the path, in the order of the navigation. */
 const VIEWS: Record<string, View> = {
   "": { title: "Overview", render: () => html`<mooring-overview></mooring-overview>` },
   decisions: { title: "Decisions", render: decisions },
+  pods: { title: "Pods", render: pods },
+  queue: { title: "Queue", render: ({ query }) => html`<mooring-queue .query=${query}></mooring-queue>` },
+  profiles: { title: "Profiles", render: () => html`<mooring-profiles></mooring-profiles>` },
+  plugins: { title: "", render: ({ path: [, name = ""] }) => html`<mooring-plugin .name=${name}></mooring-plugin>` },
 };
 
 /** The page: navigation, the process that is looked at, and the view that the hash names. */
@@ -128,10 +138,12 @@ export class Page extends LitElement {
         <a class="brand" href=${link([])}>mooring</a>
         <nav aria-label="Views">
           <ul>
-            ${Object.entries(VIEWS).map(
-              ([path, { title }]) =>
-                html`<li><a href=${link(path ? [path] : [])} aria-current=${path === name ? "page" : nothing}>${title}</a></li>`,
-            )}
+            ${Object.entries(VIEWS)
+              .filter(([, { title }]) => title)
+              .map(
+                ([path, { title }]) =>
+                  html`<li><a href=${link(path ? [path] : [])} aria-current=${path === name ? "page" : nothing}>${title}</a></li>`,
+              )}
           </ul>
         </nav>
         <div class="process">${this.picker()}</div>
@@ -163,4 +175,10 @@ function decisions({ path: [, seq], query }: Route): TemplateResult {
   return seq
     ? html`<mooring-decision-view .seq=${seq}></mooring-decision-view>`
     : html`<mooring-decisions .query=${query}></mooring-decisions>`;
+}
+
+function pods({ path: [, namespace, name], query }: Route): TemplateResult {
+  return namespace && name
+    ? html`<mooring-pod .namespace=${namespace} .name=${name}></mooring-pod>`
+    : html`<mooring-pods .query=${query}></mooring-pods>`;
 }

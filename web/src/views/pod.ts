@@ -1,0 +1,108 @@
+import { html, LitElement, nothing, type TemplateResult } from "lit";
+import { customElement, property } from "lit/decorators.js";
+
+import type { DecisionJson, QueuedPodJson } from "../contract/mooring/v1/decision_service_pb";
+import "../elements/copy";
+import "../elements/decision";
+import "../elements/grid";
+import { age, amount } from "../matrix/amounts";
+import { copiesOf } from "../page/copies";
+import { call, explainColumns } from "../page/gateway";
+import { Loader } from "../page/loader";
+import { link } from "../page/route";
+import { quoted, word } from "../page/words";
+import { shared } from "../styles";
+import { COLUMNS } from "./decisions";
+import { wakes } from "./queue";
+
+/** One pod: where it waits, what was decided about it, and where it would go now. */
+@customElement("mooring-pod")
+export class Pod extends LitElement {
+  @property() namespace = "";
+  @property() name = "";
+
+  private readonly key = () => `${this.namespace}/${this.name}`;
+  private readonly queued = new Loader<QueuedPodJson | undefined>(this, (signal) => this.findQueued(signal), {
+    key: this.key,
+    every: 5_000,
+  });
+  private readonly attempts = new Loader<DecisionJson[]>(this, (signal) => this.listAttempts(signal), {
+    key: this.key,
+    every: 5_000,
+  });
+  private readonly now = new Loader<ArrayBuffer>(this, (signal) => explainColumns(this.question(), signal), { key: this.key });
+
+  static override styles = [shared];
+
+  protected override render(): TemplateResult {
+    const pod = quoted(this.key());
+    const request = this.question();
+    return html`<div class="stack">
+      <div class="row between">
+        <h1>${this.key()}</h1>
+        <mooring-copy
+          .copies=${[
+            ...copiesOf(`mooring explain ${pod}`, "SchedulingService/Explain", request, this.attempts.value ?? []),
+            { name: "kubectl", text: `kubectl get pod ${quoted(this.name)} -n ${quoted(this.namespace)} -o yaml` },
+          ]}
+        ></mooring-copy>
+      </div>
+      ${this.queued.value ? this.place(this.queued.value) : nothing}
+      <section class="stack tight" aria-labelledby="attempts">
+        <h2 id="attempts">Decisions about it</h2>
+        ${this.attempts.show(
+          (attempts) =>
+            html`<mooring-grid
+              label="Decisions about this pod, the newest first"
+              .columns=${COLUMNS}
+              .rows=${attempts}
+              .keyOf=${(decision: DecisionJson) => decision.seq!}
+              empty="None is remembered."
+              @mooring-open=${(event: CustomEvent<DecisionJson>) => (location.hash = link(["decisions", event.detail.seq!]))}
+            ></mooring-grid>`,
+        )}
+      </section>
+      <section class="stack tight" aria-labelledby="now">
+        <div class="row between">
+          <h2 id="now">Where it would go now</h2>
+          <span class="row">
+            <button @click=${() => void this.now.run()}>Explain again</button>
+            <a href=${link(["what-if"], { pod: this.key() })}>What if …</a>
+          </span>
+        </div>
+        ${this.now.show((columns) => html`<mooring-decision .columns=${columns}></mooring-decision>`)}
+      </section>
+    </div>`;
+  }
+
+  private place(queued: QueuedPodJson): TemplateResult {
+    const ready = queued.readyTime ? html`<div><dt>Ready</dt><dd>${new Date(queued.readyTime).toLocaleTimeString("en-GB")}</dd></div>` : nothing;
+    return html`<dl class="facts card">
+      <div><dt>Waits in</dt><dd>${word(queued.place, "QUEUE_PLACE_")} for ${age(queued.placeTime)}</dd></div>
+      <div><dt>Priority</dt><dd>${amount(queued.priority ?? 0)}</dd></div>
+      <div><dt>Attempts</dt><dd>${amount(queued.attempts ?? 0)}</dd></div>
+      ${ready}
+      <div><dt>Would wake it</dt><dd>${wakes(queued) || "its turn"}</dd></div>
+    </dl>`;
+  }
+
+  private question(): { pod: { reference: { namespace: string; name: string } }; allRejections: boolean } {
+    return { pod: { reference: { namespace: this.namespace, name: this.name } }, allRejections: true };
+  }
+
+  /** Only a scheduler has a queue; other processes have nothing to say here. */
+  private async findQueued(signal: AbortSignal): Promise<QueuedPodJson | undefined> {
+    try {
+      const { pods = [] } = await call("DecisionService/ListQueue", { namespace: this.namespace, limit: 10_000 }, signal);
+      return pods.find(({ pod }) => pod?.name === this.name);
+    } catch {
+      signal.throwIfAborted();
+      return undefined;
+    }
+  }
+
+  private async listAttempts(signal: AbortSignal): Promise<DecisionJson[]> {
+    const filter = { namespace: this.namespace, pod: this.name };
+    return ((await call("DecisionService/ListDecisions", { filter, limit: 100 }, signal)).decisions ?? []).reverse();
+  }
+}

@@ -1,0 +1,158 @@
+import { css, html, LitElement, nothing, type TemplateResult } from "lit";
+import { customElement } from "lit/decorators.js";
+
+import type { ListProfilesResponseJson, PluginInfoJson, ProfileJson } from "../contract/mooring/v1/plugin_service_pb";
+import "../elements/copy";
+import { amount } from "../matrix/amounts";
+import { copiesOf } from "../page/copies";
+import { call } from "../page/gateway";
+import { Loader } from "../page/loader";
+import { link } from "../page/route";
+import { pointName, word } from "../page/words";
+import { shared } from "../styles";
+
+/** The profiles: which plugin is in force at which extension point, in which order, and with which weight. */
+@customElement("mooring-profiles")
+export class Profiles extends LitElement {
+  private readonly profiles = new Loader<ListProfilesResponseJson>(
+    this,
+    (signal) => call("PluginService/ListProfiles", {}, signal),
+    { every: 15_000 },
+  );
+  private readonly plugins = new Loader<PluginInfoJson[]>(this, listPlugins);
+
+  static override styles = [
+    shared,
+    css`
+      .scroll {
+        overflow-x: auto;
+      }
+      table {
+        border-collapse: collapse;
+        font-size: 0.8125rem;
+      }
+      th {
+        text-align: start;
+        font-weight: inherit;
+        white-space: nowrap;
+      }
+      thead th {
+        color: var(--quiet);
+      }
+      th,
+      td {
+        padding: var(--s1) var(--s3);
+        border-bottom: 1px solid var(--line);
+      }
+      td,
+      thead th:nth-child(n + 2) {
+        text-align: center;
+      }
+      tbody th {
+        position: sticky;
+        left: 0;
+        background: var(--raised);
+      }
+      .list td {
+        text-align: start;
+      }
+      .weight {
+        font-weight: 600;
+      }
+    `,
+  ];
+
+  protected override render(): TemplateResult {
+    return html`<div class="stack">
+      <div class="row between">
+        <h1>Profiles</h1>
+        <mooring-copy
+          .copies=${copiesOf("mooring config show --resolved", "PluginService/ListProfiles", {}, this.profiles.value ?? {})}
+        ></mooring-copy>
+      </div>
+      ${this.profiles.show(
+        ({ profiles = [], configurationHash = "" }) =>
+          html`<p class="quiet">Configuration <span class="mono">${configurationHash}</span></p>
+            ${profiles.map(profile)}`,
+      )}
+      <section class="card stack tight" aria-labelledby="plugins">
+        <h2 id="plugins">All plugins that the process knows</h2>
+        ${this.plugins.show((plugins) => pluginTable(plugins))}
+      </section>
+    </div>`;
+  }
+}
+
+export async function listPlugins(signal: AbortSignal): Promise<PluginInfoJson[]> {
+  return (await call("PluginService/ListPlugins", {}, signal)).plugins ?? [];
+}
+
+function profile({ name = "", extensionPoints = [], weightSum = "0", unsupportedPlugins = [] }: ProfileJson): TemplateResult {
+  const points = extensionPoints.map(({ extensionPoint, plugins = [] }) => ({ point: pointName(extensionPoint ?? ""), plugins }));
+  const plugins = [...new Set(points.flatMap(({ plugins: enabled }) => enabled.map((one) => one.name ?? "")))];
+  return html`<section class="card stack tight" aria-label="Profile ${name}">
+    <div class="row between">
+      <h2>${name}</h2>
+      <p class="quiet">Numbers are the order of calls; a total is at most ${amount(100 * Number(weightSum))}</p>
+    </div>
+    ${unsupportedPlugins.length ? html`<p class="warn">⚠ Not evaluated: ${unsupportedPlugins.join(", ")}</p>` : nothing}
+    <div class="scroll" tabindex="0" role="group" aria-label="Plugins of ${name} by extension point">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Plugin</th>
+            ${points.map(({ point }) => html`<th scope="col">${point}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${plugins.map(
+            (plugin) =>
+              html`<tr>
+                <th scope="row"><a href=${link(["plugins", plugin])}>${plugin}</a></th>
+                ${points.map(({ plugins: enabled }) => {
+                  const at = enabled.findIndex((one) => one.name === plugin);
+                  const weight = Number(enabled[at]?.weight ?? 0);
+                  return html`<td>${at < 0 ? nothing : at + 1}${weight ? html` <span class="weight">× ${weight}</span>` : nothing}</td>`;
+                })}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+function pluginTable(plugins: PluginInfoJson[]): TemplateResult {
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="All plugins">
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">Plugin</th>
+          <th scope="col">State</th>
+          <th scope="col">From</th>
+          <th scope="col">In profiles</th>
+          <th scope="col">Extension points</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${plugins.map(
+          ({ name = "", state, source, profiles = [], extensionPoints = [] }) =>
+            html`<tr>
+              <th scope="row"><a href=${link(["plugins", name])}>${name}</a></th>
+              <td>${pluginState(state)}</td>
+              <td>${source}</td>
+              <td>${profiles.join(", ") || html`<span class="quiet">none</span>`}</td>
+              <td>${extensionPoints.map(pointName).join(", ")}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** Returns a plugin's state with its mark. */
+export function pluginState(state: string | undefined): TemplateResult {
+  const text = word(state, "PLUGIN_STATE_");
+  if (text === "available") return html`<span class="good">✓ ${text}</span>`;
+  return html`<span class=${text === "failed" ? "bad" : "warn"}>${text === "failed" ? "✕" : "⚠"} ${text}</span>`;
+}
