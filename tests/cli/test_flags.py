@@ -66,6 +66,16 @@ def test_every_command_and_verb_explains_itself(capsys: pytest.CaptureFixture[st
     )
 
 
+def test_many_flags_stand_in_groups() -> None:
+    long = {
+        parser.prog: group.title
+        for parser in leaves(_parser())
+        for group in parser._action_groups
+        if group.title == "options" and len(group._group_actions) > 12
+    }
+    assert not long
+
+
 @pytest.mark.parametrize(
     ("words", "level"),
     [

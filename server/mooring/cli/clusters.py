@@ -6,7 +6,7 @@ import argparse
 import socket
 
 from mooring.cli import remote
-from mooring.cli.flags import Flags, add_manifests
+from mooring.cli.flags import CLUSTER, Flags, add_manifests
 
 ANSWER_SECONDS = 0.5
 """How long the server at the default address has to take a connection."""
@@ -18,6 +18,7 @@ _WAYS = "--manifests PATH..., --server ADDRESS, --kubeconfig FILE or --cluster S
 
 def add_cluster(flags: Flags) -> None:
     """Add the flags that name the cluster; ``choose_cluster`` brings them together."""
+    flags = flags.group(CLUSTER)
     text = f"{SOURCES}; default a server at {remote.DEFAULT_SERVER} if one answers, in a pod kubernetes"
     flags.add("cluster", "SOURCE", "", text)
     add_manifests(flags, required=False)

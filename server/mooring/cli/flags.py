@@ -45,12 +45,29 @@ class Parser(SwitchParser):
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - it has no public name
 """What a command is added to."""
 
+Container: TypeAlias = "argparse._ActionsContainer"  # noqa: SLF001 - it has no public name
+"""What a flag is added to: a parser, or a group of one."""
+
+CLUSTER = "Cluster flags"
+CONFIGURATION = "Configuration flags"
+LOGS = "Logs flags"
+DECISIONS = "Decision journal flags"
+
 
 class Flags:
-    """Adds flags to a parser; ``--health-listen`` has the twin ``MOORING_HEALTH_LISTEN``."""
+    """Adds flags to a parser, or to a group of its help; ``--health-listen`` has the twin
+    ``MOORING_HEALTH_LISTEN``.
+    """
 
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
+    def __init__(self, parser: Container) -> None:
         self.parser = parser
+        self._groups: dict[str, Flags] = {}
+
+    def group(self, title: str) -> Flags:
+        """Return what adds flags under this title of the help."""
+        if title not in self._groups:
+            self._groups[title] = Flags(self.parser.add_argument_group(title))
+        return self._groups[title]
 
     def add(
         self,
@@ -102,9 +119,7 @@ class Flags:
 
     def switch(self, name: str, text: str) -> None:
         """Add a flag that is on or off: ``--name``, ``--name=true``, ``--name=false``."""
-        self.parser.add_argument(
-            f"--{name}", type=boolean, default=twin(name) or "false", metavar=SWITCH, help=text
-        )
+        self.add(name, SWITCH, "false", text, boolean)
 
 
 def add_self_check(flags: Flags) -> None:
@@ -112,11 +127,12 @@ def add_self_check(flags: Flags) -> None:
     from mooring.runtime.cache import SELF_CHECK_EVERY
 
     text = "compare one cached answer in this many with a full evaluation, behind the decisions; 0 = none"
-    flags.add("self-check-every", "COUNT", str(SELF_CHECK_EVERY), text, count)
+    flags.group(CONFIGURATION).add("self-check-every", "COUNT", str(SELF_CHECK_EVERY), text, count)
 
 
 def add_decisions(flags: Flags) -> None:
     """Add the flags of what is remembered of decisions."""
+    flags = flags.group(DECISIONS)
     kept = DecisionOptions()
     flags.add(
         "decision-journal-bytes", "BYTES", str(kept.journal), "remember decisions; 0 = none of this", count
@@ -273,7 +289,7 @@ def certificate_files(
 
 def add_verbosity(flags: Flags) -> None:
     """``-v``, as kube-scheduler's."""
-    flags.add(
+    flags.group(LOGS).add(
         "v",
         "LEVEL",
         "0",
@@ -286,7 +302,8 @@ def add_verbosity(flags: Flags) -> None:
 
 def add_logging_format(flags: Flags) -> None:
     """``--logging-format``, as that of Kubernetes' components."""
-    flags.add("logging-format", "FORMAT", "text", f"of the log: {' or '.join(FORMATS)}", logging_format)
+    text = f"of the log: {' or '.join(FORMATS)}"
+    flags.group(LOGS).add("logging-format", "FORMAT", "text", text, logging_format)
 
 
 def add_output(flags: Flags, *more: str) -> None:
@@ -329,11 +346,12 @@ def pod_key(text: str, namespace: str) -> str:
 
 def add_plugins(flags: Flags) -> None:
     """``--plugin``."""
-    flags.many("plugin", "MODULE:CLASS", "register this plugin class")
+    flags.group(CONFIGURATION).many("plugin", "MODULE:CLASS", "register this plugin class")
 
 
 def add_release(flags: Flags) -> None:
     """Which Kubernetes release to follow."""
+    flags = flags.group(CONFIGURATION)
     flags.add(
         "kube-version",
         "VERSION",
@@ -352,7 +370,8 @@ def add_release(flags: Flags) -> None:
 
 def add_deciding(flags: Flags) -> None:
     """Add the flags of every command that decides."""
-    flags.add("config", "FILE", "", "KubeSchedulerConfiguration file; default: the default profile")
+    text = "KubeSchedulerConfiguration file; default: the default profile"
+    flags.group(CONFIGURATION).add("config", "FILE", "", text)
     add_plugins(flags)
     add_release(flags)
     add_verbosity(flags)
@@ -361,7 +380,8 @@ def add_deciding(flags: Flags) -> None:
 def add_unknown_plugins(flags: Flags) -> None:
     """``--unknown-plugins``, for the commands that only ask: nothing is committed without a plugin."""
     text = "plugins of the configuration that nobody knows: reject it, or stub: go on without them and say so"
-    flags.add("unknown-plugins", "reject|stub", "reject", text, one_of("reject", "stub"))
+    known = one_of("reject", "stub")
+    flags.group(CONFIGURATION).add("unknown-plugins", "reject|stub", "reject", text, known)
 
 
 def engine_options(args: argparse.Namespace, options: tuple[Option, ...]) -> EngineOptions:

@@ -17,6 +17,7 @@ from mooring.app.options import (
     SecureServingOptions,
 )
 from mooring.cli.flags import (
+    CLUSTER,
     Flags,
     Kind,
     above_zero,
@@ -32,6 +33,8 @@ log = logging.getLogger(__name__)
 
 ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - as kube-scheduler
 """The default address of probes, metrics and debugging pages."""
+
+LEADER_ELECTION: Final = "Leader election flags"
 
 _NO_HTTP2: Final = "the endpoint speaks HTTP/1.1"
 _NO_PROFILING: Final = "there is no /debug/pprof: the process is Python's, not Go's"
@@ -97,15 +100,29 @@ OVERRIDES: Final[Mapping[str, str]] = {
 
 
 def add_kube_scheduler_flags(flags: Flags) -> None:
-    """Declare all of them but those that every command has, ``--config``, ``--feature-gates`` and ``--v``."""
-    _add_api_server(flags)
-    _add_leader_election(flags)
-    _add_serving(flags)
-    _add_access(flags)
+    """Declare all of them but those that every command has, ``--config``, ``--feature-gates`` and ``--v``,
+    in the groups of kube-scheduler's help.
+    """
+    _add_api_server(flags.group(CLUSTER))
+    _add_leader_election(flags.group(LEADER_ELECTION))
+    _add_serving(flags.group("Secure serving flags"))
+    _add_authentication(flags.group("Authentication flags"))
+    _add_authorization(flags.group("Authorization flags"))
+    _add_metrics(flags.group("Metrics flags"))
+    _add_misc(flags.group("Misc flags"))
+    ignored_flags = flags.group("Flags of kube-scheduler that are accepted and ignored")
+    for name, ignored in IGNORED.items():
+        ignored_flags.optional(name, "VALUE", ignored.why, bare="true")
+
+
+def _add_metrics(flags: Flags) -> None:
     text = "the only values of a label that are shown; others become unexpected"
     _listed(flags, "allow-metric-labels", "METRIC,LABEL=VALUES", text, lambda text: [text])
     flags.add("allow-metric-labels-manifest", "FILE", "", "the same from a file, under allowListMapping")
     _listed(flags, "disabled-metrics", "NAMES", "metrics that are not shown")
+
+
+def _add_misc(flags: Flags) -> None:
     flags.optional("emulated-version", "VERSION", "in place of --kube-version, as kube=1.35", _emulated)
     flags.add(
         "pod-max-in-unschedulable-pods-duration",
@@ -118,8 +135,6 @@ def add_kube_scheduler_flags(flags: Flags) -> None:
     flags.add("write-config-to", "FILE", "", "write the configuration in force there and exit")
     text = "blueking-ip-scheduler's; here it is ipsPerNode of the plugin UnderlayIP"
     flags.optional("ip-resource", "COUNT", text, _ips_per_node)
-    for name, ignored in IGNORED.items():
-        flags.optional(name, "VALUE", f"ignored: {ignored.why}", bare="true")
 
 
 def _add_api_server(flags: Flags) -> None:
@@ -157,7 +172,7 @@ def _add_serving(flags: Flags) -> None:
     flags.add("tls-min-version", "VERSION", "", f"one of {', '.join(TLS_VERSIONS)}", _tls_version)
 
 
-def _add_access(flags: Flags) -> None:
+def _add_authentication(flags: Flags) -> None:
     flags.add("client-ca-file", "FILE", "", "the CAs whose client certificates authenticate users, PEM")
     text = "where TokenReviews are made, if not at the scheduler's API server"
     flags.add("authentication-kubeconfig", "FILE", "", text)
@@ -168,6 +183,9 @@ def _add_access(flags: Flags) -> None:
     flags.add(
         "authentication-token-webhook-cache-ttl", "TIME", "10s", "how long a TokenReview counts", seconds
     )
+
+
+def _add_authorization(flags: Flags) -> None:
     flags.add("authorization-kubeconfig", "FILE", "", "where SubjectAccessReviews go, likewise")
     text = f"paths that need no authorization, * at the end for all below (default: {','.join(PROBES)})"
     _listed(flags, "authorization-always-allow-paths", "PATHS", text)

@@ -11,6 +11,8 @@ from mooring.app.embedding import Option
 from mooring.app.options import SchedulerOptions
 from mooring.app.signals import stop_signal
 from mooring.cli.flags import (
+    CLUSTER,
+    CONFIGURATION,
     Commands,
     Flags,
     above_zero,
@@ -24,6 +26,7 @@ from mooring.cli.flags import (
     seconds,
 )
 from mooring.cli.kube_scheduler_flags import (
+    LEADER_ELECTION,
     add_kube_scheduler_flags,
     connection_options,
     election_options,
@@ -44,17 +47,21 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("scheduler", help=text, description=text, allow_abbrev=False)
     flags = Flags(parser)
     add_deciding(flags)
-    flags.add("source", "SOURCE", "kubernetes", "the cluster: kubernetes[:KUBECONFIG]", alias="cluster")
+    cluster = flags.group(CLUSTER)
+    cluster.add("source", "SOURCE", "kubernetes", "the cluster: kubernetes[:KUBECONFIG]", alias="cluster")
+    cluster.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
     add_logging_format(flags)
     add_kube_scheduler_flags(flags)
-    flags.switch("replace-default", "allow the lease kube-scheduler: this takes kube-scheduler's place")
-    flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
+    text = "allow the lease kube-scheduler: this takes kube-scheduler's place"
+    flags.group(LEADER_ELECTION).switch("replace-default", text)
     text = "the processor time that one attempt to schedule a pod may take; 0 = without limit"
-    flags.add("pod-max-scheduling-duration", "TIME", f"{ATTEMPT_SECONDS:g}s", text, seconds)
+    flags.group(CONFIGURATION).add(
+        "pod-max-scheduling-duration", "TIME", f"{ATTEMPT_SECONDS:g}s", text, seconds
+    )
     add_self_check(flags)
     add_decisions(flags)
-    _add_service(flags)
-    flags.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
+    _add_service(flags.group("gRPC serving flags"))
+    cluster.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
     parser.set_defaults(run=run, parser=parser)
 
 

@@ -10,6 +10,7 @@ from mooring.app.embedding import Option
 from mooring.app.options import SOURCES, ElectionOptions, ExtenderOptions, ServerOptions
 from mooring.app.signals import stop_signal
 from mooring.cli.flags import (
+    CLUSTER,
     Commands,
     Flags,
     above_zero,
@@ -38,17 +39,26 @@ def add(commands: Commands) -> None:
     add_deciding(flags)
     add_logging_format(flags)
     text = f"where the cluster comes from: {SOURCES}; in a pod: kubernetes"
-    flags.add("source", "SOURCE", "", text, alias="cluster")
-    flags.add("kubeconfig", "FILE", "", "the API server to bind through; without one binds stay local")
-    flags.switch("in-cluster", "bind through the API server of the cluster that this runs in")
-    flags.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
+    cluster = flags.group(CLUSTER)
+    cluster.add("source", "SOURCE", "", text, alias="cluster")
+    cluster.add("kubeconfig", "FILE", "", "the API server to bind through; without one binds stay local")
+    cluster.switch("in-cluster", "bind through the API server of the cluster that this runs in")
+    cluster.add("max-staleness", "TIME", "8s", "commit nothing on a state older than this", above_zero)
+    text = "commit only with the lease, at the pace of the file's leaderElection"
+    cluster.switch("leader-elect", text)
     add_self_check(flags)
     add_decisions(flags)
-    flags.switch("leader-elect", "commit only with the lease, at the pace of the file's leaderElection")
+    _add_serving(flags.group("Serving flags"))
+    _add_extender(flags.group("Extender flags"))
+    _add_limits(flags.group("Limits and shutdown flags"))
+    parser.set_defaults(run=run, parser=parser)
+
+
+def _add_serving(flags: Flags) -> None:
+    """Where and how calls are answered."""
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT or unix:PATH of the service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT or unix:PATH of gRPC health")
     flags.add("metrics-listen", "ADDRESS", "127.0.0.1:50053", "HOST:PORT of /healthz, /readyz, /metrics")
-    _add_extender(flags)
     flags.add("tls-cert-file", "FILE", "", "certificate of the service, PEM")
     flags.add("tls-private-key-file", "FILE", "", "its private key, PEM")
     flags.add("tls-client-ca-file", "FILE", "", "accept only clients with a certificate of these CAs, PEM")
@@ -57,6 +67,10 @@ def add(commands: Commands) -> None:
     )
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
     flags.switch("reflection", "offer gRPC server reflection off loopback, too")
+
+
+def _add_limits(flags: Flags) -> None:
+    """How much is done at once, and how it ends."""
     flags.add("plugin-slots", "COUNT", "4", "threads that run plugins", positive)
     flags.add(
         "max-abandoned-workers",
@@ -71,7 +85,6 @@ def add(commands: Commands) -> None:
     flags.add("body-timeout", "TIME", "2s", "how long a request may take to arrive", above_zero)
     flags.add("drain-delay", "TIME", "5s", "from the end of readiness to the end of listening", seconds)
     flags.add("stop-grace", "TIME", "15s", "how long running calls may go on then", seconds)
-    parser.set_defaults(run=run, parser=parser)
 
 
 def _add_extender(flags: Flags) -> None:
