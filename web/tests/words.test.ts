@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { age, duration, quantity } from "../src/matrix/amounts";
+import { age, duration, parseQuantity, quantity } from "../src/matrix/amounts";
 import { outcome, pointName, quoted, word } from "../src/page/words";
 
 describe("amounts", () => {
@@ -12,6 +12,15 @@ describe("amounts", () => {
     ["example.com/gpu", 3, "3"],
     ["pods", 1110, "1,110"],
   ])("%s %d is %s", (resource, value, text) => expect(quantity(resource, value)).toBe(text));
+
+  test.each([
+    ["cpu", "7910m", 7910],
+    ["cpu", "8", 8000],
+    ["memory", "32Gi", 32 * 2 ** 30],
+    ["memory", "1e3", 1000],
+    ["memory", "1E", 1e18],
+    ["pods", "58", 58],
+  ])("%s of %s is %d", (resource, text, value) => expect(parseQuantity(resource, text)).toBe(value));
 
   test.each([
     ["0.00085s", "850 µs"],

@@ -48,6 +48,8 @@ export class DecisionElement extends LitElement {
   private ranking!: Ranking;
   private stages: Stage[] = [];
   private rows: number[] = [];
+  /** The node that lacks least, where none is feasible. */
+  private nearest: number | undefined;
 
   static override styles = [
     tokens,
@@ -159,7 +161,7 @@ export class DecisionElement extends LitElement {
       this.matrix = decodeMatrix(columns);
       this.weights = weightsOf(this.matrix);
       [this.problem, this.pins, this.filter] = ["", [], ""];
-      this.node = this.matrix.feasible ? undefined : closestNode(this.matrix);
+      this.node = this.nearest = this.matrix.feasible ? undefined : closestNode(this.matrix);
     } catch (error) {
       this.problem = (error as Error).message;
     }
@@ -302,7 +304,7 @@ export class DecisionElement extends LitElement {
     const needs = requirements(matrix, node);
     return html`<section class="card stack tight" aria-labelledby="node">
       <div class="row between">
-        <h2 id="node">${matrix.nodes[node]}</h2>
+        <h2 id="node">${node === this.nearest ? "The closest: " : nothing}${matrix.nodes[node]}</h2>
         <button aria-pressed=${pinned} @click=${() => this.pin(node)}>${pinned ? "Pinned" : "Pin to compare"}</button>
       </div>
       ${needs.length ? this.needs(needs) : this.place(matrix, node)} ${this.left(matrix, node)}

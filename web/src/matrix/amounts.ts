@@ -19,6 +19,17 @@ export function quantity(resource: string, value: number): string {
   return isBytes(resource) ? bytes(value) : amount(value);
 }
 
+const FACTORS: Record<string, number> = {
+  ...{ n: 1e-9, u: 1e-6, m: 1e-3, "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 },
+  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
+};
+
+/** Returns a manifest's quantity, such as "7910m" or "32Gi", as the contract counts it: CPU in thousandths, the rest in units. */
+export function parseQuantity(resource: string, text: string): number {
+  const [, digits = "", unit = ""] = /^([-+.\deE]*\d)([a-zA-Z]*)$/.exec(text) ?? [];
+  return Number(digits) * (FACTORS[unit] ?? Number.NaN) * (resource === "cpu" ? 1000 : 1);
+}
+
 function isBytes(resource: string): boolean {
   return /^(memory|ephemeral-storage|hugepages-)/.test(resource);
 }

@@ -10,6 +10,7 @@ import { parseRoute } from "./route";
 /** Each call that the page makes: its request and its response, as the contract's JSON. */
 export interface Methods {
   "ClusterService/GetClusterInfo": [cluster.GetClusterInfoRequestJson, cluster.GetClusterInfoResponseJson];
+  "ClusterService/GetObject": [cluster.GetObjectRequestJson, cluster.GetObjectResponseJson];
   "ClusterService/ListNodes": [cluster.ListNodesRequestJson, cluster.ListNodesResponseJson];
   "ClusterService/ListPendingPods": [cluster.ListPendingPodsRequestJson, cluster.ListPendingPodsResponseJson];
   "DecisionService/ListDecisions": [decision.ListDecisionsRequestJson, decision.ListDecisionsResponseJson];
@@ -21,8 +22,10 @@ export interface Methods {
   "SimulationService/Capacity": [simulation.CapacityRequestJson, simulation.CapacityResponseJson];
   "SimulationService/ChangeSession": [simulation.ChangeSessionRequestJson, simulation.ChangeSessionResponseJson];
   "SimulationService/CloseSession": [simulation.CloseSessionRequestJson, simulation.CloseSessionResponseJson];
+  "SimulationService/MarkSession": [simulation.MarkSessionRequestJson, simulation.MarkSessionResponseJson];
   "SimulationService/OpenSession": [simulation.OpenSessionRequestJson, simulation.OpenSessionResponseJson];
   "SimulationService/Removal": [simulation.RemovalRequestJson, simulation.RemovalResponseJson];
+  "SimulationService/RevertSession": [simulation.RevertSessionRequestJson, simulation.RevertSessionResponseJson];
 }
 
 export interface Process {

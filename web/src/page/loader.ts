@@ -15,6 +15,7 @@ export class Loader<Value, Key = string> implements ReactiveController {
   value: Value | undefined;
   error: Error | undefined;
   loading = false;
+  private begun = false;
   private loadedKey: Key | undefined;
   private abort = new AbortController();
   private timer = 0;
@@ -33,15 +34,15 @@ export class Loader<Value, Key = string> implements ReactiveController {
 
   hostUpdate(): void {
     const key = this.options.key?.();
-    const first = !this.loading && this.value === undefined && this.error === undefined;
-    if (!first && key === this.loadedKey) return;
-    if (key !== this.loadedKey) this.value = this.error = undefined;
-    this.loadedKey = key;
+    if (this.begun && key === this.loadedKey) return;
+    this.value = this.error = undefined;
+    [this.begun, this.loadedKey] = [true, key];
     void this.run();
   }
 
   hostDisconnected(): void {
     document.removeEventListener("visibilitychange", this.whenVisible);
+    this.begun = false;
     this.stop();
   }
 
@@ -92,12 +93,12 @@ const NEXT: Record<string, string> = {
   RESOURCE_EXHAUSTED: "It has too much to do: wait a moment.",
 };
 
-/** Returns a box that says what failed, what to do, and tries again. */
-export function failed(error: Error, retry: () => void): TemplateResult {
+/** Returns a box that says what failed, what to do, and has a button for it. */
+export function failed(error: Error, retry: () => void, words = "Try again"): TemplateResult {
   const { code = "", reason = "" } = error instanceof GatewayError ? error : {};
   return html`<div class="failure" role="alert">
     <p><strong>${error.message}</strong></p>
     <p>${NEXT[reason] ?? NEXT[code] ?? nothing}</p>
-    <button @click=${retry}>Try again</button>
+    <button @click=${retry}>${words}</button>
   </div>`;
 }

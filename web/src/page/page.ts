@@ -4,12 +4,15 @@ import { customElement, state } from "lit/decorators.js";
 import { shared, tokens } from "../styles";
 import "../views/decision";
 import "../views/decisions";
+import "../views/node";
+import "../views/nodes";
 import "../views/overview";
 import "../views/plugin";
 import "../views/pod";
 import "../views/pods";
 import "../views/profiles";
 import "../views/queue";
+import "../views/what_if";
 import { listProcesses, type Process } from "./gateway";
 import { Loader } from "./loader";
 import { link, parseRoute, refine, type Route } from "./route";
@@ -25,8 +28,10 @@ const VIEWS: Record<string, View> = {
   "": { title: "Overview", render: () => html`<mooring-overview></mooring-overview>` },
   decisions: { title: "Decisions", render: decisions },
   pods: { title: "Pods", render: pods },
+  nodes: { title: "Nodes", render: nodes },
   queue: { title: "Queue", render: ({ query }) => html`<mooring-queue .query=${query}></mooring-queue>` },
   profiles: { title: "Profiles", render: () => html`<mooring-profiles></mooring-profiles>` },
+  "what-if": { title: "What if", render: ({ query }) => html`<mooring-what-if .query=${query}></mooring-what-if>` },
   plugins: { title: "", render: ({ path: [, name = ""] }) => html`<mooring-plugin .name=${name}></mooring-plugin>` },
 };
 
@@ -181,4 +186,8 @@ function pods({ path: [, namespace, name], query }: Route): TemplateResult {
   return namespace && name
     ? html`<mooring-pod .namespace=${namespace} .name=${name}></mooring-pod>`
     : html`<mooring-pods .query=${query}></mooring-pods>`;
+}
+
+function nodes({ path: [, name], query }: Route): TemplateResult {
+  return name ? html`<mooring-node .name=${name}></mooring-node>` : html`<mooring-nodes .query=${query}></mooring-nodes>`;
 }

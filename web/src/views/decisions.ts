@@ -212,7 +212,7 @@ export const COLUMNS: GridColumn<DecisionJson>[] = [
   {
     id: "pod",
     title: "Pod",
-    width: "minmax(9rem, 16rem)",
+    width: "min(16rem, 45vw)",
     cell: ({ pod, seq }) => html`<a tabindex="-1" href=${link(["decisions", seq!])} title=${podName(pod)}>${podName(pod)}</a>`,
   },
   { id: "time", title: "Time", width: "7rem", cell: ({ time }) => html`<time datetime=${time!} title=${`${age(time)} ago`}>${clock(time)}</time>` },

@@ -9,6 +9,7 @@ import { age, amount } from "../matrix/amounts";
 import { copiesOf } from "../page/copies";
 import { call, explainColumns } from "../page/gateway";
 import { Loader } from "../page/loader";
+import { getManifest, toYaml } from "../page/manifests";
 import { link } from "../page/route";
 import { quoted, word } from "../page/words";
 import { shared } from "../styles";
@@ -31,6 +32,12 @@ export class Pod extends LitElement {
     every: 5_000,
   });
   private readonly now = new Loader<ArrayBuffer>(this, (signal) => explainColumns(this.question(), signal), { key: this.key });
+
+  private readonly manifest = new Loader<string>(
+    this,
+    async (signal) => toYaml(await getManifest("Pod", this.namespace, this.name, signal)),
+    { key: this.key },
+  );
 
   static override styles = [shared];
 
@@ -72,6 +79,10 @@ export class Pod extends LitElement {
         </div>
         ${this.now.show((columns) => html`<mooring-decision .columns=${columns}></mooring-decision>`)}
       </section>
+      <details class="card">
+        <summary>Manifest, as far as scheduling reads it</summary>
+        ${this.manifest.show((text) => html`<pre tabindex="0" aria-label="Manifest">${text}</pre>`)}
+      </details>
     </div>`;
   }
 

@@ -4,9 +4,11 @@ import { customElement, property } from "lit/decorators.js";
 import type { PendingPodJson } from "../contract/mooring/v1/cluster_service_pb";
 import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
 import type { PodReferenceJson } from "../contract/mooring/v1/objects_pb";
+import "../elements/copy";
 import "../elements/grid";
 import type { GridColumn } from "../elements/grid";
 import { age, amount } from "../matrix/amounts";
+import { copiesOf } from "../page/copies";
 import { call } from "../page/gateway";
 import { Loader } from "../page/loader";
 import { link, refine } from "../page/route";
@@ -34,7 +36,7 @@ export class Pods extends LitElement {
         --grid-height: calc(100vh - 13rem);
       }
       input {
-        width: 20rem;
+        width: min(20rem, 100%);
       }
     `,
   ];
@@ -62,6 +64,9 @@ export class Pods extends LitElement {
             .value=${wanted}
             @input=${(event: InputEvent) => refine({ name: (event.target as HTMLInputElement).value })}
           />
+          <mooring-copy
+            .copies=${copiesOf("mooring why-pending", "ClusterService/ListPendingPods", {}, this.pods.value ?? [])}
+          ></mooring-copy>
         </div>
       </div>
       ${this.pods.show((rows) => {
@@ -88,7 +93,7 @@ const COLUMNS: GridColumn<Row>[] = [
   {
     id: "pod",
     title: "Pod",
-    width: "minmax(9rem, 18rem)",
+    width: "min(18rem, 45vw)",
     cell: ({ pod }) => html`<a tabindex="-1" href=${podLink(pod)} title=${podName(pod)}>${podName(pod)}</a>`,
   },
   {

@@ -53,7 +53,8 @@ export class Profiles extends LitElement {
         left: 0;
         background: var(--raised);
       }
-      .list td {
+      .list td,
+      .list thead th:nth-child(n + 2) {
         text-align: start;
       }
       .weight {

@@ -108,7 +108,7 @@ const COLUMNS: GridColumn<QueuedPodJson>[] = [
   {
     id: "pod",
     title: "Pod",
-    width: "minmax(9rem, 18rem)",
+    width: "min(18rem, 45vw)",
     cell: ({ pod }) => html`<a tabindex="-1" href=${podLink(pod)} title=${podName(pod)}>${podName(pod)}</a>`,
   },
   { id: "place", title: "Place", width: "8rem", cell: ({ place }) => word(place, PREFIX) },

@@ -1,5 +1,5 @@
-var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&&`adoptedStyleSheets`in Document.prototype&&`replace`in CSSStyleSheet.prototype,n=Symbol(),r=new WeakMap,i=class{constructor(e,t,r){if(this._$cssResult$=!0,r!==n)throw Error("CSSResult is not constructable. Use `unsafeCSS` or `css` instead.");this.cssText=e,this.t=t}get styleSheet(){let e=this.o,n=this.t;if(t&&e===void 0){let t=n!==void 0&&n.length===1;t&&(e=r.get(n)),e===void 0&&((this.o=e=new CSSStyleSheet).replaceSync(this.cssText),t&&r.set(n,e))}return e}toString(){return this.cssText}},a=e=>new i(typeof e==`string`?e:e+``,void 0,n),o=(e,...t)=>new i(e.length===1?e[0]:t.reduce((t,n,r)=>t+(e=>{if(!0===e._$cssResult$)return e.cssText;if(typeof e==`number`)return e;throw Error(`Value passed to 'css' function must be a 'css' function result: `+e+`. Use 'unsafeCSS' to pass non-literal values, but take care to ensure page security.`)})(n)+e[r+1],e[0]),e,n),s=(n,r)=>{if(t)n.adoptedStyleSheets=r.map(e=>e instanceof CSSStyleSheet?e:e.styleSheet);else for(let t of r){let r=document.createElement(`style`),i=e.litNonce;i!==void 0&&r.setAttribute(`nonce`,i),r.textContent=t.cssText,n.appendChild(r)}},c=t?e=>e:e=>e instanceof CSSStyleSheet?(e=>{let t=``;for(let n of e.cssRules)t+=n.cssText;return a(t)})(e):e,{is:l,defineProperty:u,getOwnPropertyDescriptor:ee,getOwnPropertyNames:te,getOwnPropertySymbols:ne,getPrototypeOf:re}=Object,ie=globalThis,ae=ie.trustedTypes,oe=ae?ae.emptyScript:``,se=ie.reactiveElementPolyfillSupport,d=(e,t)=>e,ce={toAttribute(e,t){switch(t){case Boolean:e=e?oe:null;break;case Object:case Array:e=e==null?e:JSON.stringify(e)}return e},fromAttribute(e,t){let n=e;switch(t){case Boolean:n=e!==null;break;case Number:n=e===null?null:Number(e);break;case Object:case Array:try{n=JSON.parse(e)}catch{n=null}}return n}},le=(e,t)=>!l(e,t),ue={attribute:!0,type:String,converter:ce,reflect:!1,useDefault:!1,hasChanged:le};Symbol.metadata??=Symbol(`metadata`),ie.litPropertyMetadata??=new WeakMap;var f=class extends HTMLElement{static addInitializer(e){this._$Ei(),(this.l??=[]).push(e)}static get observedAttributes(){return this.finalize(),this._$Eh&&[...this._$Eh.keys()]}static createProperty(e,t=ue){if(t.state&&(t.attribute=!1),this._$Ei(),this.prototype.hasOwnProperty(e)&&((t=Object.create(t)).wrapped=!0),this.elementProperties.set(e,t),!t.noAccessor){let n=Symbol(),r=this.getPropertyDescriptor(e,n,t);r!==void 0&&u(this.prototype,e,r)}}static getPropertyDescriptor(e,t,n){let{get:r,set:i}=ee(this.prototype,e)??{get(){return this[t]},set(e){this[t]=e}};return{get:r,set(t){let a=r?.call(this);i?.call(this,t),this.requestUpdate(e,a,n)},configurable:!0,enumerable:!0}}static getPropertyOptions(e){return this.elementProperties.get(e)??ue}static _$Ei(){if(this.hasOwnProperty(d(`elementProperties`)))return;let e=re(this);e.finalize(),e.l!==void 0&&(this.l=[...e.l]),this.elementProperties=new Map(e.elementProperties)}static finalize(){if(this.hasOwnProperty(d(`finalized`)))return;if(this.finalized=!0,this._$Ei(),this.hasOwnProperty(d(`properties`))){let e=this.properties,t=[...te(e),...ne(e)];for(let n of t)this.createProperty(n,e[n])}let e=this[Symbol.metadata];if(e!==null){let t=litPropertyMetadata.get(e);if(t!==void 0)for(let[e,n]of t)this.elementProperties.set(e,n)}this._$Eh=new Map;for(let[e,t]of this.elementProperties){let n=this._$Eu(e,t);n!==void 0&&this._$Eh.set(n,e)}this.elementStyles=this.finalizeStyles(this.styles)}static finalizeStyles(e){let t=[];if(Array.isArray(e)){let n=new Set(e.flat(1/0).reverse());for(let e of n)t.unshift(c(e))}else e!==void 0&&t.push(c(e));return t}static _$Eu(e,t){let n=t.attribute;return!1===n?void 0:typeof n==`string`?n:typeof e==`string`?e.toLowerCase():void 0}constructor(){super(),this._$Ep=void 0,this.isUpdatePending=!1,this.hasUpdated=!1,this._$Em=null,this._$Ev()}_$Ev(){this._$ES=new Promise(e=>this.enableUpdating=e),this._$AL=new Map,this._$E_(),this.requestUpdate(),this.constructor.l?.forEach(e=>e(this))}addController(e){(this._$EO??=new Set).add(e),this.renderRoot!==void 0&&this.isConnected&&e.hostConnected?.()}removeController(e){this._$EO?.delete(e)}_$E_(){let e=new Map,t=this.constructor.elementProperties;for(let n of t.keys())this.hasOwnProperty(n)&&(e.set(n,this[n]),delete this[n]);e.size>0&&(this._$Ep=e)}createRenderRoot(){let e=this.shadowRoot??this.attachShadow(this.constructor.shadowRootOptions);return s(e,this.constructor.elementStyles),e}connectedCallback(){this.renderRoot??=this.createRenderRoot(),this.enableUpdating(!0),this._$EO?.forEach(e=>e.hostConnected?.())}enableUpdating(e){}disconnectedCallback(){this._$EO?.forEach(e=>e.hostDisconnected?.())}attributeChangedCallback(e,t,n){this._$AK(e,n)}_$ET(e,t){let n=this.constructor.elementProperties.get(e),r=this.constructor._$Eu(e,n);if(r!==void 0&&!0===n.reflect){let i=(n.converter?.toAttribute===void 0?ce:n.converter).toAttribute(t,n.type);this._$Em=e,i==null?this.removeAttribute(r):this.setAttribute(r,i),this._$Em=null}}_$AK(e,t){let n=this.constructor,r=n._$Eh.get(e);if(r!==void 0&&this._$Em!==r){let e=n.getPropertyOptions(r),i=typeof e.converter==`function`?{fromAttribute:e.converter}:e.converter?.fromAttribute===void 0?ce:e.converter;this._$Em=r;let a=i.fromAttribute(t,e.type);this[r]=a??this._$Ej?.get(r)??a,this._$Em=null}}requestUpdate(e,t,n,r=!1,i){if(e!==void 0){let a=this.constructor;if(!1===r&&(i=this[e]),n??=a.getPropertyOptions(e),!((n.hasChanged??le)(i,t)||n.useDefault&&n.reflect&&i===this._$Ej?.get(e)&&!this.hasAttribute(a._$Eu(e,n))))return;this.C(e,t,n)}!1===this.isUpdatePending&&(this._$ES=this._$EP())}C(e,t,{useDefault:n,reflect:r,wrapped:i},a){n&&!(this._$Ej??=new Map).has(e)&&(this._$Ej.set(e,a??t??this[e]),!0!==i||a!==void 0)||(this._$AL.has(e)||(this.hasUpdated||n||(t=void 0),this._$AL.set(e,t)),!0===r&&this._$Em!==e&&(this._$Eq??=new Set).add(e))}async _$EP(){this.isUpdatePending=!0;try{await this._$ES}catch(e){Promise.reject(e)}let e=this.scheduleUpdate();return e!=null&&await e,!this.isUpdatePending}scheduleUpdate(){return this.performUpdate()}performUpdate(){if(!this.isUpdatePending)return;if(!this.hasUpdated){if(this.renderRoot??=this.createRenderRoot(),this._$Ep){for(let[e,t]of this._$Ep)this[e]=t;this._$Ep=void 0}let e=this.constructor.elementProperties;if(e.size>0)for(let[t,n]of e){let{wrapped:e}=n,r=this[t];!0!==e||this._$AL.has(t)||r===void 0||this.C(t,void 0,n,r)}}let e=!1,t=this._$AL;try{e=this.shouldUpdate(t),e?(this.willUpdate(t),this._$EO?.forEach(e=>e.hostUpdate?.()),this.update(t)):this._$EM()}catch(t){throw e=!1,this._$EM(),t}e&&this._$AE(t)}willUpdate(e){}_$AE(e){this._$EO?.forEach(e=>e.hostUpdated?.()),this.hasUpdated||(this.hasUpdated=!0,this.firstUpdated(e)),this.updated(e)}_$EM(){this._$AL=new Map,this.isUpdatePending=!1}get updateComplete(){return this.getUpdateComplete()}getUpdateComplete(){return this._$ES}shouldUpdate(e){return!0}update(e){this._$Eq&&=this._$Eq.forEach(e=>this._$ET(e,this[e])),this._$EM()}updated(e){}firstUpdated(e){}};f.elementStyles=[],f.shadowRootOptions={mode:`open`},f[d(`elementProperties`)]=new Map,f[d(`finalized`)]=new Map,se?.({ReactiveElement:f}),(ie.reactiveElementVersions??=[]).push(`2.1.2`);var de=globalThis,fe=e=>e,pe=de.trustedTypes,me=pe?pe.createPolicy(`lit-html`,{createHTML:e=>e}):void 0,he=`$lit$`,p=`lit$${Math.random().toFixed(9).slice(2)}$`,ge=`?`+p,_e=`<${ge}>`,m=document,h=()=>m.createComment(``),g=e=>e===null||typeof e!=`object`&&typeof e!=`function`,ve=Array.isArray,ye=e=>ve(e)||typeof e?.[Symbol.iterator]==`function`,be=`[ 	
-\f\r]`,_=/<(?:(!--|\/[^a-zA-Z])|(\/?[a-zA-Z][^>\s]*)|(\/?$))/g,xe=/-->/g,Se=/>/g,v=RegExp(`>|${be}(?:([^\\s"'>=/]+)(${be}*=${be}*(?:[^ \t\n\f\r"'\`<>=]|("|')|))|$)`,`g`),Ce=/'/g,we=/"/g,Te=/^(?:script|style|textarea|title)$/i,y=(e=>(t,...n)=>({_$litType$:e,strings:t,values:n}))(1),b=Symbol.for(`lit-noChange`),x=Symbol.for(`lit-nothing`),Ee=new WeakMap,S=m.createTreeWalker(m,129);function De(e,t){if(!ve(e)||!e.hasOwnProperty(`raw`))throw Error(`invalid template strings array`);return me===void 0?t:me.createHTML(t)}var Oe=(e,t)=>{let n=e.length-1,r=[],i,a=t===2?`<svg>`:t===3?`<math>`:``,o=_;for(let t=0;t<n;t++){let n=e[t],s,c,l=-1,u=0;for(;u<n.length&&(o.lastIndex=u,c=o.exec(n),c!==null);)u=o.lastIndex,o===_?c[1]===`!--`?o=xe:c[1]===void 0?c[2]===void 0?c[3]!==void 0&&(o=v):(Te.test(c[2])&&(i=RegExp(`</`+c[2],`g`)),o=v):o=Se:o===v?c[0]===`>`?(o=i??_,l=-1):c[1]===void 0?l=-2:(l=o.lastIndex-c[2].length,s=c[1],o=c[3]===void 0?v:c[3]===`"`?we:Ce):o===we||o===Ce?o=v:o===xe||o===Se?o=_:(o=v,i=void 0);let ee=o===v&&e[t+1].startsWith(`/>`)?` `:``;a+=o===_?n+_e:l>=0?(r.push(s),n.slice(0,l)+he+n.slice(l)+p+ee):n+p+(l===-2?t:ee)}return[De(e,a+(e[n]||`<?>`)+(t===2?`</svg>`:t===3?`</math>`:``)),r]},ke=class e{constructor({strings:t,_$litType$:n},r){let i;this.parts=[];let a=0,o=0,s=t.length-1,c=this.parts,[l,u]=Oe(t,n);if(this.el=e.createElement(l,r),S.currentNode=this.el.content,n===2||n===3){let e=this.el.content.firstChild;e.replaceWith(...e.childNodes)}for(;(i=S.nextNode())!==null&&c.length<s;){if(i.nodeType===1){if(i.hasAttributes())for(let e of i.getAttributeNames())if(e.endsWith(he)){let t=u[o++],n=i.getAttribute(e).split(p),r=/([.?@])?(.*)/.exec(t);c.push({type:1,index:a,name:r[2],strings:n,ctor:r[1]===`.`?Ne:r[1]===`?`?Pe:r[1]===`@`?Fe:Me}),i.removeAttribute(e)}else e.startsWith(p)&&(c.push({type:6,index:a}),i.removeAttribute(e));if(Te.test(i.tagName)){let e=i.textContent.split(p),t=e.length-1;if(t>0){i.textContent=pe?pe.emptyScript:``;for(let n=0;n<t;n++)i.append(e[n],h()),S.nextNode(),c.push({type:2,index:++a});i.append(e[t],h())}}}else if(i.nodeType===8){if(i.data===ge)c.push({type:2,index:a});else{let e=-1;for(;(e=i.data.indexOf(p,e+1))!==-1;)c.push({type:7,index:a}),e+=p.length-1}}a++}}static createElement(e,t){let n=m.createElement(`template`);return n.innerHTML=e,n}};function C(e,t,n=e,r){if(t===b)return t;let i=r===void 0?n._$Cl:n._$Co?.[r],a=g(t)?void 0:t._$litDirective$;return i?.constructor!==a&&(i?._$AO?.(!1),a===void 0?i=void 0:(i=new a(e),i._$AT(e,n,r)),r===void 0?n._$Cl=i:(n._$Co??=[])[r]=i),i!==void 0&&(t=C(e,i._$AS(e,t.values),i,r)),t}var Ae=class{constructor(e,t){this._$AV=[],this._$AN=void 0,this._$AD=e,this._$AM=t}get parentNode(){return this._$AM.parentNode}get _$AU(){return this._$AM._$AU}u(e){let{el:{content:t},parts:n}=this._$AD,r=(e?.creationScope??m).importNode(t,!0);S.currentNode=r;let i=S.nextNode(),a=0,o=0,s=n[0];for(;s!==void 0;){if(a===s.index){let t;s.type===2?t=new je(i,i.nextSibling,this,e):s.type===1?t=new s.ctor(i,s.name,s.strings,this,e):s.type===6&&(t=new Ie(i,this,e)),this._$AV.push(t),s=n[++o]}a!==s?.index&&(i=S.nextNode(),a++)}return S.currentNode=m,r}p(e){let t=0;for(let n of this._$AV)n!==void 0&&(n.strings===void 0?n._$AI(e[t]):(n._$AI(e,n,t),t+=n.strings.length-2)),t++}},je=class e{get _$AU(){return this._$AM?._$AU??this._$Cv}constructor(e,t,n,r){this.type=2,this._$AH=x,this._$AN=void 0,this._$AA=e,this._$AB=t,this._$AM=n,this.options=r,this._$Cv=r?.isConnected??!0}get parentNode(){let e=this._$AA.parentNode,t=this._$AM;return t!==void 0&&e?.nodeType===11&&(e=t.parentNode),e}get startNode(){return this._$AA}get endNode(){return this._$AB}_$AI(e,t=this){e=C(this,e,t),g(e)?e===x||e==null||e===``?(this._$AH!==x&&this._$AR(),this._$AH=x):e!==this._$AH&&e!==b&&this._(e):e._$litType$===void 0?e.nodeType===void 0?ye(e)?this.k(e):this._(e):this.T(e):this.$(e)}O(e){return this._$AA.parentNode.insertBefore(e,this._$AB)}T(e){this._$AH!==e&&(this._$AR(),this._$AH=this.O(e))}_(e){this._$AH!==x&&g(this._$AH)?this._$AA.nextSibling.data=e:this.T(m.createTextNode(e)),this._$AH=e}$(e){let{values:t,_$litType$:n}=e,r=typeof n==`number`?this._$AC(e):(n.el===void 0&&(n.el=ke.createElement(De(n.h,n.h[0]),this.options)),n);if(this._$AH?._$AD===r)this._$AH.p(t);else{let e=new Ae(r,this),n=e.u(this.options);e.p(t),this.T(n),this._$AH=e}}_$AC(e){let t=Ee.get(e.strings);return t===void 0&&Ee.set(e.strings,t=new ke(e)),t}k(t){ve(this._$AH)||(this._$AH=[],this._$AR());let n=this._$AH,r,i=0;for(let a of t)i===n.length?n.push(r=new e(this.O(h()),this.O(h()),this,this.options)):r=n[i],r._$AI(a),i++;i<n.length&&(this._$AR(r&&r._$AB.nextSibling,i),n.length=i)}_$AR(e=this._$AA.nextSibling,t){for(this._$AP?.(!1,!0,t);e!==this._$AB;){let t=fe(e).nextSibling;fe(e).remove(),e=t}}setConnected(e){this._$AM===void 0&&(this._$Cv=e,this._$AP?.(e))}},Me=class{get tagName(){return this.element.tagName}get _$AU(){return this._$AM._$AU}constructor(e,t,n,r,i){this.type=1,this._$AH=x,this._$AN=void 0,this.element=e,this.name=t,this._$AM=r,this.options=i,n.length>2||n[0]!==``||n[1]!==``?(this._$AH=Array(n.length-1).fill(new String),this.strings=n):this._$AH=x}_$AI(e,t=this,n,r){let i=this.strings,a=!1;if(i===void 0)e=C(this,e,t,0),a=!g(e)||e!==this._$AH&&e!==b,a&&(this._$AH=e);else{let r=e,o,s;for(e=i[0],o=0;o<i.length-1;o++)s=C(this,r[n+o],t,o),s===b&&(s=this._$AH[o]),a||=!g(s)||s!==this._$AH[o],s===x?e=x:e!==x&&(e+=(s??``)+i[o+1]),this._$AH[o]=s}a&&!r&&this.j(e)}j(e){e===x?this.element.removeAttribute(this.name):this.element.setAttribute(this.name,e??``)}},Ne=class extends Me{constructor(){super(...arguments),this.type=3}j(e){this.element[this.name]=e===x?void 0:e}},Pe=class extends Me{constructor(){super(...arguments),this.type=4}j(e){this.element.toggleAttribute(this.name,!!e&&e!==x)}},Fe=class extends Me{constructor(e,t,n,r,i){super(e,t,n,r,i),this.type=5}_$AI(e,t=this){if((e=C(this,e,t,0)??x)===b)return;let n=this._$AH,r=e===x&&n!==x||e.capture!==n.capture||e.once!==n.once||e.passive!==n.passive,i=e!==x&&(n===x||r);r&&this.element.removeEventListener(this.name,this,n),i&&this.element.addEventListener(this.name,this,e),this._$AH=e}handleEvent(e){typeof this._$AH==`function`?this._$AH.call(this.options?.host??this.element,e):this._$AH.handleEvent(e)}},Ie=class{constructor(e,t,n){this.element=e,this.type=6,this._$AN=void 0,this._$AM=t,this.options=n}get _$AU(){return this._$AM._$AU}_$AI(e){C(this,e)}},Le=de.litHtmlPolyfillSupport;Le?.(ke,je),(de.litHtmlVersions??=[]).push(`3.3.3`);var Re=(e,t,n)=>{let r=n?.renderBefore??t,i=r._$litPart$;if(i===void 0){let e=n?.renderBefore??null;r._$litPart$=i=new je(t.insertBefore(h(),e),e,void 0,n??{})}return i._$AI(e),i},ze=globalThis,w=class extends f{constructor(){super(...arguments),this.renderOptions={host:this},this._$Do=void 0}createRenderRoot(){let e=super.createRenderRoot();return this.renderOptions.renderBefore??=e.firstChild,e}update(e){let t=this.render();this.hasUpdated||(this.renderOptions.isConnected=this.isConnected),super.update(e),this._$Do=Re(t,this.renderRoot,this.renderOptions)}connectedCallback(){super.connectedCallback(),this._$Do?.setConnected(!0)}disconnectedCallback(){super.disconnectedCallback(),this._$Do?.setConnected(!1)}render(){return b}};w._$litElement$=!0,w.finalized=!0,ze.litElementHydrateSupport?.({LitElement:w});var Be=ze.litElementPolyfillSupport;Be?.({LitElement:w}),(ze.litElementVersions??=[]).push(`4.2.2`);var T=e=>(t,n)=>{n===void 0?customElements.define(e,t):n.addInitializer(()=>{customElements.define(e,t)})},Ve={attribute:!0,type:String,converter:ce,reflect:!1,hasChanged:le},He=(e=Ve,t,n)=>{let{kind:r,metadata:i}=n,a=globalThis.litPropertyMetadata.get(i);if(a===void 0&&globalThis.litPropertyMetadata.set(i,a=new Map),r===`setter`&&((e=Object.create(e)).wrapped=!0),a.set(n.name,e),r===`accessor`){let{name:r}=n;return{set(n){let i=t.get.call(this);t.set.call(this,n),this.requestUpdate(r,i,e,!0,n)},init(t){return t!==void 0&&this.C(r,void 0,e,t),t}}}if(r===`setter`){let{name:r}=n;return function(n){let i=this[r];t.call(this,n),this.requestUpdate(r,i,e,!0,n)}}throw Error(`Unsupported decorator location: `+r)};function E(e){return(t,n)=>typeof n==`object`?He(e,t,n):((e,t,n)=>{let r=t.hasOwnProperty(n);return t.constructor.createProperty(n,e),r?Object.getOwnPropertyDescriptor(t,n):void 0})(e,t,n)}function D(e){return E({...e,state:!0,attribute:!1})}var Ue=(e,t,n)=>(n.configurable=!0,n.enumerable=!0,Reflect.decorate&&typeof t!=`object`&&Object.defineProperty(e,t,n),n);function We(e,t){return(n,r,i)=>{let a=t=>t.renderRoot?.querySelector(e)??null;if(t){let{get:e,set:t}=typeof r==`object`?n:i??(()=>{let e=Symbol();return{get(){return this[e]},set(t){this[e]=t}}})();return Ue(n,r,{get(){let n=e.call(this);return n===void 0&&(n=a(this),(n!==null||this.hasUpdated)&&t.call(this,n)),n}})}return Ue(n,r,{get(){return a(this)}})}}var Ge=o`
+var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&&`adoptedStyleSheets`in Document.prototype&&`replace`in CSSStyleSheet.prototype,n=Symbol(),r=new WeakMap,i=class{constructor(e,t,r){if(this._$cssResult$=!0,r!==n)throw Error("CSSResult is not constructable. Use `unsafeCSS` or `css` instead.");this.cssText=e,this.t=t}get styleSheet(){let e=this.o,n=this.t;if(t&&e===void 0){let t=n!==void 0&&n.length===1;t&&(e=r.get(n)),e===void 0&&((this.o=e=new CSSStyleSheet).replaceSync(this.cssText),t&&r.set(n,e))}return e}toString(){return this.cssText}},a=e=>new i(typeof e==`string`?e:e+``,void 0,n),o=(e,...t)=>new i(e.length===1?e[0]:t.reduce((t,n,r)=>t+(e=>{if(!0===e._$cssResult$)return e.cssText;if(typeof e==`number`)return e;throw Error(`Value passed to 'css' function must be a 'css' function result: `+e+`. Use 'unsafeCSS' to pass non-literal values, but take care to ensure page security.`)})(n)+e[r+1],e[0]),e,n),s=(n,r)=>{if(t)n.adoptedStyleSheets=r.map(e=>e instanceof CSSStyleSheet?e:e.styleSheet);else for(let t of r){let r=document.createElement(`style`),i=e.litNonce;i!==void 0&&r.setAttribute(`nonce`,i),r.textContent=t.cssText,n.appendChild(r)}},c=t?e=>e:e=>e instanceof CSSStyleSheet?(e=>{let t=``;for(let n of e.cssRules)t+=n.cssText;return a(t)})(e):e,{is:l,defineProperty:u,getOwnPropertyDescriptor:ee,getOwnPropertyNames:te,getOwnPropertySymbols:ne,getPrototypeOf:re}=Object,ie=globalThis,ae=ie.trustedTypes,oe=ae?ae.emptyScript:``,se=ie.reactiveElementPolyfillSupport,ce=(e,t)=>e,le={toAttribute(e,t){switch(t){case Boolean:e=e?oe:null;break;case Object:case Array:e=e==null?e:JSON.stringify(e)}return e},fromAttribute(e,t){let n=e;switch(t){case Boolean:n=e!==null;break;case Number:n=e===null?null:Number(e);break;case Object:case Array:try{n=JSON.parse(e)}catch{n=null}}return n}},ue=(e,t)=>!l(e,t),de={attribute:!0,type:String,converter:le,reflect:!1,useDefault:!1,hasChanged:ue};Symbol.metadata??=Symbol(`metadata`),ie.litPropertyMetadata??=new WeakMap;var d=class extends HTMLElement{static addInitializer(e){this._$Ei(),(this.l??=[]).push(e)}static get observedAttributes(){return this.finalize(),this._$Eh&&[...this._$Eh.keys()]}static createProperty(e,t=de){if(t.state&&(t.attribute=!1),this._$Ei(),this.prototype.hasOwnProperty(e)&&((t=Object.create(t)).wrapped=!0),this.elementProperties.set(e,t),!t.noAccessor){let n=Symbol(),r=this.getPropertyDescriptor(e,n,t);r!==void 0&&u(this.prototype,e,r)}}static getPropertyDescriptor(e,t,n){let{get:r,set:i}=ee(this.prototype,e)??{get(){return this[t]},set(e){this[t]=e}};return{get:r,set(t){let a=r?.call(this);i?.call(this,t),this.requestUpdate(e,a,n)},configurable:!0,enumerable:!0}}static getPropertyOptions(e){return this.elementProperties.get(e)??de}static _$Ei(){if(this.hasOwnProperty(ce(`elementProperties`)))return;let e=re(this);e.finalize(),e.l!==void 0&&(this.l=[...e.l]),this.elementProperties=new Map(e.elementProperties)}static finalize(){if(this.hasOwnProperty(ce(`finalized`)))return;if(this.finalized=!0,this._$Ei(),this.hasOwnProperty(ce(`properties`))){let e=this.properties,t=[...te(e),...ne(e)];for(let n of t)this.createProperty(n,e[n])}let e=this[Symbol.metadata];if(e!==null){let t=litPropertyMetadata.get(e);if(t!==void 0)for(let[e,n]of t)this.elementProperties.set(e,n)}this._$Eh=new Map;for(let[e,t]of this.elementProperties){let n=this._$Eu(e,t);n!==void 0&&this._$Eh.set(n,e)}this.elementStyles=this.finalizeStyles(this.styles)}static finalizeStyles(e){let t=[];if(Array.isArray(e)){let n=new Set(e.flat(1/0).reverse());for(let e of n)t.unshift(c(e))}else e!==void 0&&t.push(c(e));return t}static _$Eu(e,t){let n=t.attribute;return!1===n?void 0:typeof n==`string`?n:typeof e==`string`?e.toLowerCase():void 0}constructor(){super(),this._$Ep=void 0,this.isUpdatePending=!1,this.hasUpdated=!1,this._$Em=null,this._$Ev()}_$Ev(){this._$ES=new Promise(e=>this.enableUpdating=e),this._$AL=new Map,this._$E_(),this.requestUpdate(),this.constructor.l?.forEach(e=>e(this))}addController(e){(this._$EO??=new Set).add(e),this.renderRoot!==void 0&&this.isConnected&&e.hostConnected?.()}removeController(e){this._$EO?.delete(e)}_$E_(){let e=new Map,t=this.constructor.elementProperties;for(let n of t.keys())this.hasOwnProperty(n)&&(e.set(n,this[n]),delete this[n]);e.size>0&&(this._$Ep=e)}createRenderRoot(){let e=this.shadowRoot??this.attachShadow(this.constructor.shadowRootOptions);return s(e,this.constructor.elementStyles),e}connectedCallback(){this.renderRoot??=this.createRenderRoot(),this.enableUpdating(!0),this._$EO?.forEach(e=>e.hostConnected?.())}enableUpdating(e){}disconnectedCallback(){this._$EO?.forEach(e=>e.hostDisconnected?.())}attributeChangedCallback(e,t,n){this._$AK(e,n)}_$ET(e,t){let n=this.constructor.elementProperties.get(e),r=this.constructor._$Eu(e,n);if(r!==void 0&&!0===n.reflect){let i=(n.converter?.toAttribute===void 0?le:n.converter).toAttribute(t,n.type);this._$Em=e,i==null?this.removeAttribute(r):this.setAttribute(r,i),this._$Em=null}}_$AK(e,t){let n=this.constructor,r=n._$Eh.get(e);if(r!==void 0&&this._$Em!==r){let e=n.getPropertyOptions(r),i=typeof e.converter==`function`?{fromAttribute:e.converter}:e.converter?.fromAttribute===void 0?le:e.converter;this._$Em=r;let a=i.fromAttribute(t,e.type);this[r]=a??this._$Ej?.get(r)??a,this._$Em=null}}requestUpdate(e,t,n,r=!1,i){if(e!==void 0){let a=this.constructor;if(!1===r&&(i=this[e]),n??=a.getPropertyOptions(e),!((n.hasChanged??ue)(i,t)||n.useDefault&&n.reflect&&i===this._$Ej?.get(e)&&!this.hasAttribute(a._$Eu(e,n))))return;this.C(e,t,n)}!1===this.isUpdatePending&&(this._$ES=this._$EP())}C(e,t,{useDefault:n,reflect:r,wrapped:i},a){n&&!(this._$Ej??=new Map).has(e)&&(this._$Ej.set(e,a??t??this[e]),!0!==i||a!==void 0)||(this._$AL.has(e)||(this.hasUpdated||n||(t=void 0),this._$AL.set(e,t)),!0===r&&this._$Em!==e&&(this._$Eq??=new Set).add(e))}async _$EP(){this.isUpdatePending=!0;try{await this._$ES}catch(e){Promise.reject(e)}let e=this.scheduleUpdate();return e!=null&&await e,!this.isUpdatePending}scheduleUpdate(){return this.performUpdate()}performUpdate(){if(!this.isUpdatePending)return;if(!this.hasUpdated){if(this.renderRoot??=this.createRenderRoot(),this._$Ep){for(let[e,t]of this._$Ep)this[e]=t;this._$Ep=void 0}let e=this.constructor.elementProperties;if(e.size>0)for(let[t,n]of e){let{wrapped:e}=n,r=this[t];!0!==e||this._$AL.has(t)||r===void 0||this.C(t,void 0,n,r)}}let e=!1,t=this._$AL;try{e=this.shouldUpdate(t),e?(this.willUpdate(t),this._$EO?.forEach(e=>e.hostUpdate?.()),this.update(t)):this._$EM()}catch(t){throw e=!1,this._$EM(),t}e&&this._$AE(t)}willUpdate(e){}_$AE(e){this._$EO?.forEach(e=>e.hostUpdated?.()),this.hasUpdated||(this.hasUpdated=!0,this.firstUpdated(e)),this.updated(e)}_$EM(){this._$AL=new Map,this.isUpdatePending=!1}get updateComplete(){return this.getUpdateComplete()}getUpdateComplete(){return this._$ES}shouldUpdate(e){return!0}update(e){this._$Eq&&=this._$Eq.forEach(e=>this._$ET(e,this[e])),this._$EM()}updated(e){}firstUpdated(e){}};d.elementStyles=[],d.shadowRootOptions={mode:`open`},d[ce(`elementProperties`)]=new Map,d[ce(`finalized`)]=new Map,se?.({ReactiveElement:d}),(ie.reactiveElementVersions??=[]).push(`2.1.2`);var fe=globalThis,pe=e=>e,me=fe.trustedTypes,he=me?me.createPolicy(`lit-html`,{createHTML:e=>e}):void 0,ge=`$lit$`,f=`lit$${Math.random().toFixed(9).slice(2)}$`,_e=`?`+f,ve=`<${_e}>`,p=document,m=()=>p.createComment(``),h=e=>e===null||typeof e!=`object`&&typeof e!=`function`,ye=Array.isArray,be=e=>ye(e)||typeof e?.[Symbol.iterator]==`function`,xe=`[ 	
+\f\r]`,g=/<(?:(!--|\/[^a-zA-Z])|(\/?[a-zA-Z][^>\s]*)|(\/?$))/g,Se=/-->/g,Ce=/>/g,_=RegExp(`>|${xe}(?:([^\\s"'>=/]+)(${xe}*=${xe}*(?:[^ \t\n\f\r"'\`<>=]|("|')|))|$)`,`g`),we=/'/g,Te=/"/g,Ee=/^(?:script|style|textarea|title)$/i,v=(e=>(t,...n)=>({_$litType$:e,strings:t,values:n}))(1),y=Symbol.for(`lit-noChange`),b=Symbol.for(`lit-nothing`),De=new WeakMap,x=p.createTreeWalker(p,129);function Oe(e,t){if(!ye(e)||!e.hasOwnProperty(`raw`))throw Error(`invalid template strings array`);return he===void 0?t:he.createHTML(t)}var ke=(e,t)=>{let n=e.length-1,r=[],i,a=t===2?`<svg>`:t===3?`<math>`:``,o=g;for(let t=0;t<n;t++){let n=e[t],s,c,l=-1,u=0;for(;u<n.length&&(o.lastIndex=u,c=o.exec(n),c!==null);)u=o.lastIndex,o===g?c[1]===`!--`?o=Se:c[1]===void 0?c[2]===void 0?c[3]!==void 0&&(o=_):(Ee.test(c[2])&&(i=RegExp(`</`+c[2],`g`)),o=_):o=Ce:o===_?c[0]===`>`?(o=i??g,l=-1):c[1]===void 0?l=-2:(l=o.lastIndex-c[2].length,s=c[1],o=c[3]===void 0?_:c[3]===`"`?Te:we):o===Te||o===we?o=_:o===Se||o===Ce?o=g:(o=_,i=void 0);let ee=o===_&&e[t+1].startsWith(`/>`)?` `:``;a+=o===g?n+ve:l>=0?(r.push(s),n.slice(0,l)+ge+n.slice(l)+f+ee):n+f+(l===-2?t:ee)}return[Oe(e,a+(e[n]||`<?>`)+(t===2?`</svg>`:t===3?`</math>`:``)),r]},Ae=class e{constructor({strings:t,_$litType$:n},r){let i;this.parts=[];let a=0,o=0,s=t.length-1,c=this.parts,[l,u]=ke(t,n);if(this.el=e.createElement(l,r),x.currentNode=this.el.content,n===2||n===3){let e=this.el.content.firstChild;e.replaceWith(...e.childNodes)}for(;(i=x.nextNode())!==null&&c.length<s;){if(i.nodeType===1){if(i.hasAttributes())for(let e of i.getAttributeNames())if(e.endsWith(ge)){let t=u[o++],n=i.getAttribute(e).split(f),r=/([.?@])?(.*)/.exec(t);c.push({type:1,index:a,name:r[2],strings:n,ctor:r[1]===`.`?Pe:r[1]===`?`?Fe:r[1]===`@`?Ie:Ne}),i.removeAttribute(e)}else e.startsWith(f)&&(c.push({type:6,index:a}),i.removeAttribute(e));if(Ee.test(i.tagName)){let e=i.textContent.split(f),t=e.length-1;if(t>0){i.textContent=me?me.emptyScript:``;for(let n=0;n<t;n++)i.append(e[n],m()),x.nextNode(),c.push({type:2,index:++a});i.append(e[t],m())}}}else if(i.nodeType===8){if(i.data===_e)c.push({type:2,index:a});else{let e=-1;for(;(e=i.data.indexOf(f,e+1))!==-1;)c.push({type:7,index:a}),e+=f.length-1}}a++}}static createElement(e,t){let n=p.createElement(`template`);return n.innerHTML=e,n}};function S(e,t,n=e,r){if(t===y)return t;let i=r===void 0?n._$Cl:n._$Co?.[r],a=h(t)?void 0:t._$litDirective$;return i?.constructor!==a&&(i?._$AO?.(!1),a===void 0?i=void 0:(i=new a(e),i._$AT(e,n,r)),r===void 0?n._$Cl=i:(n._$Co??=[])[r]=i),i!==void 0&&(t=S(e,i._$AS(e,t.values),i,r)),t}var je=class{constructor(e,t){this._$AV=[],this._$AN=void 0,this._$AD=e,this._$AM=t}get parentNode(){return this._$AM.parentNode}get _$AU(){return this._$AM._$AU}u(e){let{el:{content:t},parts:n}=this._$AD,r=(e?.creationScope??p).importNode(t,!0);x.currentNode=r;let i=x.nextNode(),a=0,o=0,s=n[0];for(;s!==void 0;){if(a===s.index){let t;s.type===2?t=new Me(i,i.nextSibling,this,e):s.type===1?t=new s.ctor(i,s.name,s.strings,this,e):s.type===6&&(t=new Le(i,this,e)),this._$AV.push(t),s=n[++o]}a!==s?.index&&(i=x.nextNode(),a++)}return x.currentNode=p,r}p(e){let t=0;for(let n of this._$AV)n!==void 0&&(n.strings===void 0?n._$AI(e[t]):(n._$AI(e,n,t),t+=n.strings.length-2)),t++}},Me=class e{get _$AU(){return this._$AM?._$AU??this._$Cv}constructor(e,t,n,r){this.type=2,this._$AH=b,this._$AN=void 0,this._$AA=e,this._$AB=t,this._$AM=n,this.options=r,this._$Cv=r?.isConnected??!0}get parentNode(){let e=this._$AA.parentNode,t=this._$AM;return t!==void 0&&e?.nodeType===11&&(e=t.parentNode),e}get startNode(){return this._$AA}get endNode(){return this._$AB}_$AI(e,t=this){e=S(this,e,t),h(e)?e===b||e==null||e===``?(this._$AH!==b&&this._$AR(),this._$AH=b):e!==this._$AH&&e!==y&&this._(e):e._$litType$===void 0?e.nodeType===void 0?be(e)?this.k(e):this._(e):this.T(e):this.$(e)}O(e){return this._$AA.parentNode.insertBefore(e,this._$AB)}T(e){this._$AH!==e&&(this._$AR(),this._$AH=this.O(e))}_(e){this._$AH!==b&&h(this._$AH)?this._$AA.nextSibling.data=e:this.T(p.createTextNode(e)),this._$AH=e}$(e){let{values:t,_$litType$:n}=e,r=typeof n==`number`?this._$AC(e):(n.el===void 0&&(n.el=Ae.createElement(Oe(n.h,n.h[0]),this.options)),n);if(this._$AH?._$AD===r)this._$AH.p(t);else{let e=new je(r,this),n=e.u(this.options);e.p(t),this.T(n),this._$AH=e}}_$AC(e){let t=De.get(e.strings);return t===void 0&&De.set(e.strings,t=new Ae(e)),t}k(t){ye(this._$AH)||(this._$AH=[],this._$AR());let n=this._$AH,r,i=0;for(let a of t)i===n.length?n.push(r=new e(this.O(m()),this.O(m()),this,this.options)):r=n[i],r._$AI(a),i++;i<n.length&&(this._$AR(r&&r._$AB.nextSibling,i),n.length=i)}_$AR(e=this._$AA.nextSibling,t){for(this._$AP?.(!1,!0,t);e!==this._$AB;){let t=pe(e).nextSibling;pe(e).remove(),e=t}}setConnected(e){this._$AM===void 0&&(this._$Cv=e,this._$AP?.(e))}},Ne=class{get tagName(){return this.element.tagName}get _$AU(){return this._$AM._$AU}constructor(e,t,n,r,i){this.type=1,this._$AH=b,this._$AN=void 0,this.element=e,this.name=t,this._$AM=r,this.options=i,n.length>2||n[0]!==``||n[1]!==``?(this._$AH=Array(n.length-1).fill(new String),this.strings=n):this._$AH=b}_$AI(e,t=this,n,r){let i=this.strings,a=!1;if(i===void 0)e=S(this,e,t,0),a=!h(e)||e!==this._$AH&&e!==y,a&&(this._$AH=e);else{let r=e,o,s;for(e=i[0],o=0;o<i.length-1;o++)s=S(this,r[n+o],t,o),s===y&&(s=this._$AH[o]),a||=!h(s)||s!==this._$AH[o],s===b?e=b:e!==b&&(e+=(s??``)+i[o+1]),this._$AH[o]=s}a&&!r&&this.j(e)}j(e){e===b?this.element.removeAttribute(this.name):this.element.setAttribute(this.name,e??``)}},Pe=class extends Ne{constructor(){super(...arguments),this.type=3}j(e){this.element[this.name]=e===b?void 0:e}},Fe=class extends Ne{constructor(){super(...arguments),this.type=4}j(e){this.element.toggleAttribute(this.name,!!e&&e!==b)}},Ie=class extends Ne{constructor(e,t,n,r,i){super(e,t,n,r,i),this.type=5}_$AI(e,t=this){if((e=S(this,e,t,0)??b)===y)return;let n=this._$AH,r=e===b&&n!==b||e.capture!==n.capture||e.once!==n.once||e.passive!==n.passive,i=e!==b&&(n===b||r);r&&this.element.removeEventListener(this.name,this,n),i&&this.element.addEventListener(this.name,this,e),this._$AH=e}handleEvent(e){typeof this._$AH==`function`?this._$AH.call(this.options?.host??this.element,e):this._$AH.handleEvent(e)}},Le=class{constructor(e,t,n){this.element=e,this.type=6,this._$AN=void 0,this._$AM=t,this.options=n}get _$AU(){return this._$AM._$AU}_$AI(e){S(this,e)}},Re=fe.litHtmlPolyfillSupport;Re?.(Ae,Me),(fe.litHtmlVersions??=[]).push(`3.3.3`);var ze=(e,t,n)=>{let r=n?.renderBefore??t,i=r._$litPart$;if(i===void 0){let e=n?.renderBefore??null;r._$litPart$=i=new Me(t.insertBefore(m(),e),e,void 0,n??{})}return i._$AI(e),i},Be=globalThis,C=class extends d{constructor(){super(...arguments),this.renderOptions={host:this},this._$Do=void 0}createRenderRoot(){let e=super.createRenderRoot();return this.renderOptions.renderBefore??=e.firstChild,e}update(e){let t=this.render();this.hasUpdated||(this.renderOptions.isConnected=this.isConnected),super.update(e),this._$Do=ze(t,this.renderRoot,this.renderOptions)}connectedCallback(){super.connectedCallback(),this._$Do?.setConnected(!0)}disconnectedCallback(){super.disconnectedCallback(),this._$Do?.setConnected(!1)}render(){return y}};C._$litElement$=!0,C.finalized=!0,Be.litElementHydrateSupport?.({LitElement:C});var Ve=Be.litElementPolyfillSupport;Ve?.({LitElement:C}),(Be.litElementVersions??=[]).push(`4.2.2`);var w=e=>(t,n)=>{n===void 0?customElements.define(e,t):n.addInitializer(()=>{customElements.define(e,t)})},He={attribute:!0,type:String,converter:le,reflect:!1,hasChanged:ue},Ue=(e=He,t,n)=>{let{kind:r,metadata:i}=n,a=globalThis.litPropertyMetadata.get(i);if(a===void 0&&globalThis.litPropertyMetadata.set(i,a=new Map),r===`setter`&&((e=Object.create(e)).wrapped=!0),a.set(n.name,e),r===`accessor`){let{name:r}=n;return{set(n){let i=t.get.call(this);t.set.call(this,n),this.requestUpdate(r,i,e,!0,n)},init(t){return t!==void 0&&this.C(r,void 0,e,t),t}}}if(r===`setter`){let{name:r}=n;return function(n){let i=this[r];t.call(this,n),this.requestUpdate(r,i,e,!0,n)}}throw Error(`Unsupported decorator location: `+r)};function T(e){return(t,n)=>typeof n==`object`?Ue(e,t,n):((e,t,n)=>{let r=t.hasOwnProperty(n);return t.constructor.createProperty(n,e),r?Object.getOwnPropertyDescriptor(t,n):void 0})(e,t,n)}function E(e){return T({...e,state:!0,attribute:!1})}var We=(e,t,n)=>(n.configurable=!0,n.enumerable=!0,Reflect.decorate&&typeof t!=`object`&&Object.defineProperty(e,t,n),n);function Ge(e,t){return(n,r,i)=>{let a=t=>t.renderRoot?.querySelector(e)??null;if(t){let{get:e,set:t}=typeof r==`object`?n:i??(()=>{let e=Symbol();return{get(){return this[e]},set(t){this[e]=t}}})();return We(n,r,{get(){let n=e.call(this);return n===void 0&&(n=a(this),(n!==null||this.hasUpdated)&&t.call(this,n)),n}})}return We(n,r,{get(){return a(this)}})}}var Ke=o`
   :host {
     --ground: light-dark(#f6f7f8, #101418);
     --raised: light-dark(#ffffff, #171c22);
@@ -28,7 +28,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
     font: 400 0.875rem/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
     font-variant-numeric: tabular-nums;
   }
-`,O=o`
+`,D=o`
   :host {
     display: block;
     min-width: 0;
@@ -219,7 +219,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
     clip-path: inset(50%);
     white-space: nowrap;
   }
-`;function k(e,t,n,r){var i=arguments.length,a=i<3?t:r===null?r=Object.getOwnPropertyDescriptor(t,n):r,o;if(typeof Reflect==`object`&&typeof Reflect.decorate==`function`)a=Reflect.decorate(e,t,n,r);else for(var s=e.length-1;s>=0;s--)(o=e[s])&&(a=(i<3?o(a):i>3?o(t,n,a):o(t,n))||a);return i>3&&a&&Object.defineProperty(t,n,a),a}var Ke=class extends w{constructor(...e){super(...e),this.copies=[],this.done=``}static{this.styles=[O,o`
+`;function O(e,t,n,r){var i=arguments.length,a=i<3?t:r===null?r=Object.getOwnPropertyDescriptor(t,n):r,o;if(typeof Reflect==`object`&&typeof Reflect.decorate==`function`)a=Reflect.decorate(e,t,n,r);else for(var s=e.length-1;s>=0;s--)(o=e[s])&&(a=(i<3?o(a):i>3?o(t,n,a):o(t,n))||a);return i>3&&a&&Object.defineProperty(t,n,a),a}var qe=class extends C{constructor(...e){super(...e),this.copies=[],this.done=``}static{this.styles=[D,o`
       :host {
         display: inline-block;
       }
@@ -228,12 +228,12 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         min-height: 1.75rem;
         padding: 0 var(--s2);
       }
-    `]}render(){return y`<span class="row" role="group" aria-label="Copy as">
+    `]}render(){return v`<span class="row" role="group" aria-label="Copy as">
       <span class="quiet" aria-hidden="true">Copy as</span>
-      ${this.copies.map(e=>y`<button title=${e.text} @click=${()=>void this.copy(e)}>${this.done===e.name?`✓ `:``}${e.name}</button>`)}
+      ${this.copies.map(e=>v`<button title=${e.text} @click=${()=>void this.copy(e)}>${this.done===e.name?`✓ `:``}${e.name}</button>`)}
       <span class="hidden" role="status">${this.done&&`${this.done} copied`}</span>
-    </span>`}async copy({name:e,text:t}){await qe(t),this.done=e,setTimeout(()=>this.done=``,2e3)}};k([E({attribute:!1})],Ke.prototype,`copies`,void 0),k([D()],Ke.prototype,`done`,void 0),Ke=k([T(`mooring-copy`)],Ke);async function qe(e){if(navigator.clipboard)return navigator.clipboard.writeText(e);let t=document.createElement(`textarea`);t.value=e,document.body.append(t),t.select(),document.execCommand(`copy`),t.remove()}var Je=new Intl.NumberFormat(`en-US`,{maximumFractionDigits:1}),Ye=[``,`Ki`,`Mi`,`Gi`,`Ti`,`Pi`];function A(e){return Je.format(e)}function j(e,t){return`${A(e)} ${t}${e===1?``:`s`}`}function M(e,t){return e===`cpu`?A(t/1e3):Xe(e)?Ze(t):A(t)}function Xe(e){return/^(memory|ephemeral-storage|hugepages-)/.test(e)}function Ze(e){let t=Math.min(Ye.length-1,Math.max(0,Math.floor(Math.log2(Math.abs(e)||1)/10)));return`${A(e/1024**t)}${Ye[t]}`}function Qe(e){return e===void 0?``:$e(parseFloat(e))}function $e(e){return e<.001?`${A(Math.round(e*1e6))} µs`:e<1?`${A(e*1e3)} ms`:e<120?`${A(Math.round(e*10)/10)} s`:e<7200?`${A(Math.floor(e/60))} min`:e<172800?`${A(Math.floor(e/3600))} h`:`${A(Math.floor(e/86400))} d`}function N(e,t=Date.now()){if(!e)return``;let n=(t-Date.parse(e))/1e3;return n<1?`now`:$e(Math.floor(n))}function P(e,t){let n=e.nodes[t];return n.slice(0,n.length-e.suffix.length)}function et({raw:e,normalized:t}){return e.every(t=>t===e[0])&&t.every(e=>e===t[0])}function tt(e,t){let n=e.verdicts[t]??0,r=new Set(n?[n]:[]),{nodes:i,statuses:a}=e.rejections;for(let e=nt(i,t);i[e]===t;e++)r.add(a[e]);return Array.from(r,t=>e.statuses[t])}function F(e,t){let n=nt(e.scored,t);return e.scored[n]===t?n:-1}function nt(e,t){let n=0,r=e.length;for(;n<r;){let i=n+r>>1;e[i]<t?n=i+1:r=i}return n}var rt={NodeResourcesFit:[[/Too many pods/,`Nodes are at their limit of pods: add a node, or raise maxPods of the kubelet.`],[/Insufficient (\S+)/,`Add a node with enough $1, lower the request, or see what holds $1 now.`]],NodeAffinity:[[/./,`Label a node as the pod's nodeSelector or node affinity asks, or correct the pod.`]],TaintToleration:[[/not-ready|unreachable|disk-pressure|memory-pressure/,`Repair the nodes: their taint says that they are not healthy.`],[/./,`Add the toleration to the pod, or remove the taint from a node.`]],NodeUnschedulable:[[/./,`Uncordon a node: kubectl uncordon NODE.`]],NodePorts:[[/./,`The host port is taken: drop hostPort, or add a node where it is free.`]],NodeName:[[/./,`spec.nodeName names another node: remove it from the pod.`]],InterPodAffinity:[[/existing pods/,`A running pod's anti-affinity keeps this pod away: look at pods with anti-affinity to its labels.`],[/anti-affinity/,`More replicas than places: add a node or zone, or make the anti-affinity preferred.`],[/./,`No pod matches the affinity on a node with room: check its labels and topologyKey.`]],PodTopologySpread:[[/missing/,`Label the nodes with the constraint's topologyKey.`],[/./,`Add room in the emptiest zone, raise maxSkew, or use whenUnsatisfiable: ScheduleAnyway.`]],VolumeBinding:[[/unbound immediate/,`Bind the PersistentVolumeClaim, or use a StorageClass with WaitForFirstConsumer.`],[/not found|non-existent/,`Create the PersistentVolumeClaim or volume that the pod names.`],[/./,`Add a node where the claim's volume can be: its zone or host is fixed by the volume.`]],VolumeZone:[[/./,`Add a node in the volume's zone.`]],NodeVolumeLimits:[[/./,`Nodes have as many volumes attached as they take: add a node.`]],VolumeRestrictions:[[/./,`Another pod uses the volume exclusively: wait for it, or use ReadWriteMany.`]],DynamicResources:[[/./,`No free device satisfies the claim: add devices, or relax the claim's selectors.`]],SchedulingGates:[[/./,`Whoever set the pod's schedulingGates has to remove them.`]],DefaultPreemption:[[/./,`Raise the pod's priority, or make room by hand.`]]},it=`See the plugin's reason; what it needs is in its documentation.`;function at(e,t){for(let[n,r]of rt[e??``]??[]){let e=n.exec(t??``);if(e)return r.replaceAll(`$1`,e[1]??``)}return it}function ot(e,t){return tt(e,t).flatMap(({plugin:n=``,reasons:r=[``]})=>r.map(r=>({plugin:n,reason:r,figures:lt(e,t,r),step:at(n,r)})))}function st(e){let t,[n,r]=[1/0,1/0];for(let i=0;i<e.nodes.length;i++){let a=tt(e,i).length,o=a&&a<=n?ct(e,i):1/0;a&&(a<n||a===n&&o<r)&&([t,n,r]=[i,a,o])}return t}function ct(e,t){return e.resources.map(({requested:e,free:n})=>e?Math.max(0,e-n[t])/e:0).reduce((e,t)=>e+t,0)}function lt(e,t,n){let r=/^Too many pods/.test(n)?`pods`:/^Insufficient (\S+)/.exec(n)?.[1],i=e.resources.find(e=>e.name===r);if(!i)return``;let a=i.free[t];return`${`needs ${M(i.name,i.requested)}, has ${M(i.name,Math.max(0,a))} left`}: ${M(i.name,i.requested-a)} short`}var ut=4,dt=8,ft={int8:(e,t,n)=>new Int8Array(e,t,n),uint8:(e,t,n)=>new Uint8Array(e,t,n),int16:(e,t,n)=>new Int16Array(e,t,n),uint16:(e,t,n)=>new Uint16Array(e,t,n),int32:(e,t,n)=>new Int32Array(e,t,n),uint32:(e,t,n)=>new Uint32Array(e,t,n),float64:(e,t,n)=>new Float64Array(e,t,n)};function pt(e){if(e.byteLength<ut)throw Error(`columns: ${e.byteLength} bytes are too few for a header`);let t=new DataView(e).getUint32(0,!0),n=ut+t;if(n>e.byteLength)throw Error(`columns: the header of ${t} bytes is cut off`);let r=JSON.parse(new TextDecoder().decode(new Uint8Array(e,ut,t))),i=Math.ceil(n/dt)*dt,a=new Map;for(let{name:t,dtype:n,shape:o,offset:s}of r.arrays){let r=ft[n];if(!r)throw Error(`columns: array ${t} has the unknown type ${n}`);let c=o.reduce((e,t)=>e*t,1);try{a.set(t,r(e,i+s,c))}catch{throw Error(`columns: array ${t} of ${c} ${n} at ${s} lies outside the answer`)}}return{header:r,arrays:a}}function mt(e){let t=e.length>1?e[0]:``;for(let n of e)for(;!n.endsWith(t)||n===t;){let e=t.indexOf(`.`,1);if(e<0)return``;t=t.slice(e)}return t}var ht=new Uint32Array;function gt(e){let{header:t,arrays:n}=pt(e),r=e=>n.get(e)??ht;return{made:t.made,decision:t.decision,differences:t.differences??[],pod:t.pod,provenance:t.provenance,status:t.status,seed:BigInt(t.seed),nodes:t.nodes,suffix:mt(t.nodes),statuses:t.statuses,verdicts:r(`verdicts`),scored:r(`scored`),plugins:t.plugins.map(({name:e,weight:t},n)=>({name:e,weight:t,raw:r(`raw.${n}`),normalized:r(`normalized.${n}`)})),selected:t.selected,ties:r(`ties`),rejections:{nodes:r(`rejections.nodes`),statuses:r(`rejections.statuses`)},resources:t.resources.map(({name:e,requested:t},n)=>({name:e,requested:t,free:r(`free.${n}`)})),warnings:t.warnings,evaluated:t.evaluated,feasible:t.feasible}}function _t(e,t,n,r){let i=F(e,n),a=F(e,r);return i<0||a<0?[]:e.plugins.map(({name:e,normalized:n},r)=>{let o=t[r],[s,c]=[n[i]*o,n[a]*o];return{plugin:e,first:s,second:c,lead:s-c}}).sort((e,t)=>Math.abs(t.lead)-Math.abs(e.lead))}var vt=3;function yt(e){let t=bt(e),n=[...(e.decision?.rejectingPlugins??[]).filter(e=>t.has(e)),...t.keys()],r=e.nodes.length;return[...new Set(n)].map(e=>{let n=[...t.get(e).values()].sort((e,t)=>t.count-e.count),i=n.reduce((e,t)=>e+t.count,0);return r-=i,{plugin:e,rejected:i,left:r,reasons:n}})}function bt(e){let t=new Map;return e.verdicts.forEach((n,r)=>{if(!n)return;let{plugin:i=``,reasons:a=[]}=e.statuses[n],o=a.join(`, `),s=t.get(i)??new Map;t.set(i,s);let c=s.get(o)??{text:o,count:0,examples:[]};s.set(o,c),c.count++,c.examples.length<vt&&c.examples.push(r)}),t}var I=(1n<<64n)-1n,L=128,xt=[7640891576956012808n,13503953896175478587n,4354685564936845355n,11912009170470909681n,5840696475078001361n,11170449401992604703n,2270897969802886507n,6620516959819538809n],St=[`0123456789abcdef`,`ea489fd61c02b753`,`b8c052fdae367194`,`7931dcbe265a40f8`,`905724afe1bc683d`,`2c6a0b834d75fe19`,`c51fed4a0763928b`,`db7ec13950f4862a`,`6fe9b308c2d714a5`,`a2847615fb9e3cd0`,`0123456789abcdef`,`ea489fd61c02b753`].map(e=>Array.from(e,e=>parseInt(e,16))),Ct=[[0,4,8,12],[1,5,9,13],[2,6,10,14],[3,7,11,15],[0,5,10,15],[1,6,11,12],[2,7,8,13],[3,4,9,14]];function wt(e,t,n){return n>1?Number(Tt(e,t)%BigInt(n)):0}function Tt(e,t){let n=new TextEncoder().encode(t),r=new Uint8Array(L*(1+Math.ceil(n.length/L)));new DataView(r.buffer).setBigUint64(0,e&I,!0),r.set(n,L);let i=[...xt];i[0]^=BigInt(16844808);let a=L+n.length;for(let e=0;e<r.length;e+=L)Et(i,new DataView(r.buffer,e,L),Math.min(e+L,a),e+L>=a);return i[0]}function Et(e,t,n,r){let i=[...e,...xt];i[12]^=BigInt(n),r&&(i[14]^=I);for(let e of St)Ct.forEach(([n,r,a,o],s)=>{let c=n=>t.getBigUint64(8*e[n],!0);Dt(i,n,r,a,o,c(2*s),c(2*s+1))});for(let t=0;t<8;t++)e[t]^=i[t]^i[t+8]}function Dt(e,t,n,r,i,a,o){let s=(a,o,s)=>{e[t]=e[t]+e[n]+a&I,e[i]=Ot(e[i]^e[t],o),e[r]=e[r]+e[i]&I,e[n]=Ot(e[n]^e[r],s)};s(a,32n,24n),s(o,16n,63n)}function Ot(e,t){return(e>>t|e<<64n-t)&I}var kt=NaN;function At(e,t){let n=new Float64Array(e.nodes.length).fill(kt),r=Mt(e,t);e.scored.forEach((e,t)=>n[e]=r[t]);let i=Uint32Array.from(e.scored).sort((e,t)=>n[t]-n[e]||e-t),a=Pt(i,n),o=n[i[0]??-1],s=0;for(;s<i.length&&n[i[s]]===o;)s++;let c=Array.from(i.subarray(0,s));return{totals:n,order:a,ties:c,selected:Nt(e,c),runnerUp:i[s]}}function jt(e){return e.plugins.map(e=>e.weight)}function Mt(e,t){let n=new Float64Array(e.scored.length);return e.plugins.forEach(({normalized:e},r)=>{let i=t[r];for(let t=0;t<n.length;t++)n[t]+=e[t]*i}),n}function Nt(e,t){return t.length?t[wt(e.seed,e.pod.uid??``,t.length)]:e.selected}function Pt(e,t){let n=new Uint32Array(t.length);n.set(e);let r=e.length;for(let e=0;e<t.length;e++)Number.isNaN(t[e])&&(n[r++]=e);return n}function Ft(e,t,n){let{selected:r}=t;if(r===void 0)return Lt(e);let i=`goes to ${P(e,r)}`;if(!e.plugins.length||!e.scored.length)return`${i}: ${e.feasible===1?`the only feasible node, so nothing was scored`:`no plugin scores`}.`;let a=100*n.reduce((e,t)=>e+t,0),o=[`${A(t.totals[r])} of ${A(a)} points`];return t.ties.length>1&&o.push(`${A(t.ties.length)} nodes tied, seed ${e.seed} decided`),`${i}: ${o.join(`, `)}${It(e,t,n)}.`}function It(e,{selected:t,runnerUp:n,totals:r},i){if(t===void 0||n===void 0)return``;let a=r[t]-r[n],o=_t(e,i,t,n).find(e=>e.lead>0);return`; ${P(e,n)} is ${A(a)} behind${o?` (${o.plugin})`:``}`}function Lt(e){let t=e.decision?.nominatedNode,n=t?` Room is being made for it on ${t}.`:``;return`has no node: ${e.status.message||(e.status.reasons??[]).join(`, `)||`no node is feasible`}${n}`}function Rt(e,t){let n=e.plugins.flatMap(({name:e,weight:n},r)=>t[r]===n?[]:[{name:e,weight:t[r]}]),r=n.filter(({weight:e})=>!e),i=n.filter(({weight:e})=>e);return[`apiVersion: kubescheduler.config.k8s.io/v1`,`kind: KubeSchedulerConfiguration`,`profiles:`,`- schedulerName: ${JSON.stringify(e.provenance.profile??`default-scheduler`)}`,`  plugins:`,`    score:${n.length?``:` {}`}`,...i.length?[`      enabled:`,...i.flatMap(({name:e,weight:t})=>[`      - name: ${e}`,`        weight: ${t}`])]:[],...r.length?[`      disabled:`,...r.map(({name:e})=>`      - name: ${e}`)]:[],``].join(`
-`)}var R=class extends w{constructor(...e){super(...e),this.first=``,this.second=``,this.differences=[]}static{this.styles=[O,o`
+    </span>`}async copy({name:e,text:t}){await Je(t),this.done=e,setTimeout(()=>this.done=``,2e3)}};O([T({attribute:!1})],qe.prototype,`copies`,void 0),O([E()],qe.prototype,`done`,void 0),qe=O([w(`mooring-copy`)],qe);async function Je(e){if(navigator.clipboard)return navigator.clipboard.writeText(e);let t=document.createElement(`textarea`);t.value=e,document.body.append(t),t.select(),document.execCommand(`copy`),t.remove()}var Ye=new Intl.NumberFormat(`en-US`,{maximumFractionDigits:1}),Xe=[``,`Ki`,`Mi`,`Gi`,`Ti`,`Pi`];function k(e){return Ye.format(e)}function A(e,t){return`${k(e)} ${t}${e===1?``:`s`}`}function j(e,t){return e===`cpu`?k(t/1e3):$e(e)?et(t):k(t)}var Ze={n:1e-9,u:1e-6,m:.001,"":1,k:1e3,M:1e6,G:1e9,T:0xe8d4a51000,P:0x38d7ea4c68000,E:0xde0b6b3a7640000,Ki:1024,Mi:2**20,Gi:2**30,Ti:2**40,Pi:2**50,Ei:2**60};function Qe(e,t){let[,n=``,r=``]=/^([-+.\deE]*\d)([a-zA-Z]*)$/.exec(t)??[];return Number(n)*(Ze[r]??NaN)*(e===`cpu`?1e3:1)}function $e(e){return/^(memory|ephemeral-storage|hugepages-)/.test(e)}function et(e){let t=Math.min(Xe.length-1,Math.max(0,Math.floor(Math.log2(Math.abs(e)||1)/10)));return`${k(e/1024**t)}${Xe[t]}`}function tt(e){return e===void 0?``:nt(parseFloat(e))}function nt(e){return e<.001?`${k(Math.round(e*1e6))} µs`:e<1?`${k(e*1e3)} ms`:e<120?`${k(Math.round(e*10)/10)} s`:e<7200?`${k(Math.floor(e/60))} min`:e<172800?`${k(Math.floor(e/3600))} h`:`${k(Math.floor(e/86400))} d`}function M(e,t=Date.now()){if(!e)return``;let n=(t-Date.parse(e))/1e3;return n<1?`now`:nt(Math.floor(n))}function N(e,t){let n=e.nodes[t];return n.slice(0,n.length-e.suffix.length)}function rt({raw:e,normalized:t}){return e.every(t=>t===e[0])&&t.every(e=>e===t[0])}function it(e,t){let n=e.verdicts[t]??0,r=new Set(n?[n]:[]),{nodes:i,statuses:a}=e.rejections;for(let e=at(i,t);i[e]===t;e++)r.add(a[e]);return Array.from(r,t=>e.statuses[t])}function P(e,t){let n=at(e.scored,t);return e.scored[n]===t?n:-1}function at(e,t){let n=0,r=e.length;for(;n<r;){let i=n+r>>1;e[i]<t?n=i+1:r=i}return n}var ot={NodeResourcesFit:[[/Too many pods/,`Nodes are at their limit of pods: add a node, or raise maxPods of the kubelet.`],[/Insufficient (\S+)/,`Add a node with enough $1, lower the request, or see what holds $1 now.`]],NodeAffinity:[[/./,`Label a node as the pod's nodeSelector or node affinity asks, or correct the pod.`]],TaintToleration:[[/not-ready|unreachable|disk-pressure|memory-pressure/,`Repair the nodes: their taint says that they are not healthy.`],[/./,`Add the toleration to the pod, or remove the taint from a node.`]],NodeUnschedulable:[[/./,`Uncordon a node: kubectl uncordon NODE.`]],NodePorts:[[/./,`The host port is taken: drop hostPort, or add a node where it is free.`]],NodeName:[[/./,`spec.nodeName names another node: remove it from the pod.`]],InterPodAffinity:[[/existing pods/,`A running pod's anti-affinity keeps this pod away: look at pods with anti-affinity to its labels.`],[/anti-affinity/,`More replicas than places: add a node or zone, or make the anti-affinity preferred.`],[/./,`No pod matches the affinity on a node with room: check its labels and topologyKey.`]],PodTopologySpread:[[/missing/,`Label the nodes with the constraint's topologyKey.`],[/./,`Add room in the emptiest zone, raise maxSkew, or use whenUnsatisfiable: ScheduleAnyway.`]],VolumeBinding:[[/unbound immediate/,`Bind the PersistentVolumeClaim, or use a StorageClass with WaitForFirstConsumer.`],[/not found|non-existent/,`Create the PersistentVolumeClaim or volume that the pod names.`],[/./,`Add a node where the claim's volume can be: its zone or host is fixed by the volume.`]],VolumeZone:[[/./,`Add a node in the volume's zone.`]],NodeVolumeLimits:[[/./,`Nodes have as many volumes attached as they take: add a node.`]],VolumeRestrictions:[[/./,`Another pod uses the volume exclusively: wait for it, or use ReadWriteMany.`]],DynamicResources:[[/./,`No free device satisfies the claim: add devices, or relax the claim's selectors.`]],SchedulingGates:[[/./,`Whoever set the pod's schedulingGates has to remove them.`]],DefaultPreemption:[[/./,`Raise the pod's priority, or make room by hand.`]]},st=`See the plugin's reason; what it needs is in its documentation.`;function ct(e,t){for(let[n,r]of ot[e??``]??[]){let e=n.exec(t??``);if(e)return r.replaceAll(`$1`,e[1]??``)}return st}function lt(e,t){return it(e,t).flatMap(({plugin:n=``,reasons:r=[``]})=>r.map(r=>({plugin:n,reason:r,figures:ft(e,t,r),step:ct(n,r)})))}function ut(e){let t,[n,r]=[1/0,1/0];for(let i=0;i<e.nodes.length;i++){let a=it(e,i).length,o=a&&a<=n?dt(e,i):1/0;a&&(a<n||a===n&&o<r)&&([t,n,r]=[i,a,o])}return t}function dt(e,t){return e.resources.map(({requested:e,free:n})=>e?Math.max(0,e-n[t])/e:0).reduce((e,t)=>e+t,0)}function ft(e,t,n){let r=/^Too many pods/.test(n)?`pods`:/^Insufficient (\S+)/.exec(n)?.[1],i=e.resources.find(e=>e.name===r);if(!i)return``;let a=i.free[t];return`${`needs ${j(i.name,i.requested)}, has ${j(i.name,Math.max(0,a))} left`}: ${j(i.name,i.requested-a)} short`}var pt=4,mt=8,ht={int8:(e,t,n)=>new Int8Array(e,t,n),uint8:(e,t,n)=>new Uint8Array(e,t,n),int16:(e,t,n)=>new Int16Array(e,t,n),uint16:(e,t,n)=>new Uint16Array(e,t,n),int32:(e,t,n)=>new Int32Array(e,t,n),uint32:(e,t,n)=>new Uint32Array(e,t,n),float64:(e,t,n)=>new Float64Array(e,t,n)};function gt(e){if(e.byteLength<pt)throw Error(`columns: ${e.byteLength} bytes are too few for a header`);let t=new DataView(e).getUint32(0,!0),n=pt+t;if(n>e.byteLength)throw Error(`columns: the header of ${t} bytes is cut off`);let r=JSON.parse(new TextDecoder().decode(new Uint8Array(e,pt,t))),i=Math.ceil(n/mt)*mt,a=new Map;for(let{name:t,dtype:n,shape:o,offset:s}of r.arrays){let r=ht[n];if(!r)throw Error(`columns: array ${t} has the unknown type ${n}`);let c=o.reduce((e,t)=>e*t,1);try{a.set(t,r(e,i+s,c))}catch{throw Error(`columns: array ${t} of ${c} ${n} at ${s} lies outside the answer`)}}return{header:r,arrays:a}}function _t(e){let t=e.length>1?e[0]:``;for(let n of e)for(;!n.endsWith(t)||n===t;){let e=t.indexOf(`.`,1);if(e<0)return``;t=t.slice(e)}return t}var vt=new Uint32Array;function yt(e){let{header:t,arrays:n}=gt(e),r=e=>n.get(e)??vt;return{made:t.made,decision:t.decision,differences:t.differences??[],pod:t.pod,provenance:t.provenance,status:t.status,seed:BigInt(t.seed),nodes:t.nodes,suffix:_t(t.nodes),statuses:t.statuses,verdicts:r(`verdicts`),scored:r(`scored`),plugins:t.plugins.map(({name:e,weight:t},n)=>({name:e,weight:t,raw:r(`raw.${n}`),normalized:r(`normalized.${n}`)})),selected:t.selected,ties:r(`ties`),rejections:{nodes:r(`rejections.nodes`),statuses:r(`rejections.statuses`)},resources:t.resources.map(({name:e,requested:t},n)=>({name:e,requested:t,free:r(`free.${n}`)})),warnings:t.warnings,evaluated:t.evaluated,feasible:t.feasible}}function bt(e,t,n,r){let i=P(e,n),a=P(e,r);return i<0||a<0?[]:e.plugins.map(({name:e,normalized:n},r)=>{let o=t[r],[s,c]=[n[i]*o,n[a]*o];return{plugin:e,first:s,second:c,lead:s-c}}).sort((e,t)=>Math.abs(t.lead)-Math.abs(e.lead))}var xt=3;function St(e){let t=Ct(e),n=[...(e.decision?.rejectingPlugins??[]).filter(e=>t.has(e)),...t.keys()],r=e.nodes.length;return[...new Set(n)].map(e=>{let n=[...t.get(e).values()].sort((e,t)=>t.count-e.count),i=n.reduce((e,t)=>e+t.count,0);return r-=i,{plugin:e,rejected:i,left:r,reasons:n}})}function Ct(e){let t=new Map;return e.verdicts.forEach((n,r)=>{if(!n)return;let{plugin:i=``,reasons:a=[]}=e.statuses[n],o=a.join(`, `),s=t.get(i)??new Map;t.set(i,s);let c=s.get(o)??{text:o,count:0,examples:[]};s.set(o,c),c.count++,c.examples.length<xt&&c.examples.push(r)}),t}var F=(1n<<64n)-1n,I=128,wt=[7640891576956012808n,13503953896175478587n,4354685564936845355n,11912009170470909681n,5840696475078001361n,11170449401992604703n,2270897969802886507n,6620516959819538809n],Tt=[`0123456789abcdef`,`ea489fd61c02b753`,`b8c052fdae367194`,`7931dcbe265a40f8`,`905724afe1bc683d`,`2c6a0b834d75fe19`,`c51fed4a0763928b`,`db7ec13950f4862a`,`6fe9b308c2d714a5`,`a2847615fb9e3cd0`,`0123456789abcdef`,`ea489fd61c02b753`].map(e=>Array.from(e,e=>parseInt(e,16))),Et=[[0,4,8,12],[1,5,9,13],[2,6,10,14],[3,7,11,15],[0,5,10,15],[1,6,11,12],[2,7,8,13],[3,4,9,14]];function Dt(e,t,n){return n>1?Number(Ot(e,t)%BigInt(n)):0}function Ot(e,t){let n=new TextEncoder().encode(t),r=new Uint8Array(I*(1+Math.ceil(n.length/I)));new DataView(r.buffer).setBigUint64(0,e&F,!0),r.set(n,I);let i=[...wt];i[0]^=BigInt(16844808);let a=I+n.length;for(let e=0;e<r.length;e+=I)kt(i,new DataView(r.buffer,e,I),Math.min(e+I,a),e+I>=a);return i[0]}function kt(e,t,n,r){let i=[...e,...wt];i[12]^=BigInt(n),r&&(i[14]^=F);for(let e of Tt)Et.forEach(([n,r,a,o],s)=>{let c=n=>t.getBigUint64(8*e[n],!0);At(i,n,r,a,o,c(2*s),c(2*s+1))});for(let t=0;t<8;t++)e[t]^=i[t]^i[t+8]}function At(e,t,n,r,i,a,o){let s=(a,o,s)=>{e[t]=e[t]+e[n]+a&F,e[i]=jt(e[i]^e[t],o),e[r]=e[r]+e[i]&F,e[n]=jt(e[n]^e[r],s)};s(a,32n,24n),s(o,16n,63n)}function jt(e,t){return(e>>t|e<<64n-t)&F}var Mt=NaN;function Nt(e,t){let n=new Float64Array(e.nodes.length).fill(Mt),r=Ft(e,t);e.scored.forEach((e,t)=>n[e]=r[t]);let i=Uint32Array.from(e.scored).sort((e,t)=>n[t]-n[e]||e-t),a=Lt(i,n),o=n[i[0]??-1],s=0;for(;s<i.length&&n[i[s]]===o;)s++;let c=Array.from(i.subarray(0,s));return{totals:n,order:a,ties:c,selected:It(e,c),runnerUp:i[s]}}function Pt(e){return e.plugins.map(e=>e.weight)}function Ft(e,t){let n=new Float64Array(e.scored.length);return e.plugins.forEach(({normalized:e},r)=>{let i=t[r];for(let t=0;t<n.length;t++)n[t]+=e[t]*i}),n}function It(e,t){return t.length?t[Dt(e.seed,e.pod.uid??``,t.length)]:e.selected}function Lt(e,t){let n=new Uint32Array(t.length);n.set(e);let r=e.length;for(let e=0;e<t.length;e++)Number.isNaN(t[e])&&(n[r++]=e);return n}function Rt(e,t,n){let{selected:r}=t;if(r===void 0)return Bt(e);let i=`goes to ${N(e,r)}`;if(!e.plugins.length||!e.scored.length)return`${i}: ${e.feasible===1?`the only feasible node, so nothing was scored`:`no plugin scores`}.`;let a=100*n.reduce((e,t)=>e+t,0),o=[`${k(t.totals[r])} of ${k(a)} points`];return t.ties.length>1&&o.push(`${k(t.ties.length)} nodes tied, seed ${e.seed} decided`),`${i}: ${o.join(`, `)}${zt(e,t,n)}.`}function zt(e,{selected:t,runnerUp:n,totals:r},i){if(t===void 0||n===void 0)return``;let a=r[t]-r[n],o=bt(e,i,t,n).find(e=>e.lead>0);return`; ${N(e,n)} is ${k(a)} behind${o?` (${o.plugin})`:``}`}function Bt(e){let t=e.decision?.nominatedNode,n=t?` Room is being made for it on ${t}.`:``;return`has no node: ${e.status.message||(e.status.reasons??[]).join(`, `)||`no node is feasible`}${n}`}function Vt(e,t){let n=e.plugins.flatMap(({name:e,weight:n},r)=>t[r]===n?[]:[{name:e,weight:t[r]}]),r=n.filter(({weight:e})=>!e),i=n.filter(({weight:e})=>e);return[`apiVersion: kubescheduler.config.k8s.io/v1`,`kind: KubeSchedulerConfiguration`,`profiles:`,`- schedulerName: ${JSON.stringify(e.provenance.profile??`default-scheduler`)}`,`  plugins:`,`    score:${n.length?``:` {}`}`,...i.length?[`      enabled:`,...i.flatMap(({name:e,weight:t})=>[`      - name: ${e}`,`        weight: ${t}`])]:[],...r.length?[`      disabled:`,...r.map(({name:e})=>`      - name: ${e}`)]:[],``].join(`
+`)}var L=class extends C{constructor(...e){super(...e),this.first=``,this.second=``,this.differences=[]}static{this.styles=[D,o`
       table {
         width: 100%;
         border-collapse: collapse;
@@ -284,7 +284,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         font-weight: 600;
         color: inherit;
       }
-    `]}render(){let e=e=>this.differences.reduce((t,n)=>t+e(n),0),t=e(e=>e.lead),n=Math.max(1,...this.differences.map(e=>Math.abs(e.lead)));return y`<div class="stack tight">
+    `]}render(){let e=e=>this.differences.reduce((t,n)=>t+e(n),0),t=e(e=>e.lead),n=Math.max(1,...this.differences.map(e=>Math.abs(e.lead)));return v`<div class="stack tight">
       <p>${this.verdict(t)}</p>
       <table>
         <thead>
@@ -297,25 +297,25 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           </tr>
         </thead>
         <tbody>
-          ${this.differences.map(e=>y`<tr>
+          ${this.differences.map(e=>v`<tr>
                 <th scope="row">${e.plugin}</th>
-                <td>${A(e.first)}</td>
-                <td class="bar">${zt(e.lead/n)}</td>
-                <td>${A(e.second)}</td>
-                <td>${Bt(e.lead)}</td>
+                <td>${k(e.first)}</td>
+                <td class="bar">${Ht(e.lead/n)}</td>
+                <td>${k(e.second)}</td>
+                <td>${Ut(e.lead)}</td>
               </tr>`)}
         </tbody>
         <tfoot>
           <tr>
             <th scope="row">Total</th>
-            <td>${A(e(e=>e.first))}</td>
+            <td>${k(e(e=>e.first))}</td>
             <td></td>
-            <td>${A(e(e=>e.second))}</td>
-            <td>${Bt(t)}</td>
+            <td>${k(e(e=>e.second))}</td>
+            <td>${Ut(t)}</td>
           </tr>
         </tfoot>
       </table>
-    </div>`}verdict(e){if(!e)return y`<strong>${this.first}</strong> and <strong>${this.second}</strong> are tied.`;let[t,n]=e>0?[this.first,this.second]:[this.second,this.first];return y`<strong>${t}</strong> is ${A(Math.abs(e))} ahead of <strong>${n}</strong>.`}};k([E()],R.prototype,`first`,void 0),k([E()],R.prototype,`second`,void 0),k([E({attribute:!1})],R.prototype,`differences`,void 0),R=k([T(`mooring-comparison`)],R);function zt(e){let t=`width: ${100*Math.abs(e)}%`;return y`<span class="axis" aria-hidden="true"><span class=${e>0?`ahead`:`behind`} .style=${t}></span></span>`}function Bt(e){return e>0?`+${A(e)}`:e<0?`−${A(-e)}`:`0`}var Vt=class extends w{constructor(...e){super(...e),this.stages=[],this.total=0}static{this.styles=[O,o`
+    </div>`}verdict(e){if(!e)return v`<strong>${this.first}</strong> and <strong>${this.second}</strong> are tied.`;let[t,n]=e>0?[this.first,this.second]:[this.second,this.first];return v`<strong>${t}</strong> is ${k(Math.abs(e))} ahead of <strong>${n}</strong>.`}};O([T()],L.prototype,`first`,void 0),O([T()],L.prototype,`second`,void 0),O([T({attribute:!1})],L.prototype,`differences`,void 0),L=O([w(`mooring-comparison`)],L);function Ht(e){let t=`width: ${100*Math.abs(e)}%`;return v`<span class="axis" aria-hidden="true"><span class=${e>0?`ahead`:`behind`} .style=${t}></span></span>`}function Ut(e){return e>0?`+${k(e)}`:e<0?`−${k(-e)}`:`0`}var Wt=class extends C{constructor(...e){super(...e),this.stages=[],this.total=0}static{this.styles=[D,o`
       ol {
         list-style: none;
         display: grid;
@@ -368,29 +368,29 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       li button:focus-visible {
         outline: 2px solid var(--accent);
       }
-    `]}render(){let e=this.stages.at(-1)?.left??this.total;return y`<ol>
+    `]}render(){let e=this.stages.at(-1)?.left??this.total;return v`<ol>
       <li class="stage">
-        <span class="name">All nodes</span>${this.track(this.total,0)}<span class="figure">${A(this.total)}</span>
+        <span class="name">All nodes</span>${this.track(this.total,0)}<span class="figure">${k(this.total)}</span>
       </li>
       ${this.stages.map(e=>this.stage(e))}
       <li class="stage">
         <strong class="name">Feasible</strong>${this.track(e,0)}<strong class="figure ${e?`good`:`bad`}"
-          >${e?`✓`:`✕`} ${A(e)}</strong
+          >${e?`✓`:`✕`} ${k(e)}</strong
         >
       </li>
-    </ol>`}stage({plugin:e,rejected:t,left:n,reasons:r}){return y`<li class="stage">
+    </ol>`}stage({plugin:e,rejected:t,left:n,reasons:r}){return v`<li class="stage">
       <span class="name" title=${e}>${e||`mooring`}</span>
       ${this.track(n,t)}
-      <span class="figure bad" title="${j(t,`node`)} rejected, ${A(n)} left">−${A(t)}</span>
+      <span class="figure bad" title="${A(t,`node`)} rejected, ${k(n)} left">−${k(t)}</span>
       <ul>
-        ${r.map(e=>y`<li>
+        ${r.map(e=>v`<li>
               <button title="Show these nodes" @click=${()=>this.show(e.text)}>${e.text||`no reason given`}</button>
-              ${r.length>1?y` · ${A(e.count)}`:x}
+              ${r.length>1?v` · ${k(e.count)}`:b}
             </li>`)}
       </ul>
-    </li>`}track(e,t){let n=e=>`width: ${100*e/Math.max(1,this.total)}%`;return y`<span class="track" aria-hidden="true"
+    </li>`}track(e,t){let n=e=>`width: ${100*e/Math.max(1,this.total)}%`;return v`<span class="track" aria-hidden="true"
       ><span class="left" .style=${n(e)}></span><span class="rejected" .style=${n(t)}></span
-    ></span>`}show(e){this.dispatchEvent(new CustomEvent(`mooring-filter`,{detail:e}))}};k([E({attribute:!1})],Vt.prototype,`stages`,void 0),k([E({type:Number})],Vt.prototype,`total`,void 0),Vt=k([T(`mooring-funnel`)],Vt);var z=30,Ht=6,B=class extends w{constructor(...e){super(...e),this.columns=[],this.rows=[],this.keyOf=e=>String(e),this.marksOf=()=>``,this.label=``,this.empty=`Nothing here.`,this.first=0,this.shown=40,this.sized=new ResizeObserver(()=>this.measure()),this.measure=()=>{let{scrollTop:e,clientHeight:t}=this.scroller;this.shown=Math.ceil(t/z)+12,this.first=Math.max(0,Math.min(Math.floor(e/z)-Ht,this.rows.length-this.shown))}}static{this.styles=[O,o`
+    ></span>`}show(e){this.dispatchEvent(new CustomEvent(`mooring-filter`,{detail:e}))}};O([T({attribute:!1})],Wt.prototype,`stages`,void 0),O([T({type:Number})],Wt.prototype,`total`,void 0),Wt=O([w(`mooring-funnel`)],Wt);var R=30,Gt=6,z=class extends C{constructor(...e){super(...e),this.columns=[],this.rows=[],this.keyOf=e=>String(e),this.marksOf=()=>``,this.label=``,this.empty=`Nothing here.`,this.first=0,this.shown=40,this.sized=new ResizeObserver(()=>this.measure()),this.measure=()=>{let{scrollTop:e,clientHeight:t}=this.scroller;this.shown=Math.ceil(t/R)+12,this.first=Math.max(0,Math.min(Math.floor(e/R)-Gt,this.rows.length-this.shown))}}static{this.styles=[D,o`
       .scroller {
         overflow: auto;
         max-height: var(--grid-height, 70vh);
@@ -496,14 +496,14 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         padding: 0 var(--s3);
         background: linear-gradient(to left, var(--heat) var(--share), transparent var(--share));
       }
-    `]}connectedCallback(){super.connectedCallback(),this.updateComplete.then(()=>this.sized.observe(this.scroller))}disconnectedCallback(){super.disconnectedCallback(),this.sized.disconnect()}willUpdate(e){e.has(`rows`)&&(this.first=Math.max(0,Math.min(this.first,this.rows.length-this.shown)))}render(){let e=this.columns.map(e=>e.width).join(` `),t=Math.min(this.rows.length,this.first+this.shown),n=this.activeIndex(this.first,t);return y`<div
+    `]}connectedCallback(){super.connectedCallback(),this.updateComplete.then(()=>this.sized.observe(this.scroller))}disconnectedCallback(){super.disconnectedCallback(),this.sized.disconnect()}willUpdate(e){e.has(`rows`)&&(this.first=Math.max(0,Math.min(this.first,this.rows.length-this.shown)))}render(){let e=this.columns.map(e=>e.width).join(` `),t=Math.min(this.rows.length,this.first+this.shown),n=this.activeIndex(this.first,t);return v`<div
       class="scroller"
       role="grid"
       tabindex="0"
       aria-label=${this.label}
       aria-rowcount=${this.rows.length+1}
       aria-colcount=${this.columns.length}
-      aria-activedescendant=${n<0?x:`row-${n}`}
+      aria-activedescendant=${n<0?b:`row-${n}`}
       @scroll=${this.measure}
       @keydown=${this.onKey}
     >
@@ -511,16 +511,16 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         <div class="titles line" role="row" aria-rowindex="1" .style=${`grid-template-columns: ${e}`}>
           ${this.columns.map(e=>this.heading(e))}
         </div>
-        <div class="body" role="presentation" .style=${`height: ${this.rows.length*z}px`}>
-          <div class="window" role="presentation" .style=${`top: ${(this.first+1)*z}px`}>
+        <div class="body" role="presentation" .style=${`height: ${this.rows.length*R}px`}>
+          <div class="window" role="presentation" .style=${`top: ${(this.first+1)*R}px`}>
             ${Array.from({length:Math.max(0,t-this.first)},(t,r)=>this.line(this.first+r,e,n))}
           </div>
         </div>
       </div>
-      ${this.rows.length?x:y`<p class="empty">${this.empty}</p>`}
-    </div>`}reveal(e){let t=this.rows[e];if(t===void 0)return;this.activeKey=this.keyOf(t);let n=e*z,r=this.scroller.clientHeight-60;n<this.scroller.scrollTop?this.scroller.scrollTop=n:n>this.scroller.scrollTop+r&&(this.scroller.scrollTop=n-r),this.measure()}heading(e){let t=this.sorting?.column===e.id?this.sorting:void 0,n=t&&(t.descending?`descending`:`ascending`),r=t?t.descending?` ↓`:` ↑`:``;return y`<div role="columnheader" class=${e.numeric?`numeric`:``} aria-sort=${n??x} title=${e.title}>
-      ${e.sortable?y`<button @click=${()=>this.tell(`mooring-sort`,e.id)}>${e.title}${r}</button>`:e.title}
-    </div>`}line(e,t,n){let r=this.rows[e];return y`<div
+      ${this.rows.length?b:v`<p class="empty">${this.empty}</p>`}
+    </div>`}reveal(e){let t=this.rows[e];if(t===void 0)return;this.activeKey=this.keyOf(t);let n=e*R,r=this.scroller.clientHeight-60;n<this.scroller.scrollTop?this.scroller.scrollTop=n:n>this.scroller.scrollTop+r&&(this.scroller.scrollTop=n-r),this.measure()}heading(e){let t=this.sorting?.column===e.id?this.sorting:void 0,n=t&&(t.descending?`descending`:`ascending`),r=t?t.descending?` ↓`:` ↑`:``;return v`<div role="columnheader" class=${e.numeric?`numeric`:``} aria-sort=${n??b} title=${e.title}>
+      ${e.sortable?v`<button @click=${()=>this.tell(`mooring-sort`,e.id)}>${e.title}${r}</button>`:e.title}
+    </div>`}line(e,t,n){let r=this.rows[e];return v`<div
       class="line ${this.marksOf(r)} ${e===n?`active`:``}"
       role="row"
       id="row-${e}"
@@ -529,8 +529,8 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       .style=${`grid-template-columns: ${t}`}
       @click=${e=>this.onClick(e,r)}
     >
-      ${this.columns.map(e=>y`<div role="gridcell" class="cell ${e.numeric?`numeric`:``}">${e.cell(r)}</div>`)}
-    </div>`}activeIndex(e=0,t=this.rows.length){if(this.activeKey===void 0)return-1;for(let n=e;n<t;n++)if(this.keyOf(this.rows[n])===this.activeKey)return n;return-1}onClick(e,t){e.composedPath().some(e=>e instanceof HTMLAnchorElement)||(this.activeKey=this.keyOf(t),this.tell(`mooring-open`,t))}onKey(e){if(e.target!==this.scroller)return;let t=Math.max(1,Math.floor(this.scroller.clientHeight/z)-2),n={ArrowDown:1,ArrowUp:-1,PageDown:t,PageUp:-t,Home:-1/0,End:1/0}[e.key],r=this.activeIndex(),i=this.rows[r];if(n!==void 0)this.reveal(Math.max(0,Math.min(this.rows.length-1,r<0?0:r+n)));else if(e.key===`Enter`&&i!==void 0)this.tell(`mooring-open`,i);else if(e.key===` `&&i!==void 0)this.tell(`mooring-pick`,i);else return;e.preventDefault()}tell(e,t){this.dispatchEvent(new CustomEvent(e,{detail:t}))}};k([E({attribute:!1})],B.prototype,`columns`,void 0),k([E({attribute:!1})],B.prototype,`rows`,void 0),k([E({attribute:!1})],B.prototype,`keyOf`,void 0),k([E({attribute:!1})],B.prototype,`marksOf`,void 0),k([E({attribute:!1})],B.prototype,`sorting`,void 0),k([E()],B.prototype,`label`,void 0),k([E()],B.prototype,`empty`,void 0),k([D()],B.prototype,`activeKey`,void 0),k([D()],B.prototype,`first`,void 0),k([D()],B.prototype,`shown`,void 0),k([We(`.scroller`)],B.prototype,`scroller`,void 0),B=k([T(`mooring-grid`)],B);var V=class extends w{constructor(...e){super(...e),this.totals=new Float64Array,this.sized=new ResizeObserver(()=>this.paint()),this.scheme=matchMedia(`(prefers-color-scheme: dark)`),this.repaint=()=>this.requestUpdate()}static{this.styles=[O,o`
+      ${this.columns.map(e=>v`<div role="gridcell" class="cell ${e.numeric?`numeric`:``}">${e.cell(r)}</div>`)}
+    </div>`}activeIndex(e=0,t=this.rows.length){if(this.activeKey===void 0)return-1;for(let n=e;n<t;n++)if(this.keyOf(this.rows[n])===this.activeKey)return n;return-1}onClick(e,t){e.composedPath().some(e=>e instanceof HTMLAnchorElement)||(this.activeKey=this.keyOf(t),this.tell(`mooring-open`,t))}onKey(e){if(e.target!==this.scroller)return;let t=Math.max(1,Math.floor(this.scroller.clientHeight/R)-2),n={ArrowDown:1,ArrowUp:-1,PageDown:t,PageUp:-t,Home:-1/0,End:1/0}[e.key],r=this.activeIndex(),i=this.rows[r];if(n!==void 0)this.reveal(Math.max(0,Math.min(this.rows.length-1,r<0?0:r+n)));else if(e.key===`Enter`&&i!==void 0)this.tell(`mooring-open`,i);else if(e.key===` `&&i!==void 0)this.tell(`mooring-pick`,i);else return;e.preventDefault()}tell(e,t){this.dispatchEvent(new CustomEvent(e,{detail:t}))}};O([T({attribute:!1})],z.prototype,`columns`,void 0),O([T({attribute:!1})],z.prototype,`rows`,void 0),O([T({attribute:!1})],z.prototype,`keyOf`,void 0),O([T({attribute:!1})],z.prototype,`marksOf`,void 0),O([T({attribute:!1})],z.prototype,`sorting`,void 0),O([T()],z.prototype,`label`,void 0),O([T()],z.prototype,`empty`,void 0),O([E()],z.prototype,`activeKey`,void 0),O([E()],z.prototype,`first`,void 0),O([E()],z.prototype,`shown`,void 0),O([Ge(`.scroller`)],z.prototype,`scroller`,void 0),z=O([w(`mooring-grid`)],z);var B=class extends C{constructor(...e){super(...e),this.totals=new Float64Array,this.sized=new ResizeObserver(()=>this.paint()),this.scheme=matchMedia(`(prefers-color-scheme: dark)`),this.repaint=()=>this.requestUpdate()}static{this.styles=[D,o`
       canvas {
         display: block;
         width: 100%;
@@ -541,7 +541,7 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         --low: var(--heat);
         --high: var(--accent);
       }
-    `]}connectedCallback(){super.connectedCallback(),this.scheme.addEventListener(`change`,this.repaint),this.updateComplete.then(()=>this.sized.observe(this.canvas))}disconnectedCallback(){super.disconnectedCallback(),this.scheme.removeEventListener(`change`,this.repaint),this.sized.disconnect()}render(){return y`<canvas role="img" aria-label=${this.words()} @click=${this.onClick} height="1"></canvas>`}updated(){this.paint()}words(){let{low:e,high:t,scored:n}=this.range(),r=n?`totals from ${A(e)} to ${A(t)}`:`no totals`;return`${j(this.totals.length,`node`)}, ${A(n)} of them scored, ${r}; the table below has each`}range(){let[e,t,n]=[1/0,-1/0,0];for(let r of this.totals)Number.isNaN(r)||(n++,r<e&&(e=r),r>t&&(t=r));return{low:e,high:t,scored:n}}paint(){let e=Math.max(1,Math.min(this.totals.length,Math.round(this.canvas.clientWidth))),t=new Float64Array(e).fill(NaN);this.totals.forEach((n,r)=>{let i=Math.floor(r*e/this.totals.length);!(t[i]>=n)&&!Number.isNaN(n)&&(t[i]=n)});let{low:n,high:r}=this.range(),[i,a]=this.colours(),o=new ImageData(e,1);t.forEach((e,t)=>{if(Number.isNaN(e))return;let s=r>n?(e-n)/(r-n):1;for(let e=0;e<3;e++)o.data[4*t+e]=i[e]+s*(a[e]-i[e]);o.data[4*t+3]=255}),this.canvas.width=e,this.canvas.getContext(`2d`).putImageData(o,0,0)}colours(){let e=getComputedStyle(this.canvas);return[Ut(this.canvas,e,`--low`),Ut(this.canvas,e,`--high`)]}onClick(e){let t=Math.floor(e.offsetX/this.canvas.clientWidth*this.totals.length);this.dispatchEvent(new CustomEvent(`mooring-open`,{detail:t}))}};k([E({attribute:!1})],V.prototype,`totals`,void 0),k([E({attribute:!1})],V.prototype,`selected`,void 0),k([We(`canvas`)],V.prototype,`canvas`,void 0),V=k([T(`mooring-strip`)],V);function Ut(e,t,n){e.style.color=`var(${n})`;let[r=0,i=0,a=0]=(t.color.match(/[\d.]+/g)??[]).map(Number);return e.style.color=``,[r,i,a]}var Wt=10,Gt=class extends w{constructor(...e){super(...e),this.plugins=[],this.weights=[]}static{this.styles=[O,o`
+    `]}connectedCallback(){super.connectedCallback(),this.scheme.addEventListener(`change`,this.repaint),this.updateComplete.then(()=>this.sized.observe(this.canvas))}disconnectedCallback(){super.disconnectedCallback(),this.scheme.removeEventListener(`change`,this.repaint),this.sized.disconnect()}render(){return v`<canvas role="img" aria-label=${this.words()} @click=${this.onClick} height="1"></canvas>`}updated(){this.paint()}words(){let{low:e,high:t,scored:n}=this.range(),r=n?`totals from ${k(e)} to ${k(t)}`:`no totals`;return`${A(this.totals.length,`node`)}, ${k(n)} of them scored, ${r}; the table below has each`}range(){let[e,t,n]=[1/0,-1/0,0];for(let r of this.totals)Number.isNaN(r)||(n++,r<e&&(e=r),r>t&&(t=r));return{low:e,high:t,scored:n}}paint(){let e=Math.max(1,Math.min(this.totals.length,Math.round(this.canvas.clientWidth))),t=new Float64Array(e).fill(NaN);this.totals.forEach((n,r)=>{let i=Math.floor(r*e/this.totals.length);!(t[i]>=n)&&!Number.isNaN(n)&&(t[i]=n)});let{low:n,high:r}=this.range(),[i,a]=this.colours(),o=new ImageData(e,1);t.forEach((e,t)=>{if(Number.isNaN(e))return;let s=r>n?(e-n)/(r-n):1;for(let e=0;e<3;e++)o.data[4*t+e]=i[e]+s*(a[e]-i[e]);o.data[4*t+3]=255}),this.canvas.width=e,this.canvas.getContext(`2d`).putImageData(o,0,0)}colours(){let e=getComputedStyle(this.canvas);return[Kt(this.canvas,e,`--low`),Kt(this.canvas,e,`--high`)]}onClick(e){let t=Math.floor(e.offsetX/this.canvas.clientWidth*this.totals.length);this.dispatchEvent(new CustomEvent(`mooring-open`,{detail:t}))}};O([T({attribute:!1})],B.prototype,`totals`,void 0),O([T({attribute:!1})],B.prototype,`selected`,void 0),O([Ge(`canvas`)],B.prototype,`canvas`,void 0),B=O([w(`mooring-strip`)],B);function Kt(e,t,n){e.style.color=`var(${n})`;let[r=0,i=0,a=0]=(t.color.match(/[\d.]+/g)??[]).map(Number);return e.style.color=``,[r,i,a]}var qt=10,Jt=class extends C{constructor(...e){super(...e),this.plugins=[],this.weights=[]}static{this.styles=[D,o`
       .sliders {
         display: grid;
         grid-template-columns: minmax(5rem, max-content) minmax(5rem, 1fr) minmax(3rem, auto);
@@ -566,18 +566,18 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         text-align: end;
         white-space: nowrap;
       }
-    `]}render(){return y`<div class="sliders" tabindex="0" role="group" aria-label="Weights of plugins">
-      ${this.plugins.map(({name:e,weight:t},n)=>{let r=this.weights[n],i=r===t?x:y`<span class="quiet">${t} → </span>`;return y`<label for="weight-${n}" title=${e}>${e}</label>
+    `]}render(){return v`<div class="sliders" tabindex="0" role="group" aria-label="Weights of plugins">
+      ${this.plugins.map(({name:e,weight:t},n)=>{let r=this.weights[n],i=r===t?b:v`<span class="quiet">${t} → </span>`;return v`<label for="weight-${n}" title=${e}>${e}</label>
           <input
             id="weight-${n}"
             type="range"
             min="0"
-            max=${Math.max(Wt,2*t)}
+            max=${Math.max(qt,2*t)}
             .valueAsNumber=${r}
             @input=${e=>this.change(n,e.target.valueAsNumber)}
           />
           <output for="weight-${n}">${i}${r===0?`off`:`× ${r}`}</output>`})}
-    </div>`}change(e,t){let n=this.weights.map((n,r)=>r===e?t:n);this.dispatchEvent(new CustomEvent(`mooring-weights`,{detail:n}))}};k([E({attribute:!1})],Gt.prototype,`plugins`,void 0),k([E({attribute:!1})],Gt.prototype,`weights`,void 0),Gt=k([T(`mooring-weights`)],Gt);var Kt=[`raw`,`normalized`,`weighted`],qt=new Intl.Collator(`en`,{numeric:!0}),H=class extends w{constructor(...e){super(...e),this.src=``,this.problem=``,this.weights=[],this.points=`weighted`,this.sorting={column:`total`,descending:!0},this.filter=``,this.pins=[],this.stages=[],this.rows=[]}static{this.styles=[Ge,O,o`
+    </div>`}change(e,t){let n=this.weights.map((n,r)=>r===e?t:n);this.dispatchEvent(new CustomEvent(`mooring-weights`,{detail:n}))}};O([T({attribute:!1})],Jt.prototype,`plugins`,void 0),O([T({attribute:!1})],Jt.prototype,`weights`,void 0),Jt=O([w(`mooring-weights`)],Jt);var Yt=[`raw`,`normalized`,`weighted`],Xt=new Intl.Collator(`en`,{numeric:!0}),V=class extends C{constructor(...e){super(...e),this.src=``,this.problem=``,this.weights=[],this.points=`weighted`,this.sorting={column:`total`,descending:!0},this.filter=``,this.pins=[],this.stages=[],this.rows=[]}static{this.styles=[Ke,D,o`
       :host {
         background: none;
       }
@@ -609,11 +609,11 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       .needs p {
         overflow-wrap: anywhere;
       }
-    `]}willUpdate(e){if(e.has(`src`)&&this.src&&this.fetch(),e.has(`columns`)&&this.columns&&this.decode(this.columns),!this.matrix)return;let t=e;(t.has(`matrix`)||t.has(`weights`))&&(this.ranking=At(this.matrix,this.weights)),t.has(`matrix`)&&(this.stages=yt(this.matrix)),this.rows=this.sorted(this.matrix)}render(){if(this.problem)return y`<p class="failure" role="alert">${this.problem}</p>`;let{matrix:e}=this;return e?y`<div class="stack">
+    `]}willUpdate(e){if(e.has(`src`)&&this.src&&this.fetch(),e.has(`columns`)&&this.columns&&this.decode(this.columns),!this.matrix)return;let t=e;(t.has(`matrix`)||t.has(`weights`))&&(this.ranking=Nt(this.matrix,this.weights)),t.has(`matrix`)&&(this.stages=St(this.matrix)),this.rows=this.sorted(this.matrix)}render(){if(this.problem)return v`<p class="failure" role="alert">${this.problem}</p>`;let{matrix:e}=this;return e?v`<div class="stack">
       <div class="stack tight">
         <p class="sentence">${this.verdict(e)}</p>
-        ${e.differences.length?y`<p class="warn">⚠ Made again, it differs from what was decided: ${e.differences.join(`; `)}</p>`:x}
-        ${e.warnings.map(e=>y`<p class="warn">⚠ ${e}</p>`)}
+        ${e.differences.length?v`<p class="warn">⚠ Made again, it differs from what was decided: ${e.differences.join(`; `)}</p>`:b}
+        ${e.warnings.map(e=>v`<p class="warn">⚠ ${e}</p>`)}
       </div>
       <div class="columns">
         <section class="card stack tight" aria-labelledby="funnel">
@@ -624,11 +624,11 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
             @mooring-filter=${e=>this.filter=e.detail}
           ></mooring-funnel>
         </section>
-        ${e.plugins.length?this.weighing(e):x} ${e.scored.length?x:this.details(e)}
+        ${e.plugins.length?this.weighing(e):b} ${e.scored.length?b:this.details(e)}
       </div>
       <section class="stack tight" aria-labelledby="nodes">
         ${this.toolbar(e)}
-        ${e.scored.length?this.overview(e):x}
+        ${e.scored.length?this.overview(e):b}
         <mooring-grid
           label="Nodes and what each plugin says"
           .columns=${this.gridColumns(e)}
@@ -642,15 +642,15 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           @mooring-pick=${e=>this.pin(e.detail)}
         ></mooring-grid>
         <p class="quiet legend">
-          ${A(this.rows.length)} of ${j(e.nodes.length,`node`)} · arrow keys move, Enter shows a node, Space pins it; two
-          pinned nodes are compared${e.suffix?y` · names end in <span class="mono">${e.suffix}</span>`:x}
+          ${k(this.rows.length)} of ${A(e.nodes.length,`node`)} · arrow keys move, Enter shows a node, Space pins it; two
+          pinned nodes are compared${e.suffix?v` · names end in <span class="mono">${e.suffix}</span>`:b}
         </p>
       </section>
-      ${e.scored.length?y`<div class="columns">${this.details(e)}</div>`:x}
-    </div>`:y`<p class="quiet" role="status">Loading …</p>`}async fetch(){try{let e=await fetch(this.src);if(!e.ok)throw Error(`${this.src}: HTTP ${e.status}`);this.columns=await e.arrayBuffer()}catch(e){this.problem=e.message}}decode(e){try{this.matrix=gt(e),this.weights=jt(this.matrix),[this.problem,this.pins,this.filter]=[``,[],``],this.node=this.matrix.feasible?void 0:st(this.matrix)}catch(e){this.problem=e.message}}verdict(e){let{namespace:t=``,name:n=``}=e.pod;return y`${this.ranking.selected===void 0?y`<span class="bad">✕</span>`:y`<span class="good">✓</span>`} <strong>${t}/${n}</strong> ${Ft(e,this.ranking,this.weights)}`}weighing(e){let t=this.weights.some((t,n)=>t!==e.plugins[n].weight),{selected:n}=this.ranking,r=n===e.selected?`still selects`:`would select`;return y`<section class="card stack tight" aria-labelledby="weights">
+      ${e.scored.length?v`<div class="columns">${this.details(e)}</div>`:b}
+    </div>`:v`<p class="quiet" role="status">Loading …</p>`}async fetch(){try{let e=await fetch(this.src);if(!e.ok)throw Error(`${this.src}: HTTP ${e.status}`);this.columns=await e.arrayBuffer()}catch(e){this.problem=e.message}}decode(e){try{this.matrix=yt(e),this.weights=Pt(this.matrix),[this.problem,this.pins,this.filter]=[``,[],``],this.node=this.nearest=this.matrix.feasible?void 0:ut(this.matrix)}catch(e){this.problem=e.message}}verdict(e){let{namespace:t=``,name:n=``}=e.pod;return v`${this.ranking.selected===void 0?v`<span class="bad">✕</span>`:v`<span class="good">✓</span>`} <strong>${t}/${n}</strong> ${Rt(e,this.ranking,this.weights)}`}weighing(e){let t=this.weights.some((t,n)=>t!==e.plugins[n].weight),{selected:n}=this.ranking,r=n===e.selected?`still selects`:`would select`;return v`<section class="card stack tight" aria-labelledby="weights">
       <div class="row between">
         <h2 id="weights">What if the weights were others?</h2>
-        <button ?disabled=${!t} @click=${()=>this.weights=jt(e)}>Reset</button>
+        <button ?disabled=${!t} @click=${()=>this.weights=Pt(e)}>Reset</button>
       </div>
       <mooring-weights
         .plugins=${e.plugins}
@@ -659,11 +659,11 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       ></mooring-weights>
       <div class="row between">
         <p role="status">
-          ${t&&n!==void 0?y`<span class="would">${r} ${P(e,n)}</span>`:y`<span class="quiet">The weights in force</span>`}
+          ${t&&n!==void 0?v`<span class="would">${r} ${N(e,n)}</span>`:v`<span class="quiet">The weights in force</span>`}
         </p>
-        ${t?y`<mooring-copy .copies=${[{name:`YAML`,text:Rt(e,this.weights)}]}></mooring-copy>`:x}
+        ${t?v`<mooring-copy .copies=${[{name:`YAML`,text:Vt(e,this.weights)}]}></mooring-copy>`:b}
       </div>
-    </section>`}toolbar(e){return y`<div class="row between">
+    </section>`}toolbar(e){return v`<div class="row between">
       <h2 id="nodes">${e.plugins.length?`Nodes × plugins`:`Nodes`}</h2>
       <input
         type="search"
@@ -672,46 +672,46 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         .value=${this.filter}
         @input=${e=>this.filter=e.target.value}
       />
-      ${e.scored.length?this.pointsChoice():x}
-    </div>`}overview(e){let t=e.plugins.flatMap((e,t)=>et(e)&&e.raw.length?[`${e.name} ${A(this.pointsOf(e,t,0))}`]:[]);return y`${t.length?y`<p class="quiet legend">Equal on all scored nodes: ${t.join(`, `)}</p>`:x}
+      ${e.scored.length?this.pointsChoice():b}
+    </div>`}overview(e){let t=e.plugins.flatMap((e,t)=>rt(e)&&e.raw.length?[`${e.name} ${k(this.pointsOf(e,t,0))}`]:[]);return v`${t.length?v`<p class="quiet legend">Equal on all scored nodes: ${t.join(`, `)}</p>`:b}
       <mooring-strip
         .totals=${this.ranking.totals}
         @mooring-open=${e=>this.reveal(e.detail)}
-      ></mooring-strip>`}pointsOf({raw:e,normalized:t},n,r){return this.points===`raw`?e[r]:t[r]*(this.points===`weighted`?this.weights[n]:1)}pointsChoice(){return y`<span class="segments" role="group" aria-label="Which scores">
-      ${Kt.map(e=>y`<button aria-pressed=${this.points===e} @click=${()=>this.points=e}>
+      ></mooring-strip>`}pointsOf({raw:e,normalized:t},n,r){return this.points===`raw`?e[r]:t[r]*(this.points===`weighted`?this.weights[n]:1)}pointsChoice(){return v`<span class="segments" role="group" aria-label="Which scores">
+      ${Yt.map(e=>v`<button aria-pressed=${this.points===e} @click=${()=>this.points=e}>
             ${e[0].toUpperCase()+e.slice(1)}
           </button>`)}
-    </span>`}gridColumns(e){let t=e.plugins.flatMap((t,n)=>et(t)?[]:[{id:`plugin-${n}`,title:t.name,width:`9rem`,numeric:!0,sortable:!0,cell:t=>this.score(e,t,n)}]);return[{id:`node`,title:`Node`,width:`minmax(8.5rem, 14rem)`,sortable:!0,cell:t=>this.name(e,t)},...e.scored.length?[{id:`total`,title:`Total`,width:`5.5rem`,numeric:!0,sortable:!0,cell:e=>this.total(e)}]:[],...t,{id:`verdict`,title:`Verdict`,width:`minmax(16rem, 1fr)`,sortable:!0,cell:t=>this.reason(e,t)}]}name(e,t){return y`${this.pins.includes(t)?y`<span class="good" title="pinned">● </span>`:x}<span title=${e.nodes[t]}>${P(e,t)}</span>`}total(e){let t=this.ranking.totals[e];return Number.isNaN(t)?y`<span class="quiet">–</span>`:A(t)}score(e,t,n){let r=F(e,t);if(r<0)return x;let i=e.plugins[n],a=this.pointsOf(i,n,r);return y`<span class="heat" .style=${`--share: ${i.normalized[r]}%`}>${A(a)}</span>`}reason(e,t){let n=e.verdicts[t];if(n){let{plugin:t,reasons:r}=e.statuses[n],i=`${t?`${t}: `:``}${(r??[]).join(`, `)}`;return y`<span class="bad" title=${i}>✕ ${i}</span>`}return t===this.ranking.selected?y`<span class="good">✓ selected</span>`:this.ranking.ties.includes(t)?y`✓ tied`:y`<span class="quiet">✓ feasible</span>`}marks(e,t){let n=[];return t===this.ranking.selected&&n.push(`selected`),this.pins.includes(t)&&n.push(`picked`),e.verdicts[t]&&n.push(`rejected`),n.join(` `)}details(e){let[t,n]=this.pins,r=t!==void 0&&n!==void 0;return y`${this.node===void 0?x:this.detail(e,this.node)}
-    ${r?this.comparison(e,t,n):x}`}detail(e,t){let n=this.pins.includes(t),r=ot(e,t);return y`<section class="card stack tight" aria-labelledby="node">
+    </span>`}gridColumns(e){let t=e.plugins.flatMap((t,n)=>rt(t)?[]:[{id:`plugin-${n}`,title:t.name,width:`9rem`,numeric:!0,sortable:!0,cell:t=>this.score(e,t,n)}]);return[{id:`node`,title:`Node`,width:`minmax(8.5rem, 14rem)`,sortable:!0,cell:t=>this.name(e,t)},...e.scored.length?[{id:`total`,title:`Total`,width:`5.5rem`,numeric:!0,sortable:!0,cell:e=>this.total(e)}]:[],...t,{id:`verdict`,title:`Verdict`,width:`minmax(16rem, 1fr)`,sortable:!0,cell:t=>this.reason(e,t)}]}name(e,t){return v`${this.pins.includes(t)?v`<span class="good" title="pinned">● </span>`:b}<span title=${e.nodes[t]}>${N(e,t)}</span>`}total(e){let t=this.ranking.totals[e];return Number.isNaN(t)?v`<span class="quiet">–</span>`:k(t)}score(e,t,n){let r=P(e,t);if(r<0)return b;let i=e.plugins[n],a=this.pointsOf(i,n,r);return v`<span class="heat" .style=${`--share: ${i.normalized[r]}%`}>${k(a)}</span>`}reason(e,t){let n=e.verdicts[t];if(n){let{plugin:t,reasons:r}=e.statuses[n],i=`${t?`${t}: `:``}${(r??[]).join(`, `)}`;return v`<span class="bad" title=${i}>✕ ${i}</span>`}return t===this.ranking.selected?v`<span class="good">✓ selected</span>`:this.ranking.ties.includes(t)?v`✓ tied`:v`<span class="quiet">✓ feasible</span>`}marks(e,t){let n=[];return t===this.ranking.selected&&n.push(`selected`),this.pins.includes(t)&&n.push(`picked`),e.verdicts[t]&&n.push(`rejected`),n.join(` `)}details(e){let[t,n]=this.pins,r=t!==void 0&&n!==void 0;return v`${this.node===void 0?b:this.detail(e,this.node)}
+    ${r?this.comparison(e,t,n):b}`}detail(e,t){let n=this.pins.includes(t),r=lt(e,t);return v`<section class="card stack tight" aria-labelledby="node">
       <div class="row between">
-        <h2 id="node">${e.nodes[t]}</h2>
+        <h2 id="node">${t===this.nearest?`The closest: `:b}${e.nodes[t]}</h2>
         <button aria-pressed=${n} @click=${()=>this.pin(t)}>${n?`Pinned`:`Pin to compare`}</button>
       </div>
       ${r.length?this.needs(r):this.place(e,t)} ${this.left(e,t)}
-    </section>`}needs(e){return y`<p><span class="bad">✕ Rejected</span>. What it would take:</p>
+    </section>`}needs(e){return v`<p><span class="bad">✕ Rejected</span>. What it would take:</p>
       <ul class="needs">
-        ${e.map(({plugin:e,reason:t,figures:n,step:r})=>y`<li>
+        ${e.map(({plugin:e,reason:t,figures:n,step:r})=>v`<li>
               <p><strong>${e||`mooring`}</strong>: ${t}</p>
-              ${n?y`<p>${n}</p>`:x}
+              ${n?v`<p>${n}</p>`:b}
               <p class="quiet">${r}</p>
             </li>`)}
-      </ul>`}place(e,t){let{selected:n,totals:r,order:i}=this.ranking;if(t===n)return y`<p class="good">✓ Selected.</p>`;if(F(e,t)<0||n===void 0)return y`<p>✓ Feasible; it was not scored.</p>`;let a=r[n]-r[t],o=i.indexOf(t)+1,s=y`<button @click=${()=>this.pins=[n,t]}>Compare with ${P(e,n)}</button>`;return y`<p>✓ Feasible: place ${A(o)}, ${a?`${A(a)} behind ${P(e,n)}`:`tied`}.</p>
-      <p>${s}</p>`}left(e,t){return y`<dl class="facts">
-      ${e.resources.map(({name:e,requested:n,free:r})=>y`<div>
+      </ul>`}place(e,t){let{selected:n,totals:r,order:i}=this.ranking;if(t===n)return v`<p class="good">✓ Selected.</p>`;if(P(e,t)<0||n===void 0)return v`<p>✓ Feasible; it was not scored.</p>`;let a=r[n]-r[t],o=i.indexOf(t)+1,s=v`<button @click=${()=>this.pins=[n,t]}>Compare with ${N(e,n)}</button>`;return v`<p>✓ Feasible: place ${k(o)}, ${a?`${k(a)} behind ${N(e,n)}`:`tied`}.</p>
+      <p>${s}</p>`}left(e,t){return v`<dl class="facts">
+      ${e.resources.map(({name:e,requested:n,free:r})=>v`<div>
             <dt>${e}</dt>
-            <dd class=${r[t]<n?`bad`:``}>${M(e,n)} of ${M(e,Math.max(0,r[t]))} left</dd>
+            <dd class=${r[t]<n?`bad`:``}>${j(e,n)} of ${j(e,Math.max(0,r[t]))} left</dd>
           </div>`)}
-    </dl>`}comparison(e,t,n){let r=_t(e,this.weights,t,n),i=[P(e,t),P(e,n)];return y`<section class="card stack tight" aria-labelledby="comparison">
+    </dl>`}comparison(e,t,n){let r=bt(e,this.weights,t,n),i=[N(e,t),N(e,n)];return v`<section class="card stack tight" aria-labelledby="comparison">
       <div class="row between">
         <h2 id="comparison">Two nodes compared</h2>
         <button @click=${()=>this.pins=[]}>Unpin both</button>
       </div>
-      ${r.length?y`<mooring-comparison .first=${i[0]} .second=${i[1]} .differences=${r}></mooring-comparison>`:[t,n].map(t=>y`<p><strong>${e.nodes[t]}</strong> ${this.reason(e,t)}</p>`)}
-    </section>`}pin(e){this.pins=this.pins.includes(e)?this.pins.filter(t=>t!==e):[...this.pins,e].slice(-2)}reveal(e){this.node=e,this.grid?.reveal(this.rows.indexOf(e))}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e!==`node`&&e!==`verdict`;this.sorting={column:e,descending:t}}sorted(e){let t=this.matcher(e),n=Array.from(this.ranking.order).filter(t),{column:r,descending:i}=this.sorting;if(r===`total`)return i?n:n.sort((e,t)=>this.worseFirst(e,t));let a=this.comparer(e,r);return n.sort((e,t)=>i?a(t,e):a(e,t))}worseFirst(e,t){let[n,r]=[this.ranking.totals[e],this.ranking.totals[t]];return Number.isNaN(n)||Number.isNaN(r)?Number(Number.isNaN(n))-Number(Number.isNaN(r)):n-r}comparer(e,t){if(t===`node`)return(t,n)=>qt.compare(e.nodes[t],e.nodes[n]);if(t===`verdict`)return(t,n)=>e.verdicts[t]-e.verdicts[n];let n=e.plugins[Number(t.slice(7))],r=this.points===`raw`?n.raw:n.normalized,i=t=>r[F(e,t)]??-1/0;return(e,t)=>i(e)-i(t)||0}matcher(e){let t=this.filter.trim().toLowerCase();if(!t)return()=>!0;let n=e=>e.toLowerCase().includes(t),r=e.statuses.map(({plugin:e=``,reasons:t=[]})=>n(`${e}: ${t.join(`, `)}`));return t=>n(e.nodes[t])||tt(e,t).some(t=>r[e.statuses.indexOf(t)])}};k([E({attribute:!1})],H.prototype,`columns`,void 0),k([E()],H.prototype,`src`,void 0),k([D()],H.prototype,`matrix`,void 0),k([D()],H.prototype,`problem`,void 0),k([D()],H.prototype,`weights`,void 0),k([D()],H.prototype,`points`,void 0),k([D()],H.prototype,`sorting`,void 0),k([D()],H.prototype,`filter`,void 0),k([D()],H.prototype,`pins`,void 0),k([D()],H.prototype,`node`,void 0),k([We(`mooring-grid`)],H.prototype,`grid`,void 0),H=k([T(`mooring-decision`)],H);function U(e){let[t=``,n=``]=e.replace(/^#\/?/,``).split(/\?(.*)/s);return{path:t.split(`/`).filter(Boolean).map(Jt),query:new URLSearchParams(n)}}function W(e,t={}){let n=U(location.hash).query.get(`process`)??void 0,r=new URLSearchParams;for(let[e,i]of Object.entries({process:n,...t}))i&&r.set(e,i);let i=r.toString();return`#/${e.map(e=>encodeURIComponent(e)).join(`/`)}${i&&`?${i}`}`}function G(e){let{path:t,query:n}=U(location.hash),r=W(t,{...Object.fromEntries(n),...e});history.replaceState(null,``,r),dispatchEvent(new HashChangeEvent(`hashchange`))}function Jt(e){try{return decodeURIComponent(e)}catch{return e}}var Yt=class extends Error{constructor(e,t,n){super(e),this.code=t,this.reason=n}};async function K(e,t,n){return await(await tn(e,en(t),n)).json()}async function Xt(e,t){return(await tn(`decisions/${e}/columns`,{},t)).arrayBuffer()}async function Zt(e,t){return(await tn(`explain/columns`,en(e),t)).arrayBuffer()}async function Qt(e){let{processes:t}=await(await tn(`processes`,{},e)).json();return t}function $t(e){let t=new URL(`api/v1/${e}`,document.baseURI),n=U(location.hash).query.get(`process`);return n&&t.searchParams.set(`process`,n),t.href}function en(e){return{method:`POST`,headers:{"content-type":`application/json`},body:JSON.stringify(e)}}async function tn(e,t,n){let r;try{r=await fetch($t(e),{...t,signal:n??null})}catch(e){throw n?.throwIfAborted(),new Yt(`mooring web does not answer: ${e.message}`,`UNAVAILABLE`,``)}if(r.ok)return r;let i=await r.json().catch(()=>({}));throw new Yt(i.message??`HTTP ${r.status}`,i.code??``,i.reason??``)}var q=class{constructor(e,t,n={}){this.host=e,this.load=t,this.options=n,this.loading=!1,this.abort=new AbortController,this.timer=0,this.whenVisible=()=>{!document.hidden&&this.options.every&&!this.loading&&this.run()},e.addController(this)}hostConnected(){document.addEventListener(`visibilitychange`,this.whenVisible)}hostUpdate(){let e=this.options.key?.();(!this.loading&&this.value===void 0&&this.error===void 0||e!==this.loadedKey)&&(e!==this.loadedKey&&(this.value=this.error=void 0),this.loadedKey=e,this.run())}hostDisconnected(){document.removeEventListener(`visibilitychange`,this.whenVisible),this.stop()}async run(){this.stop();let{signal:e}=this.abort=new AbortController;this.loading=!0;try{let t=await this.load(e);if(e.aborted)return;[this.value,this.error]=[t,void 0]}catch(t){if(e.aborted)return;this.error=t}this.loading=!1,this.host.requestUpdate(),this.options.every&&(this.timer=window.setTimeout(this.whenVisible,this.options.every))}show(e){return this.value===void 0&&!this.error?y`<p class="quiet" role="status">Loading …</p>`:y`${this.error?rn(this.error,()=>void this.run()):x}${this.value===void 0?x:e(this.value)}`}stop(){this.abort.abort(),this.loading=!1,clearTimeout(this.timer)}},nn={DECISION_NOT_FOUND:`The journal is bounded: the decision is forgotten, or the process was restarted since.`,DECISION_NOT_REPEATABLE:`Explain the pod as of now instead.`,NOT_IMPLEMENTED:`This process does not answer that: look at another one, or turn the journal on.`,POD_NOT_FOUND:`The pod is gone, or not known yet.`,NOT_SYNCED:`The process is still reading the cluster.`,UNAVAILABLE:`The process can't be reached: is it running, and is its address right?`,RESOURCE_EXHAUSTED:`It has too much to do: wait a moment.`};function rn(e,t){let{code:n=``,reason:r=``}=e instanceof Yt?e:{};return y`<div class="failure" role="alert">
+      ${r.length?v`<mooring-comparison .first=${i[0]} .second=${i[1]} .differences=${r}></mooring-comparison>`:[t,n].map(t=>v`<p><strong>${e.nodes[t]}</strong> ${this.reason(e,t)}</p>`)}
+    </section>`}pin(e){this.pins=this.pins.includes(e)?this.pins.filter(t=>t!==e):[...this.pins,e].slice(-2)}reveal(e){this.node=e,this.grid?.reveal(this.rows.indexOf(e))}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e!==`node`&&e!==`verdict`;this.sorting={column:e,descending:t}}sorted(e){let t=this.matcher(e),n=Array.from(this.ranking.order).filter(t),{column:r,descending:i}=this.sorting;if(r===`total`)return i?n:n.sort((e,t)=>this.worseFirst(e,t));let a=this.comparer(e,r);return n.sort((e,t)=>i?a(t,e):a(e,t))}worseFirst(e,t){let[n,r]=[this.ranking.totals[e],this.ranking.totals[t]];return Number.isNaN(n)||Number.isNaN(r)?Number(Number.isNaN(n))-Number(Number.isNaN(r)):n-r}comparer(e,t){if(t===`node`)return(t,n)=>Xt.compare(e.nodes[t],e.nodes[n]);if(t===`verdict`)return(t,n)=>e.verdicts[t]-e.verdicts[n];let n=e.plugins[Number(t.slice(7))],r=this.points===`raw`?n.raw:n.normalized,i=t=>r[P(e,t)]??-1/0;return(e,t)=>i(e)-i(t)||0}matcher(e){let t=this.filter.trim().toLowerCase();if(!t)return()=>!0;let n=e=>e.toLowerCase().includes(t),r=e.statuses.map(({plugin:e=``,reasons:t=[]})=>n(`${e}: ${t.join(`, `)}`));return t=>n(e.nodes[t])||it(e,t).some(t=>r[e.statuses.indexOf(t)])}};O([T({attribute:!1})],V.prototype,`columns`,void 0),O([T()],V.prototype,`src`,void 0),O([E()],V.prototype,`matrix`,void 0),O([E()],V.prototype,`problem`,void 0),O([E()],V.prototype,`weights`,void 0),O([E()],V.prototype,`points`,void 0),O([E()],V.prototype,`sorting`,void 0),O([E()],V.prototype,`filter`,void 0),O([E()],V.prototype,`pins`,void 0),O([E()],V.prototype,`node`,void 0),O([Ge(`mooring-grid`)],V.prototype,`grid`,void 0),V=O([w(`mooring-decision`)],V);function H(e){let[t=``,n=``]=e.replace(/^#\/?/,``).split(/\?(.*)/s);return{path:t.split(`/`).filter(Boolean).map(Zt),query:new URLSearchParams(n)}}function U(e,t={}){let n=H(location.hash).query.get(`process`)??void 0,r=new URLSearchParams;for(let[e,i]of Object.entries({process:n,...t}))i&&r.set(e,i);let i=r.toString();return`#/${e.map(e=>encodeURIComponent(e)).join(`/`)}${i&&`?${i}`}`}function W(e){let{path:t,query:n}=H(location.hash),r=U(t,{...Object.fromEntries(n),...e});history.replaceState(null,``,r),dispatchEvent(new HashChangeEvent(`hashchange`))}function Zt(e){try{return decodeURIComponent(e)}catch{return e}}var Qt=class extends Error{constructor(e,t,n){super(e),this.code=t,this.reason=n}};async function G(e,t,n){return await(await an(e,rn(t),n)).json()}async function $t(e,t){return(await an(`decisions/${e}/columns`,{},t)).arrayBuffer()}async function en(e,t){return(await an(`explain/columns`,rn(e),t)).arrayBuffer()}async function tn(e){let{processes:t}=await(await an(`processes`,{},e)).json();return t}function nn(e){let t=new URL(`api/v1/${e}`,document.baseURI),n=H(location.hash).query.get(`process`);return n&&t.searchParams.set(`process`,n),t.href}function rn(e){return{method:`POST`,headers:{"content-type":`application/json`},body:JSON.stringify(e)}}async function an(e,t,n){let r;try{r=await fetch(nn(e),{...t,signal:n??null})}catch(e){throw n?.throwIfAborted(),new Qt(`mooring web does not answer: ${e.message}`,`UNAVAILABLE`,``)}if(r.ok)return r;let i=await r.json().catch(()=>({}));throw new Qt(i.message??`HTTP ${r.status}`,i.code??``,i.reason??``)}var K=class{constructor(e,t,n={}){this.host=e,this.load=t,this.options=n,this.loading=!1,this.begun=!1,this.abort=new AbortController,this.timer=0,this.whenVisible=()=>{!document.hidden&&this.options.every&&!this.loading&&this.run()},e.addController(this)}hostConnected(){document.addEventListener(`visibilitychange`,this.whenVisible)}hostUpdate(){let e=this.options.key?.();this.begun&&e===this.loadedKey||(this.value=this.error=void 0,[this.begun,this.loadedKey]=[!0,e],this.run())}hostDisconnected(){document.removeEventListener(`visibilitychange`,this.whenVisible),this.begun=!1,this.stop()}async run(){this.stop();let{signal:e}=this.abort=new AbortController;this.loading=!0;try{let t=await this.load(e);if(e.aborted)return;[this.value,this.error]=[t,void 0]}catch(t){if(e.aborted)return;this.error=t}this.loading=!1,this.host.requestUpdate(),this.options.every&&(this.timer=window.setTimeout(this.whenVisible,this.options.every))}show(e){return this.value===void 0&&!this.error?v`<p class="quiet" role="status">Loading …</p>`:v`${this.error?sn(this.error,()=>void this.run()):b}${this.value===void 0?b:e(this.value)}`}stop(){this.abort.abort(),this.loading=!1,clearTimeout(this.timer)}},on={DECISION_NOT_FOUND:`The journal is bounded: the decision is forgotten, or the process was restarted since.`,DECISION_NOT_REPEATABLE:`Explain the pod as of now instead.`,NOT_IMPLEMENTED:`This process does not answer that: look at another one, or turn the journal on.`,POD_NOT_FOUND:`The pod is gone, or not known yet.`,NOT_SYNCED:`The process is still reading the cluster.`,UNAVAILABLE:`The process can't be reached: is it running, and is its address right?`,RESOURCE_EXHAUSTED:`It has too much to do: wait a moment.`};function sn(e,t,n=`Try again`){let{code:r=``,reason:i=``}=e instanceof Qt?e:{};return v`<div class="failure" role="alert">
     <p><strong>${e.message}</strong></p>
-    <p>${nn[r]??nn[n]??x}</p>
-    <button @click=${t}>Try again</button>
-  </div>`}function J(e,t){return(e??``).replace(t,``).replaceAll(`_`,` `).toLowerCase()}function an(e){return J(e,`EXTENSION_POINT_`).replace(/(?:^| )(\w)/g,(e,t)=>t.toUpperCase())}function Y(e){return`${e?.namespace??``}/${e?.name??``}`}function on(e){return e?.reason?`${e.plugin?`${e.plugin}: `:``}${e.reason}`:``}function sn(e){if(e.result===`DECISION_RESULT_SCHEDULED`)return{mark:`✓`,text:e.node||`feasible`,tone:`good`};let t=on(e.dominant)||e.status?.message||(e.status?.reasons??[]).join(`, `);return e.result===`DECISION_RESULT_UNSCHEDULABLE`?{mark:`✕`,text:t,tone:`bad`}:{mark:`⚠`,text:t||J(e.result,`DECISION_RESULT_`),tone:`warn`}}function X(e){return/^[\w./:=@%+,-]+$/.test(e)?e:`'${e.replaceAll(`'`,`'\\''`)}'`}var cn=class extends w{constructor(...e){super(...e),this.seq=``,this.record=new q(this,e=>ln(this.seq,e),{key:()=>this.seq}),this.columns=new q(this,e=>Xt(this.seq,e),{key:()=>this.seq}),this.attempts=new q(this,e=>this.listAttempts(e),{key:()=>Y(this.record.value?.pod)})}static{this.styles=[O,o`
+    <p>${on[i]??on[r]??b}</p>
+    <button @click=${t}>${n}</button>
+  </div>`}function q(e,t){return(e??``).replace(t,``).replaceAll(`_`,` `).toLowerCase()}function cn(e){return q(e,`EXTENSION_POINT_`).replace(/(?:^| )(\w)/g,(e,t)=>t.toUpperCase())}function J(e){return`${e?.namespace??``}/${e?.name??``}`}function ln(e){return e?.reason?`${e.plugin?`${e.plugin}: `:``}${e.reason}`:``}function un(e){if(e.result===`DECISION_RESULT_SCHEDULED`)return{mark:`✓`,text:e.node||`feasible`,tone:`good`};let t=ln(e.dominant)||e.status?.message||(e.status?.reasons??[]).join(`, `);return e.result===`DECISION_RESULT_UNSCHEDULABLE`?{mark:`✕`,text:t,tone:`bad`}:{mark:`⚠`,text:t||q(e.result,`DECISION_RESULT_`),tone:`warn`}}function Y(e){return/^[\w./:=@%+,-]+$/.test(e)?e:`'${e.replaceAll(`'`,`'\\''`)}'`}var dn=class extends C{constructor(...e){super(...e),this.seq=``,this.record=new K(this,e=>fn(this.seq,e),{key:()=>this.seq}),this.columns=new K(this,e=>$t(this.seq,e),{key:()=>this.seq}),this.attempts=new K(this,e=>this.listAttempts(e),{key:()=>J(this.record.value?.pod)})}static{this.styles=[D,o`
       ol {
         list-style: none;
         display: flex;
@@ -745,27 +745,27 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         text-overflow: ellipsis;
         white-space: nowrap;
       }
-    `]}render(){return y`<div class="stack">
+    `]}render(){return v`<div class="stack">
       <div class="row between">
         <h1>Decision ${this.seq}</h1>
-        ${this.record.value?y`<mooring-copy .copies=${this.copies(this.record.value)}></mooring-copy>`:x}
+        ${this.record.value?v`<mooring-copy .copies=${this.copies(this.record.value)}></mooring-copy>`:b}
       </div>
-      ${this.record.show(e=>e?this.facts(e):x)}
-      ${this.columns.show(e=>y`<mooring-decision .columns=${e}></mooring-decision>`)}
-      ${this.attempts.value&&this.attempts.value.length>1?this.timeline(this.attempts.value):x}
-    </div>`}facts(e){let{pod:t,provenance:n,node:r,queueWait:i}=e;return y`<dl class="facts">
-      ${[[`Pod`,y`<a href=${W([`pods`,t?.namespace??``,t?.name??``])}>${Y(t)}</a>`],[`Made`,y`<time datetime=${e.time} title=${e.time}>${N(e.time)} ago</time>`],[`Kind`,J(e.kind,`DECISION_KIND_`)],[`Node`,r?y`<a href=${W([`nodes`,r])}>${r}</a>`:``],[`Attempt`,e.attempt?A(e.attempt):``],[`Waited`,i?Qe(i):``],[`Took`,Qe(e.duration)],[`Profile`,y`<a href=${W([`profiles`])}>${n?.profile??``}</a>`],[`Configuration`,y`<span class="mono">${(n?.configurationHash??``).slice(0,8)}</span>`],[`State`,`version ${n?.stateVersion??0}`],[`Trace`,e.traceId??``]].map(([e,t])=>t?y`<div><dt>${e}</dt><dd>${t}</dd></div>`:x)}
-    </dl>`}copies(e){let t=e.attempt?` --attempt ${e.attempt}`:``;return[{name:`CLI`,text:`mooring explain ${X(Y(e.pod))}${t}`},{name:`JSON`,text:JSON.stringify(e,void 0,2)},{name:`curl`,text:`curl -s ${X($t(`decisions/${this.seq}/columns`))}`}]}timeline(e){return y`<section class="card stack tight" aria-labelledby="attempts">
+      ${this.record.show(e=>e?this.facts(e):b)}
+      ${this.columns.show(e=>v`<mooring-decision .columns=${e}></mooring-decision>`)}
+      ${this.attempts.value&&this.attempts.value.length>1?this.timeline(this.attempts.value):b}
+    </div>`}facts(e){let{pod:t,provenance:n,node:r,queueWait:i}=e;return v`<dl class="facts">
+      ${[[`Pod`,v`<a href=${U([`pods`,t?.namespace??``,t?.name??``])}>${J(t)}</a>`],[`Made`,v`<time datetime=${e.time} title=${e.time}>${M(e.time)} ago</time>`],[`Kind`,q(e.kind,`DECISION_KIND_`)],[`Node`,r?v`<a href=${U([`nodes`,r])}>${r}</a>`:``],[`Attempt`,e.attempt?k(e.attempt):``],[`Waited`,i?tt(i):``],[`Took`,tt(e.duration)],[`Profile`,v`<a href=${U([`profiles`])}>${n?.profile??``}</a>`],[`Configuration`,v`<span class="mono">${(n?.configurationHash??``).slice(0,8)}</span>`],[`State`,`version ${n?.stateVersion??0}`],[`Trace`,e.traceId??``]].map(([e,t])=>t?v`<div><dt>${e}</dt><dd>${t}</dd></div>`:b)}
+    </dl>`}copies(e){let t=e.attempt?` --attempt ${e.attempt}`:``;return[{name:`CLI`,text:`mooring explain ${Y(J(e.pod))}${t}`},{name:`JSON`,text:JSON.stringify(e,void 0,2)},{name:`curl`,text:`curl -s ${Y(nn(`decisions/${this.seq}/columns`))}`}]}timeline(e){return v`<section class="card stack tight" aria-labelledby="attempts">
       <h2 id="attempts">All decisions about this pod</h2>
       <ol>
-        ${e.map(e=>{let{mark:t,text:n,tone:r}=sn(e),i=e.seq===this.seq;return y`<li class=${i?`now`:``}>
-            <a href=${W([`decisions`,e.seq])} aria-current=${i?`true`:x} title=${n}>
+        ${e.map(e=>{let{mark:t,text:n,tone:r}=un(e),i=e.seq===this.seq;return v`<li class=${i?`now`:``}>
+            <a href=${U([`decisions`,e.seq])} aria-current=${i?`true`:b} title=${n}>
               <span class=${r}>${t}</span> ${n}</a
             >
-            <span class="quiet">${J(e.kind,`DECISION_KIND_`)}, ${N(e.time)} ago</span>
+            <span class="quiet">${q(e.kind,`DECISION_KIND_`)}, ${M(e.time)} ago</span>
           </li>`})}
       </ol>
-    </section>`}async listAttempts(e){let t=this.record.value?.pod;return t?(await K(`DecisionService/ListDecisions`,{filter:{namespace:t.namespace??``,pod:t.name??``},limit:50},e)).decisions??[]:[]}};k([E()],cn.prototype,`seq`,void 0),cn=k([T(`mooring-decision-view`)],cn);async function ln(e,t){return(await K(`DecisionService/ListDecisions`,{afterSeq:String(Number(e)-1),limit:1},t)).decisions?.find(t=>t.seq===e)}function Z(e,t,n,r){let i=`curl -s ${X($t(t))} -H 'content-type: application/json' -d ${X(JSON.stringify(n))}`;return[{name:`CLI`,text:e},{name:`JSON`,text:JSON.stringify(r,void 0,2)},{name:`curl`,text:i}]}var Q=500,un=`15s`,dn=500,fn=[`DECISION_RESULT_SCHEDULED`,`DECISION_RESULT_UNSCHEDULABLE`,`DECISION_RESULT_ERROR`,`DECISION_RESULT_FAILED`],pn=[[`namespace`,`Namespace`],[`pod`,`Pod`],[`node`,`Node`],[`profile`,`Profile`],[`plugin`,`Rejected by`]],$=class extends w{constructor(...e){super(...e),this.query=new URLSearchParams,this.shown=[],this.waiting=[],this.paused=!1,this.missed=0,this.loaded=!1,this.abort=new AbortController,this.take=()=>{this.shown=[...this.waiting,...this.shown].slice(0,Q),this.waiting=[]},this.pause=()=>{this.paused=!this.paused,this.paused||this.take()},this.onFacet=e=>{let{name:t,value:n}=e.target;G({[t]:n.trim()})}}static{this.styles=[O,o`
+    </section>`}async listAttempts(e){let t=this.record.value?.pod;return t?(await G(`DecisionService/ListDecisions`,{filter:{namespace:t.namespace??``,pod:t.name??``},limit:50},e)).decisions??[]:[]}};O([T()],dn.prototype,`seq`,void 0),dn=O([w(`mooring-decision-view`)],dn);async function fn(e,t){return(await G(`DecisionService/ListDecisions`,{afterSeq:String(Number(e)-1),limit:1},t)).decisions?.find(t=>t.seq===e)}function X(e,t,n,r){let i=`curl -s ${Y(nn(t))} -H 'content-type: application/json' -d ${Y(JSON.stringify(n))}`;return[{name:`CLI`,text:e},{name:`JSON`,text:JSON.stringify(r,void 0,2)},{name:`curl`,text:i}]}var pn=500,mn=`15s`,hn=500,gn=[`DECISION_RESULT_SCHEDULED`,`DECISION_RESULT_UNSCHEDULABLE`,`DECISION_RESULT_ERROR`,`DECISION_RESULT_FAILED`],_n=[[`namespace`,`Namespace`],[`pod`,`Pod`],[`node`,`Node`],[`profile`,`Profile`],[`plugin`,`Rejected by`]],Z=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.shown=[],this.waiting=[],this.paused=!1,this.missed=0,this.loaded=!1,this.abort=new AbortController,this.take=()=>{this.shown=[...this.waiting,...this.shown].slice(0,pn),this.waiting=[]},this.pause=()=>{this.paused=!this.paused,this.paused||this.take()},this.onFacet=e=>{let{name:t,value:n}=e.target;W({[t]:n.trim()})}}static{this.styles=[D,o`
       .facets > label {
         display: grid;
         font-size: 0.8125rem;
@@ -779,35 +779,184 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       mooring-grid {
         --grid-height: calc(100vh - 16rem);
       }
-    `]}disconnectedCallback(){super.disconnectedCallback(),this.abort.abort()}willUpdate(e){e.has(`query`)&&this.query.toString()!==this.asked&&this.begin()}render(){return y`<div class="stack">
+    `]}disconnectedCallback(){super.disconnectedCallback(),this.abort.abort()}willUpdate(e){e.has(`query`)&&this.query.toString()!==this.asked&&this.begin()}render(){return v`<div class="stack">
       <div class="row between">
         <h1>Decisions</h1>
         <div class="row">
           <span class="quiet" role="status">${this.progress()}</span>
-          ${this.waiting.length?y`<button class="primary" @click=${this.take}>Show ${j(this.waiting.length,`new one`)}</button>`:x}
+          ${this.waiting.length?v`<button class="primary" @click=${this.take}>Show ${A(this.waiting.length,`new one`)}</button>`:b}
           <button aria-pressed=${this.paused} @click=${this.pause}>${this.paused?`Paused`:`Pause`}</button>
           <mooring-copy .copies=${this.copies()}></mooring-copy>
         </div>
       </div>
       <form class="row facets" @submit=${e=>e.preventDefault()} @change=${this.onFacet}>
-        ${pn.map(([e,t])=>y`<label>${t}<input name=${e} autocomplete="off" spellcheck="false" .value=${this.query.get(e)??``} /></label>`)}
+        ${_n.map(([e,t])=>v`<label>${t}<input name=${e} autocomplete="off" spellcheck="false" .value=${this.query.get(e)??``} /></label>`)}
         <label
           >Result<select name="result">
             <option value="">all</option>
-            ${fn.map(e=>{let t=J(e,`DECISION_RESULT_`);return y`<option value=${t} ?selected=${this.query.get(`result`)===t}>${t}</option>`})}
+            ${gn.map(e=>{let t=q(e,`DECISION_RESULT_`);return v`<option value=${t} ?selected=${this.query.get(`result`)===t}>${t}</option>`})}
           </select></label
         >
       </form>
-      ${this.error?rn(this.error,()=>this.begin()):x}
+      ${this.error?sn(this.error,()=>this.begin()):b}
       <mooring-grid
         label="Decisions, the newest first"
-        .columns=${hn}
+        .columns=${yn}
         .rows=${this.shown}
         .keyOf=${e=>e.seq}
         empty=${this.loaded?`No decision yet, or none that matches.`:`Loading …`}
-        @mooring-open=${e=>location.hash=W([`decisions`,e.detail.seq])}
+        @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
       ></mooring-grid>
-    </div>`}progress(){let e=this.missed?` · ${A(this.missed)} passed over`:``;return`${A(this.shown.length)} shown${e}`}copies(){let e=[...this.query].filter(([e,t])=>e!==`process`&&t).map(([e,t])=>`--${e} ${X(t)}`),t={filter:this.filter()};return Z([`mooring decisions`,...e].join(` `),`DecisionService/ListDecisions`,t,this.shown)}filter(){let e={},{query:t}=this;for(let n of[`namespace`,`pod`,`node`,`profile`])t.get(n)&&(e[n]=t.get(n));t.get(`plugin`)&&(e.rejectingPlugin=t.get(`plugin`));let n=fn.find(e=>J(e,`DECISION_RESULT_`)===t.get(`result`));return n&&(e.results=[n]),e}begin(){this.abort.abort(),this.abort=new AbortController,this.asked=this.query.toString(),[this.shown,this.waiting,this.missed,this.error,this.loaded]=[[],[],0,void 0,!1],this.follow(this.abort.signal)}async follow(e){let t=this.filter(),n=``,r;try{for(;!e.aborted;){let i={filter:t,limit:Q};r!==void 0&&Object.assign(i,{afterSeq:r,wait:un});let a=await K(`DecisionService/ListDecisions`,i,e);if(r!==void 0&&a.journalId!==n)return this.begin();n=a.journalId??``,r=this.goOn(a),this.add(a.decisions??[]),await mn(a.waitRefused?2*dn:dn)}}catch(t){e.aborted||(this.error=t)}}goOn({nextAfterSeq:e=`0`,lastSeq:t=`0`,missedCount:n=`0`}){let r=Math.max(0,Number(t)-Number(e)-Q);return this.missed+=Number(n)+r,String(Number(e)+r)}add(e){if(this.loaded=!0,this.error=void 0,!e.length)return;let t=[...e].reverse();this.paused?this.waiting=[...t,...this.waiting].slice(0,Q):this.shown=[...t,...this.shown].slice(0,Q)}};k([E({attribute:!1})],$.prototype,`query`,void 0),k([D()],$.prototype,`shown`,void 0),k([D()],$.prototype,`waiting`,void 0),k([D()],$.prototype,`paused`,void 0),k([D()],$.prototype,`missed`,void 0),k([D()],$.prototype,`loaded`,void 0),k([D()],$.prototype,`error`,void 0),$=k([T(`mooring-decisions`)],$);function mn(e){return new Promise(t=>setTimeout(t,e))}var hn=[{id:`pod`,title:`Pod`,width:`minmax(9rem, 16rem)`,cell:({pod:e,seq:t})=>y`<a tabindex="-1" href=${W([`decisions`,t])} title=${Y(e)}>${Y(e)}</a>`},{id:`time`,title:`Time`,width:`7rem`,cell:({time:e})=>y`<time datetime=${e} title=${`${N(e)} ago`}>${gn(e)}</time>`},{id:`outcome`,title:`Outcome`,width:`minmax(14rem, 1fr)`,cell:e=>{let{mark:t,text:n,tone:r}=sn(e);return y`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`kind`,title:`Kind`,width:`6rem`,cell:({kind:e})=>J(e,`DECISION_KIND_`)},{id:`margin`,title:`Margin`,width:`5rem`,numeric:!0,cell:({runnerUpNode:e,total:t=`0`,runnerUpTotal:n=`0`})=>e?A(Number(t)-Number(n)):``},{id:`feasible`,title:`Feasible`,width:`8rem`,numeric:!0,cell:({feasibleCount:e=0,evaluatedCount:t=0})=>`${A(e)} of ${A(t)}`},{id:`attempt`,title:`Attempt`,width:`5rem`,numeric:!0,cell:({attempt:e})=>e?A(e):``},{id:`duration`,title:`Took`,width:`6rem`,numeric:!0,cell:e=>Qe(e.duration)},{id:`profile`,title:`Profile`,width:`10rem`,cell:({provenance:e})=>e?.profile??``}];function gn(e){return e?new Date(e).toLocaleTimeString(`en-GB`):``}var _n=5e3,vn=30,yn=1e3,bn=class extends w{constructor(...e){super(...e),this.info=new q(this,e=>K(`ClusterService/GetClusterInfo`,{},e),{every:_n}),this.reasons=new q(this,e=>K(`DecisionService/SummarizeReasons`,{},e),{every:_n}),this.latest=new q(this,xn,{every:_n})}static{this.styles=[O,o`
+    </div>`}progress(){let e=this.missed?` · ${k(this.missed)} passed over`:``;return`${k(this.shown.length)} shown${e}`}copies(){let e=[...this.query].filter(([e,t])=>e!==`process`&&t).map(([e,t])=>`--${e} ${Y(t)}`),t={filter:this.filter()};return X([`mooring decisions`,...e].join(` `),`DecisionService/ListDecisions`,t,this.shown)}filter(){let e={},{query:t}=this;for(let n of[`namespace`,`pod`,`node`,`profile`])t.get(n)&&(e[n]=t.get(n));t.get(`plugin`)&&(e.rejectingPlugin=t.get(`plugin`));let n=gn.find(e=>q(e,`DECISION_RESULT_`)===t.get(`result`));return n&&(e.results=[n]),e}begin(){this.abort.abort(),this.abort=new AbortController,this.asked=this.query.toString(),[this.shown,this.waiting,this.missed,this.error,this.loaded]=[[],[],0,void 0,!1],this.follow(this.abort.signal)}async follow(e){let t=this.filter(),n=``,r;try{for(;!e.aborted;){let i={filter:t,limit:pn};r!==void 0&&Object.assign(i,{afterSeq:r,wait:mn});let a=await G(`DecisionService/ListDecisions`,i,e);if(r!==void 0&&a.journalId!==n)return this.begin();n=a.journalId??``,r=this.goOn(a),this.add(a.decisions??[]),await vn(a.waitRefused?2*hn:hn)}}catch(t){e.aborted||(this.error=t)}}goOn({nextAfterSeq:e=`0`,lastSeq:t=`0`,missedCount:n=`0`}){let r=Math.max(0,Number(t)-Number(e)-pn);return this.missed+=Number(n)+r,String(Number(e)+r)}add(e){if(this.loaded=!0,this.error=void 0,!e.length)return;let t=[...e].reverse();this.paused?this.waiting=[...t,...this.waiting].slice(0,pn):this.shown=[...t,...this.shown].slice(0,pn)}};O([T({attribute:!1})],Z.prototype,`query`,void 0),O([E()],Z.prototype,`shown`,void 0),O([E()],Z.prototype,`waiting`,void 0),O([E()],Z.prototype,`paused`,void 0),O([E()],Z.prototype,`missed`,void 0),O([E()],Z.prototype,`loaded`,void 0),O([E()],Z.prototype,`error`,void 0),Z=O([w(`mooring-decisions`)],Z);function vn(e){return new Promise(t=>setTimeout(t,e))}var yn=[{id:`pod`,title:`Pod`,width:`min(16rem, 45vw)`,cell:({pod:e,seq:t})=>v`<a tabindex="-1" href=${U([`decisions`,t])} title=${J(e)}>${J(e)}</a>`},{id:`time`,title:`Time`,width:`7rem`,cell:({time:e})=>v`<time datetime=${e} title=${`${M(e)} ago`}>${bn(e)}</time>`},{id:`outcome`,title:`Outcome`,width:`minmax(14rem, 1fr)`,cell:e=>{let{mark:t,text:n,tone:r}=un(e);return v`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`kind`,title:`Kind`,width:`6rem`,cell:({kind:e})=>q(e,`DECISION_KIND_`)},{id:`margin`,title:`Margin`,width:`5rem`,numeric:!0,cell:({runnerUpNode:e,total:t=`0`,runnerUpTotal:n=`0`})=>e?k(Number(t)-Number(n)):``},{id:`feasible`,title:`Feasible`,width:`8rem`,numeric:!0,cell:({feasibleCount:e=0,evaluatedCount:t=0})=>`${k(e)} of ${k(t)}`},{id:`attempt`,title:`Attempt`,width:`5rem`,numeric:!0,cell:({attempt:e})=>e?k(e):``},{id:`duration`,title:`Took`,width:`6rem`,numeric:!0,cell:e=>tt(e.duration)},{id:`profile`,title:`Profile`,width:`10rem`,cell:({provenance:e})=>e?.profile??``}];function bn(e){return e?new Date(e).toLocaleTimeString(`en-GB`):``}var xn=(function(){let e=typeof document<`u`&&document.createElement(`link`).relList;return e&&e.supports&&e.supports(`modulepreload`)?`modulepreload`:`preload`})(),Sn=function(e,t){return new URL(e,t).href},Cn={},wn=function(e){return e.pathname.endsWith(`.css`)},Tn=function(e,t,n){if(t in e)return e[t];let r=n();if(!r){e[t]=void 0;return}let i=r.then(()=>{e[t]=void 0},n=>{throw e[t]=void 0,n});return e[t]=i,i},En=function(e,t,n){let r=Promise.resolve();if(t&&t.length>0){let e,i=document.querySelector(`meta[property=csp-nonce]`),a=i?.nonce||i?.getAttribute(`nonce`);function o(e){return Promise.all(e.map(e=>Promise.resolve(e).then(e=>({status:`fulfilled`,value:e}),e=>({status:`rejected`,reason:e}))))}function s(e){return import.meta.resolve?new URL(import.meta.resolve(e)):new URL(e,import.meta.url)}r=o(t.map(t=>{t=Sn(t,n);let r=s(t),i=wn(r);return Tn(Cn,r.href,()=>{if(e===void 0){e={all:new Set,styles:new Set};let t=document.getElementsByTagName(`link`);for(let n=t.length-1;n>=0;n--){let r=t[n];e.all.add(r.href),r.rel===`stylesheet`&&e.styles.add(r.href)}}if((i?e.styles:e.all).has(r.href))return;let t=document.createElement(`link`);if(t.rel=i?`stylesheet`:xn,i||(t.as=`script`),t.crossOrigin=``,t.href=r.href,a&&t.setAttribute(`nonce`,a),document.head.appendChild(t),i)return new Promise((e,n)=>{let i=a=>{t.removeEventListener(`load`,i),t.removeEventListener(`error`,i),a.type===`error`?n(Error(`Unable to preload CSS for ${r}`)):e(a)};t.addEventListener(`load`,i),t.addEventListener(`error`,i)})})}).filter(e=>e!==void 0))}function i(e){let t=new Event(`vite:preloadError`,{cancelable:!0});if(t.payload=e,window.dispatchEvent(t),!t.defaultPrevented)throw e}return r.then(t=>{for(let e of t||[])e.status===`rejected`&&i(e.reason);return e().catch(i)})};async function Dn(e){let{load:t}=await En(async()=>{let{load:e}=await import(`./js-yaml.js`);return{load:e}},[],import.meta.url),n=t(e);if(typeof n!=`object`||!n)throw Error(`A manifest is expected: a Pod, or what makes pods.`);if(n.kind===`Pod`)return n;let r=n.spec?.template??(n.spec?.jobTemplate)?.spec?.template;if(!r?.spec)throw Error(`A Pod, or what makes pods, is expected, not ${n.kind??`this`}.`);let{name:i=`pod`,namespace:a=`default`}=n.metadata??{};return{apiVersion:`v1`,kind:`Pod`,metadata:{...r.metadata,name:`${i}-what-if`,namespace:a},spec:r.spec}}async function On(e){let{dump:t}=await En(async()=>{let{dump:e}=await import(`./js-yaml.js`);return{dump:e}},[],import.meta.url);return t(e)}function kn(e){let t=new TextEncoder().encode(JSON.stringify(e));return{json:btoa(Array.from(t,e=>String.fromCharCode(e)).join(``))}}async function An(e,t,n,r){let{object:i}=await G(`ClusterService/GetObject`,{kind:e,namespace:t,name:n},r),a=Uint8Array.from(atob(i?.json??``),e=>e.charCodeAt(0));return JSON.parse(new TextDecoder().decode(a))}var jn=1e3,Mn=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.pods=new K(this,Pn,{every:5e3})}static{this.styles=[D,o`
+      mooring-grid {
+        --grid-height: calc(100vh - 13rem);
+      }
+      input {
+        width: min(20rem, 100%);
+      }
+    `]}render(){let e=(this.query.get(`name`)??``).toLowerCase(),t=this.query.get(`show`)??``;return v`<div class="stack">
+      <div class="row between">
+        <h1>Pods</h1>
+        <div class="row">
+          <span class="segments" role="group" aria-label="Which pods">
+            ${[[``,`All`],[`pending`,`Pending`]].map(([e,n])=>v`<button aria-pressed=${t===e} @click=${()=>W({show:e})}>${n}</button>`)}
+          </span>
+          <input
+            type="search"
+            aria-label="Filter by namespace or name"
+            placeholder="Filter by namespace or name"
+            .value=${e}
+            @input=${e=>W({name:e.target.value})}
+          />
+          <mooring-copy
+            .copies=${X(`mooring why-pending`,`ClusterService/ListPendingPods`,{},this.pods.value??[])}
+          ></mooring-copy>
+        </div>
+      </div>
+      ${this.pods.show(n=>v`<mooring-grid
+          label="Pods"
+          .columns=${Nn}
+          .rows=${n.filter(({pod:n,pending:r})=>(!t||r)&&J(n).toLowerCase().includes(e))}
+          .keyOf=${e=>J(e.pod)}
+          empty=${n.length?`No pod matches.`:`No pod is pending, and none was decided about.`}
+          @mooring-open=${e=>location.hash=Q(e.detail.pod)}
+        ></mooring-grid>`)}
+    </div>`}};O([T({attribute:!1})],Mn.prototype,`query`,void 0),Mn=O([w(`mooring-pods`)],Mn);function Q(e){return U([`pods`,e?.namespace??``,e?.name??``])}var Nn=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>v`<a tabindex="-1" href=${Q(e)} title=${J(e)}>${J(e)}</a>`},{id:`state`,title:`State`,width:`7rem`,cell:({pending:e})=>e?v`<span class="warn">… pending</span>`:v`<span class="good">✓ placed</span>`},{id:`outcome`,title:`Last decision`,width:`minmax(16rem, 1fr)`,cell:({decision:e})=>{if(!e)return v`<span class="quiet">none remembered</span>`;let{mark:t,text:n,tone:r}=un(e);return v`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`decided`,title:`Decided`,width:`6rem`,numeric:!0,cell:({decision:e})=>M(e?.time)},{id:`attempt`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({decision:e})=>e?.attempt?k(e.attempt):b},{id:`owner`,title:`Owner`,width:`14rem`,cell:({pending:e,decision:t})=>{let{controllerKind:n,controllerName:r}=e??t??{};return n?`${n} ${r}`:``}}];async function Pn(e){let[{pods:t=[]},n]=await Promise.all([G(`ClusterService/ListPendingPods`,{},e),Fn(e)]),r=new Map;for(let e of n.reverse()){let t=J(e.pod);r.has(t)||r.set(t,e)}let i=t.map(e=>({pod:e.pod,pending:e,decision:r.get(J(e.pod))})),a=new Set(i.map(({pod:e})=>J(e))),o=[...r].filter(([e,{result:t}])=>!a.has(e)&&t===`DECISION_RESULT_SCHEDULED`);return[...i,...o.map(([,e])=>({pod:e.pod,pending:void 0,decision:e}))]}async function Fn(e){try{return(await G(`DecisionService/ListDecisions`,{limit:jn},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var In=12,Ln=class extends C{constructor(...e){super(...e),this.name=``,this.facts=new K(this,e=>Bn(this.name,e),{key:()=>this.name}),this.verdicts=new K(this,e=>Vn(this.name,e),{key:()=>this.name}),this.selections=new K(this,e=>this.listSelections(e),{key:()=>this.name,every:1e4})}static{this.styles=[D,o`
+      .usage {
+        display: grid;
+        grid-template-columns: minmax(4rem, max-content) minmax(5rem, 1fr) max-content;
+        gap: var(--s1) var(--s3);
+        align-items: center;
+      }
+      .track {
+        height: 10px;
+        border-radius: 2px;
+        background: linear-gradient(to right, var(--accent) var(--share), var(--sunken) var(--share));
+      }
+      .labels {
+        list-style: none;
+        display: flex;
+        flex-wrap: wrap;
+        gap: var(--s1);
+      }
+      .labels li {
+        background: var(--sunken);
+        border-radius: var(--radius);
+        padding: 0 var(--s2);
+        overflow-wrap: anywhere;
+      }
+      .verdicts {
+        list-style: none;
+      }
+      .verdicts > li {
+        border-top: 1px solid var(--line);
+        padding: var(--s2) 0;
+      }
+      .verdicts p {
+        overflow-wrap: anywhere;
+      }
+    `]}render(){return v`<div class="stack">
+      <div class="row between">
+        <h1>${this.name}</h1>
+        <div class="row">
+          <a href=${U([`what-if`],{node:this.name})}>What if it goes?</a>
+          <mooring-copy
+            .copies=${[{name:`CLI`,text:`mooring decisions --node ${Y(this.name)}`},{name:`JSON`,text:JSON.stringify(this.facts.value?.node??{},void 0,2)},{name:`kubectl`,text:`kubectl describe node ${Y(this.name)}`}]}
+          ></mooring-copy>
+        </div>
+      </div>
+      <div class="columns">
+        <section class="card stack tight" aria-labelledby="room">
+          <h2 id="room">What is left of it</h2>
+          ${this.facts.show(e=>Rn(e))}
+        </section>
+        <section class="card stack tight" aria-labelledby="why">
+          <h2 id="why">Why does nothing land here?</h2>
+          ${this.verdicts.show(e=>zn(e))}
+        </section>
+      </div>
+      <section class="stack tight" aria-labelledby="selections">
+        <h2 id="selections">Decisions that selected it</h2>
+        ${this.selections.show(e=>v`<mooring-grid
+              label="Decisions that selected this node, the newest first"
+              .columns=${yn}
+              .rows=${e}
+              .keyOf=${e=>e.seq}
+              empty="None is remembered."
+              @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
+            ></mooring-grid>`)}
+      </section>
+    </div>`}async listSelections(e){return((await G(`DecisionService/ListDecisions`,{filter:{node:this.name},limit:200},e)).decisions??[]).reverse()}};O([T()],Ln.prototype,`name`,void 0),Ln=O([w(`mooring-node`)],Ln);function Rn({node:e,usages:t}){let n=e.spec?.taints??[];return v`${e.spec?.unschedulable?v`<p class="warn">⚠ Cordoned: it takes no new pods.</p>`:b}
+    ${n.map(({key:e,value:t,effect:n})=>v`<p class="warn">⚠ Taint <span class="mono">${e}${t?`=${t}`:``}:${n}</span></p>`)}
+    <div class="usage">
+      ${t.map(({resource:e,used:t,all:n})=>v`<span>${e}</span>
+            <span class="track" aria-hidden="true" .style=${`--share: ${n?100*t/n:0}%`}></span>
+            <span>${j(e,t)} of ${j(e,n)}</span>`)}
+    </div>
+    <ul class="labels mono" aria-label="Labels">
+      ${Object.entries(e.metadata?.labels??{}).map(([e,t])=>v`<li>${e}=${t}</li>`)}
+    </ul>`}function zn(e){return e.length?v`<ul class="verdicts">
+    ${e.map(({pod:e,count:t,rejections:n})=>v`<li class="stack tight">
+          <p>
+            <a href=${Q(e)}>${J(e)}</a>${t>1?v` <span class="quiet">and ${k(t-1)} more</span>`:b}
+            ${n.length?b:v`<span class="good">✓ would be taken</span>`}
+          </p>
+          ${n.map(({plugin:e,reasons:t=[]})=>v`<p><span class="bad">✕</span> <strong>${e}</strong>: ${t.join(`, `)}</p>
+                <p class="quiet">${ct(e,t[0])}</p>`)}
+        </li>`)}
+  </ul>`:v`<p class="empty">✓ No pod waits for a node, so nothing could land here.</p>`}async function Bn(e,t){let n=await An(`Node`,``,e,t),r=n.status?.allocatable??{},i=Object.fromEntries(Object.keys(r).filter(e=>e!==`pods`).map(e=>[e,e===`cpu`?`1m`:`1`])),{resources:a=[]}=await Un(e,{object:kn({apiVersion:`v1`,kind:`Pod`,metadata:{name:`probe`,namespace:`default`},spec:{containers:[{name:`probe`,resources:{requests:i,limits:i}}]}})},t);return{node:n,usages:a.map(({name:e=``,free:t=[]})=>{let n=Qe(e,r[e]??`0`);return{resource:e,all:n,used:n-Number(t[0]??0)}})}}async function Vn(e,t){let{groups:n=[]}=await G(`DecisionService/SummarizeReasons`,{limit:In},t),r=n.flatMap(e=>e.examples?.[0]?[[e,e.examples[0]]]:[]);return Promise.all(r.map(async([{podCount:n=1},r])=>({pod:r,count:n,rejections:Hn(await Un(e,{reference:r},t))})))}function Hn({verdicts:e,rejections:t}){let n=t?.statuses??e?.nodeStatuses??[];return[...new Set(n)].filter(Boolean).map(t=>e.statuses[t])}function Un(e,t,n){return G(`SchedulingService/Explain`,{pod:t,nodes:{names:{names:[e]}},allRejections:!0},n)}var Wn=1e3,Gn=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.sorting={column:`name`,descending:!1},this.nodes=new K(this,Jn,{every:1e4})}static{this.styles=[D,o`
+      mooring-grid {
+        --grid-height: calc(100vh - 13rem);
+      }
+      input {
+        width: min(20rem, 100%);
+      }
+    `]}render(){let e=(this.query.get(`name`)??``).toLowerCase();return v`<div class="stack">
+      <div class="row between">
+        <h1>Nodes</h1>
+        <div class="row">
+          <input
+            type="search"
+            aria-label="Filter by name"
+            placeholder="Filter by name"
+            .value=${e}
+            @input=${e=>W({name:e.target.value})}
+          />
+          <mooring-copy .copies=${X(`kubectl get nodes`,`ClusterService/ListNodes`,{},this.nodes.value?.rows??[])}></mooring-copy>
+        </div>
+      </div>
+      ${this.nodes.show(({rows:t,decisions:n})=>{let r=t.filter(({name:t})=>t.toLowerCase().includes(e)).sort(this.compare());return v`<p class="quiet">${A(r.length,`node`)}; selections are those of the last ${A(n,`decision`)}</p>
+          <mooring-grid
+            label="Nodes"
+            .columns=${qn}
+            .rows=${r}
+            .keyOf=${e=>e.name}
+            .sorting=${this.sorting}
+            empty="No node matches."
+            @mooring-sort=${e=>this.sort(e.detail)}
+            @mooring-open=${e=>location.hash=U([`nodes`,e.detail.name])}
+          ></mooring-grid>`})}
+    </div>`}sort(e){let t=this.sorting.column===e?!this.sorting.descending:e===`selected`;this.sorting={column:e,descending:t}}compare(){let e=this.sorting.descending?-1:1;return this.sorting.column===`selected`?(t,n)=>e*(t.selected-n.selected):(t,n)=>e*Kn.compare(t.name,n.name)}};O([T({attribute:!1})],Gn.prototype,`query`,void 0),O([E()],Gn.prototype,`sorting`,void 0),Gn=O([w(`mooring-nodes`)],Gn);var Kn=new Intl.Collator(`en`,{numeric:!0}),qn=[{id:`name`,title:`Node`,width:`min(26rem, 60vw)`,sortable:!0,cell:({name:e})=>v`<a tabindex="-1" href=${U([`nodes`,e])} title=${e}>${e}</a>`},{id:`selected`,title:`Selected`,width:`7rem`,numeric:!0,sortable:!0,cell:({selected:e})=>k(e)},{id:`last`,title:`Last selected for`,width:`minmax(16rem, 1fr)`,cell:({last:e})=>e?v`<a tabindex="-1" href=${U([`decisions`,e.seq])}>${J(e.pod)}</a> <span class="quiet">${M(e.time)} ago</span>`:v`<span class="quiet">–</span>`}];async function Jn(e){let[{nodes:t},n]=await Promise.all([G(`ClusterService/ListNodes`,{},e),Yn(e)]),r=new Map((t?.names?.names??[]).map(e=>[e,{name:e,selected:0,last:void 0}]));for(let e of n){let t=r.get(e.node??``);t&&([t.selected,t.last]=[t.selected+1,e])}return{rows:[...r.values()],decisions:n.length}}async function Yn(e){try{return(await G(`DecisionService/ListDecisions`,{limit:Wn},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var Xn=5e3,Zn=30,Qn=1e3,$n=class extends C{constructor(...e){super(...e),this.info=new K(this,e=>G(`ClusterService/GetClusterInfo`,{},e),{every:Xn}),this.reasons=new K(this,e=>G(`DecisionService/SummarizeReasons`,{},e),{every:Xn}),this.latest=new K(this,er,{every:Xn})}static{this.styles=[D,o`
       .tiles {
         display: grid;
         grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
@@ -860,53 +1009,53 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           max-width: 10rem;
         }
       }
-    `]}render(){return y`<div class="stack">
+    `]}render(){return v`<div class="stack">
       <h1>Overview</h1>
       ${this.info.show(e=>this.tiles(e))}
       <section class="stack tight" aria-labelledby="attention">
         <div class="row between">
           <h2 id="attention">Needs attention</h2>
-          ${this.reasons.value?y`<mooring-copy
-                .copies=${Z(`mooring why-pending`,`DecisionService/SummarizeReasons`,{},this.reasons.value)}
-              ></mooring-copy>`:x}
+          ${this.reasons.value?v`<mooring-copy
+                .copies=${X(`mooring why-pending`,`DecisionService/SummarizeReasons`,{},this.reasons.value)}
+              ></mooring-copy>`:b}
         </div>
-        ${this.reasons.show(e=>Cn(e))}
+        ${this.reasons.show(e=>nr(e))}
       </section>
-    </div>`}tiles(e){let t=e.provenance?.configurationHash??``,n=Math.max(0,...(e.sources??[]).map(e=>Number(e.stalenessSeconds??0))),r=(e.sources??[]).flatMap(e=>e.error?[`${e.name}: ${e.error}`]:[]),i=e.pendingPodCount??0;return y`<dl class="tiles">
-        ${Sn(`Cluster state`,y`<span class=${e.synced?`good`:`warn`}>${e.synced?`✓ synced`:`… reading`}</span>`,[n>vn?y`<span class="warn">⚠ ${$e(n)} old</span>`:this.source(e)])}
-        ${Sn(`Decisions`,y`${this.rate()}`,[y`<a href=${W([`decisions`])}>as they are made</a>`])}
-        ${Sn(`Pending pods`,y`<span class=${i?`warn`:`good`}>${i?``:`✓ `}${A(i)}</span>`,[y`of ${j(e.podCount??0,`pod`)}`])}
-        ${Sn(`Nodes`,y`${A(e.nodeCount??0)}`,[y`Kubernetes ${e.kubeVersion} rules`])}
-        ${Sn(`Configuration`,y`<span class="mono" title=${t}>${t.slice(0,8)}</span>`,[y`mooring ${e.serverVersion}, up ${N(e.startTime)}`])}
+    </div>`}tiles(e){let t=e.provenance?.configurationHash??``,n=Math.max(0,...(e.sources??[]).map(e=>Number(e.stalenessSeconds??0))),r=(e.sources??[]).flatMap(e=>e.error?[`${e.name}: ${e.error}`]:[]),i=e.pendingPodCount??0;return v`<dl class="tiles">
+        ${tr(`Cluster state`,v`<span class=${e.synced?`good`:`warn`}>${e.synced?`✓ synced`:`… reading`}</span>`,[n>Zn?v`<span class="warn">⚠ ${nt(n)} old</span>`:this.source(e)])}
+        ${tr(`Decisions`,v`${this.rate()}`,[v`<a href=${U([`decisions`])}>as they are made</a>`])}
+        ${tr(`Pending pods`,v`<span class=${i?`warn`:`good`}>${i?``:`✓ `}${k(i)}</span>`,[v`of ${A(e.podCount??0,`pod`)}`])}
+        ${tr(`Nodes`,v`${k(e.nodeCount??0)}`,[v`Kubernetes ${e.kubeVersion} rules`])}
+        ${tr(`Configuration`,v`<span class="mono" title=${t}>${t.slice(0,8)}</span>`,[v`mooring ${e.serverVersion}, up ${M(e.startTime)}`])}
       </dl>
-      ${r.map(e=>y`<p class="failure" role="alert">${e}</p>`)}`}source(e){let t=(e.sources??[]).map(e=>e.name).join(`, `);return y`<span title=${t}>${t}</span>`}rate(){let e=this.latest.value;if(!e?.length)return e?`none yet`:`–`;let t=(Date.now()-Date.parse(e[0].time??``))/1e3,n=e.length/Math.max(1,t);return n>=.1?`${A(n)}/s`:`last ${N(e.at(-1).time)} ago`}};bn=k([T(`mooring-overview`)],bn);async function xn(e){return(await K(`DecisionService/ListDecisions`,{limit:yn},e)).decisions??[]}function Sn(e,t,n){return y`<div class="card tile">
+      ${r.map(e=>v`<p class="failure" role="alert">${e}</p>`)}`}source(e){let t=(e.sources??[]).map(e=>e.name).join(`, `);return v`<span title=${t}>${t}</span>`}rate(){let e=this.latest.value;if(!e?.length)return e?`none yet`:`–`;let t=(Date.now()-Date.parse(e[0].time??``))/1e3,n=e.length/Math.max(1,t);return n>=.1?`${k(n)}/s`:`last ${M(e.at(-1).time)} ago`}};$n=O([w(`mooring-overview`)],$n);async function er(e){return(await G(`DecisionService/ListDecisions`,{limit:Qn},e)).decisions??[]}function tr(e,t,n){return v`<div class="card tile">
     <dt>${e}</dt>
     <dd>${t}</dd>
-    ${n.map(e=>y`<dd class="quiet">${e}</dd>`)}
-  </div>`}function Cn({groups:e=[],groupCount:t=0,decisionCount:n=`0`}){return e.length?y`<ul class="groups">
-      ${e.map(wn)}
+    ${n.map(e=>v`<dd class="quiet">${e}</dd>`)}
+  </div>`}function nr({groups:e=[],groupCount:t=0,decisionCount:n=`0`}){return e.length?v`<ul class="groups">
+      ${e.map(rr)}
     </ul>
-    ${t>e.length?y`<p class="quiet">… and ${j(t-e.length,`more group`)}</p>`:x}`:y`<p class="card empty">✓ No pod waits for a node, by ${j(Number(n),`remembered decision`)}.</p>`}function wn(e){let t=e.podCount??0,n=e.controllerKind?`${e.controllerKind} ${e.namespace}/${e.controllerName}`:`pods of ${e.namespace}`,r=e.reason?.nodeCount?` on ${j(e.reason.nodeCount,`node`)}`:``;return y`<li class="card group">
+    ${t>e.length?v`<p class="quiet">… and ${A(t-e.length,`more group`)}</p>`:b}`:v`<p class="card empty">✓ No pod waits for a node, by ${A(Number(n),`remembered decision`)}.</p>`}function rr(e){let t=e.podCount??0,n=e.controllerKind?`${e.controllerKind} ${e.namespace}/${e.controllerName}`:`pods of ${e.namespace}`,r=e.reason?.nodeCount?` on ${A(e.reason.nodeCount,`node`)}`:``;return v`<li class="card group">
     <div>
-      <div class="count">${A(t)}</div>
+      <div class="count">${k(t)}</div>
       <div class="quiet">${t===1?`pod`:`pods`}</div>
     </div>
     <div class="stack tight">
-      <p><strong>${n}</strong> <span class="quiet">· oldest ${N(e.oldestTime)}</span></p>
-      <p><span class="bad">✕</span> ${on(e.reason)||e.message}${r}</p>
-      <p>→ ${at(e.reason?.plugin,e.reason?.reason)}</p>
+      <p><strong>${n}</strong> <span class="quiet">· oldest ${M(e.oldestTime)}</span></p>
+      <p><span class="bad">✕</span> ${ln(e.reason)||e.message}${r}</p>
+      <p>→ ${ct(e.reason?.plugin,e.reason?.reason)}</p>
       <p class="row">
-        <a href=${W([`decisions`,e.lastSeq??``])}>Newest decision</a>
-        ${(e.examples??[]).map(e=>y`<a href=${W([`pods`,e.namespace??``,e.name??``])}>${Y(e)}</a>`)}
+        <a href=${U([`decisions`,e.lastSeq??``])}>Newest decision</a>
+        ${(e.examples??[]).map(e=>v`<a href=${U([`pods`,e.namespace??``,e.name??``])}>${J(e)}</a>`)}
       </p>
     </div>
-    ${Tn(e.trend??[])}
-  </li>`}function Tn(e){let t=Math.max(1,...e),n=e.map((e,n)=>`${n},${1-e/t}`).join(` `);return y`<figure class="trend">
+    ${ir(e.trend??[])}
+  </li>`}function ir(e){let t=Math.max(1,...e),n=e.map((e,n)=>`${n},${1-e/t}`).join(` `);return v`<figure class="trend">
     <svg viewBox="0 -0.05 ${Math.max(1,e.length-1)} 1.1" preserveAspectRatio="none" aria-hidden="true">
       <polyline points=${n} fill="none" stroke="currentColor" stroke-width="1.5" vector-effect="non-scaling-stroke" />
     </svg>
-    <figcaption class="quiet">${A(e[0]??0)} → ${A(e.at(-1)??0)}</figcaption>
-  </figure>`}var En=class extends w{constructor(...e){super(...e),this.profiles=new q(this,e=>K(`PluginService/ListProfiles`,{},e),{every:15e3}),this.plugins=new q(this,Dn)}static{this.styles=[O,o`
+    <figcaption class="quiet">${k(e[0]??0)} → ${k(e.at(-1)??0)}</figcaption>
+  </figure>`}var ar=class extends C{constructor(...e){super(...e),this.profiles=new K(this,e=>G(`PluginService/ListProfiles`,{},e),{every:15e3}),this.plugins=new K(this,or)}static{this.styles=[D,o`
       .scroll {
         overflow-x: auto;
       }
@@ -936,48 +1085,49 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         left: 0;
         background: var(--raised);
       }
-      .list td {
+      .list td,
+      .list thead th:nth-child(n + 2) {
         text-align: start;
       }
       .weight {
         font-weight: 600;
       }
-    `]}render(){return y`<div class="stack">
+    `]}render(){return v`<div class="stack">
       <div class="row between">
         <h1>Profiles</h1>
         <mooring-copy
-          .copies=${Z(`mooring config show --resolved`,`PluginService/ListProfiles`,{},this.profiles.value??{})}
+          .copies=${X(`mooring config show --resolved`,`PluginService/ListProfiles`,{},this.profiles.value??{})}
         ></mooring-copy>
       </div>
-      ${this.profiles.show(({profiles:e=[],configurationHash:t=``})=>y`<p class="quiet">Configuration <span class="mono">${t}</span></p>
-            ${e.map(On)}`)}
+      ${this.profiles.show(({profiles:e=[],configurationHash:t=``})=>v`<p class="quiet">Configuration <span class="mono">${t}</span></p>
+            ${e.map(sr)}`)}
       <section class="card stack tight" aria-labelledby="plugins">
         <h2 id="plugins">All plugins that the process knows</h2>
-        ${this.plugins.show(e=>kn(e))}
+        ${this.plugins.show(e=>cr(e))}
       </section>
-    </div>`}};En=k([T(`mooring-profiles`)],En);async function Dn(e){return(await K(`PluginService/ListPlugins`,{},e)).plugins??[]}function On({name:e=``,extensionPoints:t=[],weightSum:n=`0`,unsupportedPlugins:r=[]}){let i=t.map(({extensionPoint:e,plugins:t=[]})=>({point:an(e??``),plugins:t})),a=[...new Set(i.flatMap(({plugins:e})=>e.map(e=>e.name??``)))];return y`<section class="card stack tight" aria-label="Profile ${e}">
+    </div>`}};ar=O([w(`mooring-profiles`)],ar);async function or(e){return(await G(`PluginService/ListPlugins`,{},e)).plugins??[]}function sr({name:e=``,extensionPoints:t=[],weightSum:n=`0`,unsupportedPlugins:r=[]}){let i=t.map(({extensionPoint:e,plugins:t=[]})=>({point:cn(e??``),plugins:t})),a=[...new Set(i.flatMap(({plugins:e})=>e.map(e=>e.name??``)))];return v`<section class="card stack tight" aria-label="Profile ${e}">
     <div class="row between">
       <h2>${e}</h2>
-      <p class="quiet">Numbers are the order of calls; a total is at most ${A(100*Number(n))}</p>
+      <p class="quiet">Numbers are the order of calls; a total is at most ${k(100*Number(n))}</p>
     </div>
-    ${r.length?y`<p class="warn">⚠ Not evaluated: ${r.join(`, `)}</p>`:x}
+    ${r.length?v`<p class="warn">⚠ Not evaluated: ${r.join(`, `)}</p>`:b}
     <div class="scroll" tabindex="0" role="group" aria-label="Plugins of ${e} by extension point">
       <table>
         <thead>
           <tr>
             <th scope="col">Plugin</th>
-            ${i.map(({point:e})=>y`<th scope="col">${e}</th>`)}
+            ${i.map(({point:e})=>v`<th scope="col">${e}</th>`)}
           </tr>
         </thead>
         <tbody>
-          ${a.map(e=>y`<tr>
-                <th scope="row"><a href=${W([`plugins`,e])}>${e}</a></th>
-                ${i.map(({plugins:t})=>{let n=t.findIndex(t=>t.name===e),r=Number(t[n]?.weight??0);return y`<td>${n<0?x:n+1}${r?y` <span class="weight">× ${r}</span>`:x}</td>`})}
+          ${a.map(e=>v`<tr>
+                <th scope="row"><a href=${U([`plugins`,e])}>${e}</a></th>
+                ${i.map(({plugins:t})=>{let n=t.findIndex(t=>t.name===e),r=Number(t[n]?.weight??0);return v`<td>${n<0?b:n+1}${r?v` <span class="weight">× ${r}</span>`:b}</td>`})}
               </tr>`)}
         </tbody>
       </table>
     </div>
-  </section>`}function kn(e){return y`<div class="scroll" tabindex="0" role="group" aria-label="All plugins">
+  </section>`}function cr(e){return v`<div class="scroll" tabindex="0" role="group" aria-label="All plugins">
     <table class="list">
       <thead>
         <tr>
@@ -989,74 +1139,43 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
         </tr>
       </thead>
       <tbody>
-        ${e.map(({name:e=``,state:t,source:n,profiles:r=[],extensionPoints:i=[]})=>y`<tr>
-              <th scope="row"><a href=${W([`plugins`,e])}>${e}</a></th>
-              <td>${An(t)}</td>
+        ${e.map(({name:e=``,state:t,source:n,profiles:r=[],extensionPoints:i=[]})=>v`<tr>
+              <th scope="row"><a href=${U([`plugins`,e])}>${e}</a></th>
+              <td>${lr(t)}</td>
               <td>${n}</td>
-              <td>${r.join(`, `)||y`<span class="quiet">none</span>`}</td>
-              <td>${i.map(an).join(`, `)}</td>
+              <td>${r.join(`, `)||v`<span class="quiet">none</span>`}</td>
+              <td>${i.map(cn).join(`, `)}</td>
             </tr>`)}
       </tbody>
     </table>
-  </div>`}function An(e){let t=J(e,`PLUGIN_STATE_`);return t===`available`?y`<span class="good">✓ ${t}</span>`:y`<span class=${t===`failed`?`bad`:`warn`}>${t===`failed`?`✕`:`⚠`} ${t}</span>`}var jn=class extends w{constructor(...e){super(...e),this.name=``,this.info=new q(this,async e=>(await Dn(e)).find(({name:e})=>e===this.name),{key:()=>this.name}),this.profiles=new q(this,async e=>(await K(`PluginService/ListProfiles`,{},e)).profiles??[]),this.rejections=new q(this,e=>this.listRejections(e),{key:()=>this.name})}static{this.styles=[O]}render(){return y`<div class="stack">
+  </div>`}function lr(e){let t=q(e,`PLUGIN_STATE_`);return t===`available`?v`<span class="good">✓ ${t}</span>`:v`<span class=${t===`failed`?`bad`:`warn`}>${t===`failed`?`✕`:`⚠`} ${t}</span>`}var ur=class extends C{constructor(...e){super(...e),this.name=``,this.info=new K(this,async e=>(await or(e)).find(({name:e})=>e===this.name),{key:()=>this.name}),this.profiles=new K(this,async e=>(await G(`PluginService/ListProfiles`,{},e)).profiles??[]),this.rejections=new K(this,e=>this.listRejections(e),{key:()=>this.name})}static{this.styles=[D]}render(){return v`<div class="stack">
       <h1>${this.name}</h1>
-      ${this.info.show(e=>e?Mn(e):y`<p class="failure" role="alert">The process knows no such plugin.</p>`)}
+      ${this.info.show(e=>e?dr(e):v`<p class="failure" role="alert">The process knows no such plugin.</p>`)}
       ${this.profiles.show(e=>e.map(e=>this.configured(e)))}
       <section class="stack tight" aria-labelledby="rejections">
         <h2 id="rejections">Decisions in which it rejected something</h2>
-        ${this.rejections.show(e=>y`<mooring-grid
+        ${this.rejections.show(e=>v`<mooring-grid
               label="Decisions in which the plugin rejected something, the newest first"
-              .columns=${hn}
+              .columns=${yn}
               .rows=${e}
               .keyOf=${e=>e.seq}
               empty="None is remembered."
-              @mooring-open=${e=>location.hash=W([`decisions`,e.detail.seq])}
+              @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
             ></mooring-grid>`)}
       </section>
-    </div>`}configured({name:e,extensionPoints:t=[],configurationJson:n=`{}`}){let r=t.filter(({plugins:e=[]})=>e.some(({name:e})=>e===this.name));if(!r.length)return x;let i=r.flatMap(({plugins:e=[]})=>e.filter(({name:e})=>e===this.name)).find(e=>e.weight)?.weight,{pluginConfig:a=[]}=JSON.parse(n),o=a.find(({name:e})=>e===this.name)?.args;return y`<section class="card stack tight" aria-label="In profile ${e}">
+    </div>`}configured({name:e,extensionPoints:t=[],configurationJson:n=`{}`}){let r=t.filter(({plugins:e=[]})=>e.some(({name:e})=>e===this.name));if(!r.length)return b;let i=r.flatMap(({plugins:e=[]})=>e.filter(({name:e})=>e===this.name)).find(e=>e.weight)?.weight,{pluginConfig:a=[]}=JSON.parse(n),o=a.find(({name:e})=>e===this.name)?.args;return v`<section class="card stack tight" aria-label="In profile ${e}">
       <h2>In profile ${e}</h2>
       <dl class="facts">
-        <div><dt>Extension points</dt><dd>${r.map(({extensionPoint:e})=>an(e??``)).join(`, `)}</dd></div>
-        ${i?y`<div><dt>Weight</dt><dd>${i}</dd></div>`:x}
+        <div><dt>Extension points</dt><dd>${r.map(({extensionPoint:e})=>cn(e??``)).join(`, `)}</dd></div>
+        ${i?v`<div><dt>Weight</dt><dd>${i}</dd></div>`:b}
       </dl>
-      ${o?y`<pre tabindex="0" aria-label="Arguments">${JSON.stringify(o,void 0,2)}</pre>`:y`<p class="quiet">No arguments.</p>`}
-    </section>`}async listRejections(e){return((await K(`DecisionService/ListDecisions`,{filter:{rejectingPlugin:this.name},limit:100},e)).decisions??[]).reverse()}};k([E()],jn.prototype,`name`,void 0),jn=k([T(`mooring-plugin`)],jn);function Mn({state:e,source:t,profiles:n=[],loadError:r}){return y`<dl class="facts">
-      <div><dt>State</dt><dd>${An(e)}</dd></div>
+      ${o?v`<pre tabindex="0" aria-label="Arguments">${JSON.stringify(o,void 0,2)}</pre>`:v`<p class="quiet">No arguments.</p>`}
+    </section>`}async listRejections(e){return((await G(`DecisionService/ListDecisions`,{filter:{rejectingPlugin:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],ur.prototype,`name`,void 0),ur=O([w(`mooring-plugin`)],ur);function dr({state:e,source:t,profiles:n=[],loadError:r}){return v`<dl class="facts">
+      <div><dt>State</dt><dd>${lr(e)}</dd></div>
       <div><dt>From</dt><dd>${t}</dd></div>
       <div><dt>In profiles</dt><dd>${n.join(`, `)||`none`}</dd></div>
     </dl>
-    ${r?y`<pre tabindex="0">${r}</pre>`:x}`}var Nn=1e3,Pn=class extends w{constructor(...e){super(...e),this.query=new URLSearchParams,this.pods=new q(this,Ln,{every:5e3})}static{this.styles=[O,o`
-      mooring-grid {
-        --grid-height: calc(100vh - 13rem);
-      }
-      input {
-        width: 20rem;
-      }
-    `]}render(){let e=(this.query.get(`name`)??``).toLowerCase(),t=this.query.get(`show`)??``;return y`<div class="stack">
-      <div class="row between">
-        <h1>Pods</h1>
-        <div class="row">
-          <span class="segments" role="group" aria-label="Which pods">
-            ${[[``,`All`],[`pending`,`Pending`]].map(([e,n])=>y`<button aria-pressed=${t===e} @click=${()=>G({show:e})}>${n}</button>`)}
-          </span>
-          <input
-            type="search"
-            aria-label="Filter by namespace or name"
-            placeholder="Filter by namespace or name"
-            .value=${e}
-            @input=${e=>G({name:e.target.value})}
-          />
-        </div>
-      </div>
-      ${this.pods.show(n=>y`<mooring-grid
-          label="Pods"
-          .columns=${In}
-          .rows=${n.filter(({pod:n,pending:r})=>(!t||r)&&Y(n).toLowerCase().includes(e))}
-          .keyOf=${e=>Y(e.pod)}
-          empty=${n.length?`No pod matches.`:`No pod is pending, and none was decided about.`}
-          @mooring-open=${e=>location.hash=Fn(e.detail.pod)}
-        ></mooring-grid>`)}
-    </div>`}};k([E({attribute:!1})],Pn.prototype,`query`,void 0),Pn=k([T(`mooring-pods`)],Pn);function Fn(e){return W([`pods`,e?.namespace??``,e?.name??``])}var In=[{id:`pod`,title:`Pod`,width:`minmax(9rem, 18rem)`,cell:({pod:e})=>y`<a tabindex="-1" href=${Fn(e)} title=${Y(e)}>${Y(e)}</a>`},{id:`state`,title:`State`,width:`7rem`,cell:({pending:e})=>e?y`<span class="warn">… pending</span>`:y`<span class="good">✓ placed</span>`},{id:`outcome`,title:`Last decision`,width:`minmax(16rem, 1fr)`,cell:({decision:e})=>{if(!e)return y`<span class="quiet">none remembered</span>`;let{mark:t,text:n,tone:r}=sn(e);return y`<span class=${r} title=${n}>${t} ${n}</span>`}},{id:`decided`,title:`Decided`,width:`6rem`,numeric:!0,cell:({decision:e})=>N(e?.time)},{id:`attempt`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({decision:e})=>e?.attempt?A(e.attempt):x},{id:`owner`,title:`Owner`,width:`14rem`,cell:({pending:e,decision:t})=>{let{controllerKind:n,controllerName:r}=e??t??{};return n?`${n} ${r}`:``}}];async function Ln(e){let[{pods:t=[]},n]=await Promise.all([K(`ClusterService/ListPendingPods`,{},e),Rn(e)]),r=new Map;for(let e of n.reverse()){let t=Y(e.pod);r.has(t)||r.set(t,e)}let i=t.map(e=>({pod:e.pod,pending:e,decision:r.get(Y(e.pod))})),a=new Set(i.map(({pod:e})=>Y(e))),o=[...r].filter(([e,{result:t}])=>!a.has(e)&&t===`DECISION_RESULT_SCHEDULED`);return[...i,...o.map(([,e])=>({pod:e.pod,pending:void 0,decision:e}))]}async function Rn(e){try{return(await K(`DecisionService/ListDecisions`,{limit:Nn},e)).decisions??[]}catch{return e.throwIfAborted(),[]}}var zn=`QUEUE_PLACE_`,Bn={in_flight:`being tried right now`,active:`tried when their turn comes`,backoff:`held back for a while after a failure`,unschedulable:`wait for a change that may help`,gated:`not let in by a PreEnqueue plugin`},Vn=class extends w{constructor(...e){super(...e),this.query=new URLSearchParams,this.queue=new q(this,e=>K(`DecisionService/ListQueue`,{},e),{every:2e3})}static{this.styles=[O,o`
+    ${r?v`<pre tabindex="0">${r}</pre>`:b}`}var fr=`QUEUE_PLACE_`,pr={in_flight:`being tried right now`,active:`tried when their turn comes`,backoff:`held back for a while after a failure`,unschedulable:`wait for a change that may help`,gated:`not let in by a PreEnqueue plugin`},mr=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.queue=new K(this,e=>G(`DecisionService/ListQueue`,{},e),{every:2e3})}static{this.styles=[D,o`
       .places {
         display: grid;
         grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr));
@@ -1082,43 +1201,43 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
       mooring-grid {
         --grid-height: calc(100vh - 20rem);
       }
-    `]}render(){return y`<div class="stack">
+    `]}render(){return v`<div class="stack">
       <div class="row between">
         <h1>Queue</h1>
         <mooring-copy
-          .copies=${Z(`mooring why-pending`,`DecisionService/ListQueue`,{},this.queue.value??{}).slice(1)}
+          .copies=${X(`mooring why-pending`,`DecisionService/ListQueue`,{},this.queue.value??{}).slice(1)}
         ></mooring-copy>
       </div>
       ${this.queue.show(e=>this.places(e))}
-    </div>`}places({pods:e=[],counts:t=[]}){let n=this.query.get(`place`)??``,r=e=>t.find(t=>t.place===zn+e.toUpperCase())?.podCount??0,i=n?e.filter(({place:e})=>e===zn+n.toUpperCase()):e;return y`<div class="places" role="group" aria-label="Places">
-        ${Object.entries(Bn).map(([e,t])=>y`<button class="place" aria-pressed=${n===e} @click=${()=>G({place:n===e?``:e})}>
-              <span>${J(e,``)}</span><span class="count">${A(r(e))}</span><span class="quiet">${t}</span>
+    </div>`}places({pods:e=[],counts:t=[]}){let n=this.query.get(`place`)??``,r=e=>t.find(t=>t.place===fr+e.toUpperCase())?.podCount??0,i=n?e.filter(({place:e})=>e===fr+n.toUpperCase()):e;return v`<div class="places" role="group" aria-label="Places">
+        ${Object.entries(pr).map(([e,t])=>v`<button class="place" aria-pressed=${n===e} @click=${()=>W({place:n===e?``:e})}>
+              <span>${q(e,``)}</span><span class="count">${k(r(e))}</span><span class="quiet">${t}</span>
             </button>`)}
       </div>
       <mooring-grid
         label="Pods in the queue, in the order in which they are tried or have waited"
-        .columns=${Un}
+        .columns=${gr}
         .rows=${i}
-        .keyOf=${e=>Y(e.pod)}
+        .keyOf=${e=>J(e.pod)}
         empty="No pod waits here."
-        @mooring-open=${e=>location.hash=Fn(e.detail.pod)}
-      ></mooring-grid>`}};k([E({attribute:!1})],Vn.prototype,`query`,void 0),Vn=k([T(`mooring-queue`)],Vn);function Hn(e){return(e.wakes??[]).map(({plugin:e,events:t=[]})=>`${e} on ${t.join(`, `)}`).join(`; `)}var Un=[{id:`pod`,title:`Pod`,width:`minmax(9rem, 18rem)`,cell:({pod:e})=>y`<a tabindex="-1" href=${Fn(e)} title=${Y(e)}>${Y(e)}</a>`},{id:`place`,title:`Place`,width:`8rem`,cell:({place:e})=>J(e,zn)},{id:`waits`,title:`There for`,width:`6rem`,numeric:!0,cell:({placeTime:e})=>N(e)},{id:`age`,title:`In queue`,width:`6rem`,numeric:!0,cell:({addedTime:e})=>N(e)},{id:`priority`,title:`Priority`,width:`6rem`,numeric:!0,cell:({priority:e=0})=>A(e)},{id:`attempts`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({attempts:e=0})=>A(e)},{id:`wakes`,title:`Would wake it`,width:`minmax(18rem, 1fr)`,cell:e=>y`<span title=${Hn(e)}>${Hn(e)||y`<span class="quiet">its turn</span>`}</span>`}],Wn=class extends w{constructor(...e){super(...e),this.namespace=``,this.name=``,this.key=()=>`${this.namespace}/${this.name}`,this.queued=new q(this,e=>this.findQueued(e),{key:this.key,every:5e3}),this.attempts=new q(this,e=>this.listAttempts(e),{key:this.key,every:5e3}),this.now=new q(this,e=>Zt(this.question(),e),{key:this.key})}static{this.styles=[O]}render(){let e=X(this.key()),t=this.question();return y`<div class="stack">
+        @mooring-open=${e=>location.hash=Q(e.detail.pod)}
+      ></mooring-grid>`}};O([T({attribute:!1})],mr.prototype,`query`,void 0),mr=O([w(`mooring-queue`)],mr);function hr(e){return(e.wakes??[]).map(({plugin:e,events:t=[]})=>`${e} on ${t.join(`, `)}`).join(`; `)}var gr=[{id:`pod`,title:`Pod`,width:`min(18rem, 45vw)`,cell:({pod:e})=>v`<a tabindex="-1" href=${Q(e)} title=${J(e)}>${J(e)}</a>`},{id:`place`,title:`Place`,width:`8rem`,cell:({place:e})=>q(e,fr)},{id:`waits`,title:`There for`,width:`6rem`,numeric:!0,cell:({placeTime:e})=>M(e)},{id:`age`,title:`In queue`,width:`6rem`,numeric:!0,cell:({addedTime:e})=>M(e)},{id:`priority`,title:`Priority`,width:`6rem`,numeric:!0,cell:({priority:e=0})=>k(e)},{id:`attempts`,title:`Attempts`,width:`6rem`,numeric:!0,cell:({attempts:e=0})=>k(e)},{id:`wakes`,title:`Would wake it`,width:`minmax(18rem, 1fr)`,cell:e=>v`<span title=${hr(e)}>${hr(e)||v`<span class="quiet">its turn</span>`}</span>`}],_r=class extends C{constructor(...e){super(...e),this.namespace=``,this.name=``,this.key=()=>`${this.namespace}/${this.name}`,this.queued=new K(this,e=>this.findQueued(e),{key:this.key,every:5e3}),this.attempts=new K(this,e=>this.listAttempts(e),{key:this.key,every:5e3}),this.now=new K(this,e=>en(this.question(),e),{key:this.key}),this.manifest=new K(this,async e=>On(await An(`Pod`,this.namespace,this.name,e)),{key:this.key})}static{this.styles=[D]}render(){let e=Y(this.key()),t=this.question();return v`<div class="stack">
       <div class="row between">
         <h1>${this.key()}</h1>
         <mooring-copy
-          .copies=${[...Z(`mooring explain ${e}`,`SchedulingService/Explain`,t,this.attempts.value??[]),{name:`kubectl`,text:`kubectl get pod ${X(this.name)} -n ${X(this.namespace)} -o yaml`}]}
+          .copies=${[...X(`mooring explain ${e}`,`SchedulingService/Explain`,t,this.attempts.value??[]),{name:`kubectl`,text:`kubectl get pod ${Y(this.name)} -n ${Y(this.namespace)} -o yaml`}]}
         ></mooring-copy>
       </div>
-      ${this.queued.value?this.place(this.queued.value):x}
+      ${this.queued.value?this.place(this.queued.value):b}
       <section class="stack tight" aria-labelledby="attempts">
         <h2 id="attempts">Decisions about it</h2>
-        ${this.attempts.show(e=>y`<mooring-grid
+        ${this.attempts.show(e=>v`<mooring-grid
               label="Decisions about this pod, the newest first"
-              .columns=${hn}
+              .columns=${yn}
               .rows=${e}
               .keyOf=${e=>e.seq}
               empty="None is remembered."
-              @mooring-open=${e=>location.hash=W([`decisions`,e.detail.seq])}
+              @mooring-open=${e=>location.hash=U([`decisions`,e.detail.seq])}
             ></mooring-grid>`)}
       </section>
       <section class="stack tight" aria-labelledby="now">
@@ -1126,18 +1245,149 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           <h2 id="now">Where it would go now</h2>
           <span class="row">
             <button @click=${()=>void this.now.run()}>Explain again</button>
-            <a href=${W([`what-if`],{pod:this.key()})}>What if …</a>
+            <a href=${U([`what-if`],{pod:this.key()})}>What if …</a>
           </span>
         </div>
-        ${this.now.show(e=>y`<mooring-decision .columns=${e}></mooring-decision>`)}
+        ${this.now.show(e=>v`<mooring-decision .columns=${e}></mooring-decision>`)}
       </section>
-    </div>`}place(e){let t=e.readyTime?y`<div><dt>Ready</dt><dd>${new Date(e.readyTime).toLocaleTimeString(`en-GB`)}</dd></div>`:x;return y`<dl class="facts card">
-      <div><dt>Waits in</dt><dd>${J(e.place,`QUEUE_PLACE_`)} for ${N(e.placeTime)}</dd></div>
-      <div><dt>Priority</dt><dd>${A(e.priority??0)}</dd></div>
-      <div><dt>Attempts</dt><dd>${A(e.attempts??0)}</dd></div>
+      <details class="card">
+        <summary>Manifest, as far as scheduling reads it</summary>
+        ${this.manifest.show(e=>v`<pre tabindex="0" aria-label="Manifest">${e}</pre>`)}
+      </details>
+    </div>`}place(e){let t=e.readyTime?v`<div><dt>Ready</dt><dd>${new Date(e.readyTime).toLocaleTimeString(`en-GB`)}</dd></div>`:b;return v`<dl class="facts card">
+      <div><dt>Waits in</dt><dd>${q(e.place,`QUEUE_PLACE_`)} for ${M(e.placeTime)}</dd></div>
+      <div><dt>Priority</dt><dd>${k(e.priority??0)}</dd></div>
+      <div><dt>Attempts</dt><dd>${k(e.attempts??0)}</dd></div>
       ${t}
-      <div><dt>Would wake it</dt><dd>${Hn(e)||`its turn`}</dd></div>
-    </dl>`}question(){return{pod:{reference:{namespace:this.namespace,name:this.name}},allRejections:!0}}async findQueued(e){try{let{pods:t=[]}=await K(`DecisionService/ListQueue`,{namespace:this.namespace,limit:1e4},e);return t.find(({pod:e})=>e?.name===this.name)}catch{e.throwIfAborted();return}}async listAttempts(e){return((await K(`DecisionService/ListDecisions`,{filter:{namespace:this.namespace,pod:this.name},limit:100},e)).decisions??[]).reverse()}};k([E()],Wn.prototype,`namespace`,void 0),k([E()],Wn.prototype,`name`,void 0),Wn=k([T(`mooring-pod`)],Wn);var Gn={"":{title:`Overview`,render:()=>y`<mooring-overview></mooring-overview>`},decisions:{title:`Decisions`,render:qn},pods:{title:`Pods`,render:Jn},queue:{title:`Queue`,render:({query:e})=>y`<mooring-queue .query=${e}></mooring-queue>`},profiles:{title:`Profiles`,render:()=>y`<mooring-profiles></mooring-profiles>`},plugins:{title:``,render:({path:[,e=``]})=>y`<mooring-plugin .name=${e}></mooring-plugin>`}},Kn=class extends w{constructor(...e){super(...e),this.route=U(location.hash),this.processes=new q(this,Qt,{every:15e3}),this.onHash=()=>{this.route=U(location.hash)}}static{this.styles=[Ge,O,o`
+      <div><dt>Would wake it</dt><dd>${hr(e)||`its turn`}</dd></div>
+    </dl>`}question(){return{pod:{reference:{namespace:this.namespace,name:this.name}},allRejections:!0}}async findQueued(e){try{let{pods:t=[]}=await G(`DecisionService/ListQueue`,{namespace:this.namespace,limit:1e4},e);return t.find(({pod:e})=>e?.name===this.name)}catch{e.throwIfAborted();return}}async listAttempts(e){return((await G(`DecisionService/ListDecisions`,{filter:{namespace:this.namespace,pod:this.name},limit:100},e)).decisions??[]).reverse()}};O([T()],_r.prototype,`namespace`,void 0),O([T()],_r.prototype,`name`,void 0),_r=O([w(`mooring-pod`)],_r);var vr=`600s`,yr=`kubernetes.io/hostname`,br=class{constructor(){this.session=``,this.steps=[]}async cordon(e){let t=await An(`Node`,``,e);await this.change(`cordon ${e}`,[xr({...t,spec:{...t.spec,unschedulable:!0}})])}async remove(e){await this.change(`remove ${e}`,[{remove:{kind:`Node`,name:e}}])}async addLike(e,t){let n=await An(`Node`,``,e),r=Array.from({length:t},(t,r)=>xr(Sr(n,`${e}-copy-${this.steps.length+1}-${r+1}`)));await this.change(`add ${t} like ${e}`,r)}async undo(){let e=this.steps.at(-1);e&&(await G(`SimulationService/RevertSession`,{session:this.session,mark:e.mark}),this.steps=this.steps.slice(0,-1))}close(){let{session:e}=this;[this.session,this.steps]=[``,[]],e&&G(`SimulationService/CloseSession`,{session:e}).catch(()=>void 0)}async change(e,t){if(!this.session){let{session:e}=await G(`SimulationService/OpenSession`,{lease:vr});this.session=e?.id??``}let{session:n}=this,{mark:r=0}=await G(`SimulationService/MarkSession`,{session:n});await G(`SimulationService/ChangeSession`,{session:n,changes:t}),this.steps=[...this.steps,{words:e,mark:r}]}};function xr(e){return{put:{objects:[kn(e)]}}}function Sr(e,t){let n={...e.metadata?.labels,[yr]:t};return{...e,metadata:{...e.metadata,name:t,uid:t,labels:n}}}var Cr=200,wr=`apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: default
+spec:
+  containers:
+  - name: web
+    resources:
+      requests: {cpu: 500m, memory: 512Mi}
+`,$=class extends C{constructor(...e){super(...e),this.query=new URLSearchParams,this.node=``,this.text=wr,this.busy=``,this.count=1,this.sandbox=new br,this.nodes=new K(this,Dr),this.pods=new K(this,Or),this.startOver=()=>{this.sandbox.close(),this.answer=void 0,this.requestUpdate()}}static{this.styles=[D,o`
+      textarea {
+        width: 100%;
+        min-height: 15rem;
+        font-family: var(--mono);
+        font-size: 0.8125rem;
+        line-height: 1.5;
+        padding: var(--s3);
+        resize: vertical;
+      }
+      .name {
+        flex: 1 1 12rem;
+      }
+      .count {
+        width: 4.5rem;
+      }
+      .steps {
+        padding-inline-start: var(--s5);
+      }
+      .landings {
+        list-style: none;
+      }
+      .landings li {
+        border-top: 1px solid var(--line);
+        padding: var(--s1) 0;
+        overflow-wrap: anywhere;
+      }
+      label {
+        display: contents;
+      }
+    `]}disconnectedCallback(){super.disconnectedCallback(),this.sandbox.close()}willUpdate(e){if(!e.has(`query`))return;let[t,n]=[this.query.get(`pod`),this.query.get(`node`)];n&&(this.node=n),t?this.attempt(`Reading the pod`,async()=>void await this.takePod(t)):n&&this.askRemoval()}render(){return v`<div class="stack">
+      <div>
+        <h1>What if</h1>
+        <p class="quiet">Asked of a copy of the cluster: nothing real changes.</p>
+      </div>
+      <div class="columns">
+        <section class="card stack tight" aria-labelledby="cluster">
+          <h2 id="cluster">… the cluster were different</h2>
+          ${this.changing()}
+        </section>
+        <section class="card stack tight" aria-labelledby="pod">
+          <h2 id="pod">… there were such a pod</h2>
+          ${this.asking()}
+        </section>
+      </div>
+      <div role="status" class="quiet">${this.busy&&`${this.busy} …`}</div>
+      ${this.error?sn(this.error,()=>this.error=void 0,`Dismiss`):b} ${this.answer?this.shown(this.answer):b}
+    </div>`}changing(){let{sandbox:e,node:t}=this,n=(this.nodes.value??[]).filter(e=>e.includes(t)).slice(0,Cr),r=(e,t)=>()=>void this.attempt(e,t);return v`<div class="row">
+        <input
+          class="name"
+          list="nodes"
+          aria-label="Node"
+          placeholder="Node"
+          autocomplete="off"
+          spellcheck="false"
+          .value=${t}
+          @input=${e=>this.node=e.target.value.trim()}
+        />
+        <datalist id="nodes">${n.map(e=>v`<option value=${e}></option>`)}</datalist>
+      </div>
+      <div class="row">
+        <button ?disabled=${!t} @click=${()=>void this.askRemoval()}>Where would its pods go?</button>
+        <button ?disabled=${!t} @click=${r(`Cordoning`,()=>e.cordon(t))}>Cordon</button>
+        <button ?disabled=${!t} @click=${r(`Removing`,()=>e.remove(t))}>Remove</button>
+        <span class="row">
+          <button ?disabled=${!t} @click=${r(`Adding`,()=>e.addLike(t,this.count))}>Add</button>
+          <input
+            class="count"
+            type="number"
+            min="1"
+            max="1000"
+            aria-label="How many nodes to add"
+            .valueAsNumber=${this.count}
+            @input=${e=>this.count=e.target.valueAsNumber||1}
+          />
+          <span>like it</span>
+        </span>
+      </div>
+      ${e.steps.length?this.steps():v`<p class="quiet">As it is now: nothing is changed.</p>`}`}steps(){return v`<ol class="steps">
+        ${this.sandbox.steps.map(({words:e})=>v`<li>${e}</li>`)}
+      </ol>
+      <div class="row">
+        <button @click=${()=>void this.attempt(`Taking back`,()=>this.sandbox.undo())}>Take the last back</button>
+        <button @click=${this.startOver}>Start over</button>
+      </div>`}asking(){return v`<label
+        ><span class="hidden">A pending pod</span
+        ><select @change=${e=>void this.attempt(`Reading the pod`,()=>this.takePod(e.target.value))}>
+          <option value="">Take a pending pod, or paste a manifest below</option>
+          ${(this.pods.value??[]).map(e=>v`<option value=${e}>${e}</option>`)}
+        </select></label
+      >
+      <textarea
+        aria-label="Manifest of a pod or workload, YAML or JSON"
+        spellcheck="false"
+        autocomplete="off"
+        .value=${this.text}
+        @input=${e=>this.text=e.target.value}
+      ></textarea>
+      <div class="row">
+        <button class="primary" @click=${()=>void this.askPlace()}>Where would it go?</button>
+        <button @click=${()=>void this.askCapacity()}>How many would fit?</button>
+      </div>`}shown(e){return e.kind===`explanation`?v`<mooring-decision .columns=${e.columns}></mooring-decision>`:e.kind===`capacity`?Tr(e.found):v`<div class="stack">${e.nodes.map(Er)}</div>`}async takePod(e){let[t=``,n=``]=e.split(`/`);n&&(this.text=await On(await An(`Pod`,t,n)))}askPlace(){return this.attempt(`Placing`,async()=>{let e=await en({pod:await this.pod(),allRejections:!0,session:this.sandbox.session});this.answer={kind:`explanation`,columns:e}})}askCapacity(){return this.attempt(`Counting`,async()=>{let e=[await this.pod()];this.answer={kind:`capacity`,found:await G(`SimulationService/Capacity`,{session:this.sandbox.session,shapes:e,includeNodes:!0})}})}askRemoval(){return this.attempt(`Placing its pods`,async()=>{let{nodes:e=[]}=await G(`SimulationService/Removal`,{session:this.sandbox.session,nodes:[this.node]});this.answer={kind:`removal`,nodes:e}})}async pod(){return{object:kn(await Dn(this.text))}}async attempt(e,t){if(!this.busy){[this.busy,this.error]=[e,void 0];try{await t()}catch(e){this.error=e}this.busy=``}}};O([T({attribute:!1})],$.prototype,`query`,void 0),O([E()],$.prototype,`node`,void 0),O([E()],$.prototype,`text`,void 0),O([E()],$.prototype,`busy`,void 0),O([E()],$.prototype,`answer`,void 0),O([E()],$.prototype,`error`,void 0),O([E()],$.prototype,`count`,void 0),$=O([w(`mooring-what-if`)],$);function Tr({shapes:e=[]}){let[t]=e;if(!t)return v``;let{count:n=0,limited:r=!1,end:i,nodes:a=[]}=t,o=[...a].sort((e,t)=>(t.count??0)-(e.count??0)).slice(0,20);return v`<section class="card stack tight" aria-labelledby="room">
+    <h2 id="room">${r?`At least `:``}${A(n,`more pod`)} would fit</h2>
+    ${i?.message?v`<p>Then: ${i.message}</p>`:b}
+    ${o.length?v`<p class="quiet">Most on ${o.map(e=>`${e.node} (${k(e.count??0)})`).join(`, `)}</p>`:b}
+  </section>`}function Er({node:e,removable:t,landings:n=[],endingPodCount:r=0}){return v`<section class="card stack tight" aria-label="If ${e} goes">
+    <h2>If ${e} goes</h2>
+    <p>
+      ${t?v`<span class="good">✓ It can go:</span> ${n.length?`each of its pods finds another node.`:`no pod has to move.`}`:v`<span class="bad">✕ It can't go:</span> not every pod finds another node.`}
+      ${r?v`<span class="quiet">${A(r,`pod`)} of DaemonSets would end with it.</span>`:b}
+    </p>
+    <ul class="landings">
+      ${n.map(({pod:e,node:t,status:n})=>v`<li>
+            <a href=${Q(e)}>${J(e)}</a>
+            ${t?v`→ <a href=${U([`nodes`,t])}>${t}</a>`:v`<span class="bad">✕ ${n?.message||(n?.reasons??[]).join(`, `)}</span>`}
+          </li>`)}
+    </ul>
+  </section>`}async function Dr(e){return(await G(`ClusterService/ListNodes`,{},e)).nodes?.names?.names??[]}async function Or(e){return((await G(`ClusterService/ListPendingPods`,{},e)).pods??[]).map(({pod:e})=>J(e)).slice(0,Cr)}var kr={"":{title:`Overview`,render:()=>v`<mooring-overview></mooring-overview>`},decisions:{title:`Decisions`,render:jr},pods:{title:`Pods`,render:Mr},nodes:{title:`Nodes`,render:Nr},queue:{title:`Queue`,render:({query:e})=>v`<mooring-queue .query=${e}></mooring-queue>`},profiles:{title:`Profiles`,render:()=>v`<mooring-profiles></mooring-profiles>`},"what-if":{title:`What if`,render:({query:e})=>v`<mooring-what-if .query=${e}></mooring-what-if>`},plugins:{title:``,render:({path:[,e=``]})=>v`<mooring-plugin .name=${e}></mooring-plugin>`}},Ar=class extends C{constructor(...e){super(...e),this.route=H(location.hash),this.processes=new K(this,tn,{every:15e3}),this.onHash=()=>{this.route=H(location.hash)}}static{this.styles=[Ke,D,o`
       :host {
         min-height: 100vh;
       }
@@ -1214,19 +1464,19 @@ var e=globalThis,t=e.ShadowRoot&&(e.ShadyCSS===void 0||e.ShadyCSS.nativeShadow)&
           padding: var(--s4);
         }
       }
-    `]}connectedCallback(){super.connectedCallback(),addEventListener(`hashchange`,this.onHash)}disconnectedCallback(){super.disconnectedCallback(),removeEventListener(`hashchange`,this.onHash)}render(){let[e=``]=this.route.path,t=Gn[e];return document.title=[...this.route.path.slice().reverse(),`mooring`].join(` · `),y`<button class="skip" @click=${()=>this.renderRoot.querySelector(`main`)?.focus()}>Skip to the content</button>
+    `]}connectedCallback(){super.connectedCallback(),addEventListener(`hashchange`,this.onHash)}disconnectedCallback(){super.disconnectedCallback(),removeEventListener(`hashchange`,this.onHash)}render(){let[e=``]=this.route.path,t=kr[e];return document.title=[...this.route.path.slice().reverse(),`mooring`].join(` · `),v`<button class="skip" @click=${()=>this.renderRoot.querySelector(`main`)?.focus()}>Skip to the content</button>
       <header>
-        <a class="brand" href=${W([])}>mooring</a>
+        <a class="brand" href=${U([])}>mooring</a>
         <nav aria-label="Views">
           <ul>
-            ${Object.entries(Gn).filter(([,{title:e}])=>e).map(([t,{title:n}])=>y`<li><a href=${W(t?[t]:[])} aria-current=${t===e?`page`:x}>${n}</a></li>`)}
+            ${Object.entries(kr).filter(([,{title:e}])=>e).map(([t,{title:n}])=>v`<li><a href=${U(t?[t]:[])} aria-current=${t===e?`page`:b}>${n}</a></li>`)}
           </ul>
         </nav>
         <div class="process">${this.picker()}</div>
       </header>
       <main tabindex="-1">
-        ${t?t.render(this.route):y`<h1>There is no such view</h1><p><a href=${W([])}>To the overview</a></p>`}
-      </main>`}picker(){return this.processes.show(e=>{let t=e.find(e=>e.name===this.route.query.get(`process`))??e[0];if(!t)return x;let n=t.state===`ok`?x:y`<span class="bad" title=${t.message??``}>✕ unreachable</span>`;return e.length===1?y`<span class="quiet">${t.name}</span> ${n}`:y`${n}
-        <select aria-label="Process" @change=${e=>G({process:e.target.value})}>
-          ${e.map(e=>y`<option value=${e.name} ?selected=${e===t}>${e.name}</option>`)}
-        </select>`})}};k([D()],Kn.prototype,`route`,void 0),Kn=k([T(`mooring-page`)],Kn);function qn({path:[,e],query:t}){return e?y`<mooring-decision-view .seq=${e}></mooring-decision-view>`:y`<mooring-decisions .query=${t}></mooring-decisions>`}function Jn({path:[,e,t],query:n}){return e&&t?y`<mooring-pod .namespace=${e} .name=${t}></mooring-pod>`:y`<mooring-pods .query=${n}></mooring-pods>`}
+        ${t?t.render(this.route):v`<h1>There is no such view</h1><p><a href=${U([])}>To the overview</a></p>`}
+      </main>`}picker(){return this.processes.show(e=>{let t=e.find(e=>e.name===this.route.query.get(`process`))??e[0];if(!t)return b;let n=t.state===`ok`?b:v`<span class="bad" title=${t.message??``}>✕ unreachable</span>`;return e.length===1?v`<span class="quiet">${t.name}</span> ${n}`:v`${n}
+        <select aria-label="Process" @change=${e=>W({process:e.target.value})}>
+          ${e.map(e=>v`<option value=${e.name} ?selected=${e===t}>${e.name}</option>`)}
+        </select>`})}};O([E()],Ar.prototype,`route`,void 0),Ar=O([w(`mooring-page`)],Ar);function jr({path:[,e],query:t}){return e?v`<mooring-decision-view .seq=${e}></mooring-decision-view>`:v`<mooring-decisions .query=${t}></mooring-decisions>`}function Mr({path:[,e,t],query:n}){return e&&t?v`<mooring-pod .namespace=${e} .name=${t}></mooring-pod>`:v`<mooring-pods .query=${n}></mooring-pods>`}function Nr({path:[,e],query:t}){return e?v`<mooring-node .name=${e}></mooring-node>`:v`<mooring-nodes .query=${t}></mooring-nodes>`}

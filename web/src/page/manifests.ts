@@ -1,0 +1,48 @@
+/** Manifests: what people paste, and what the contract takes and gives. */
+
+import type { KubernetesObjectJson } from "../contract/mooring/v1/objects_pb";
+import { call } from "./gateway";
+
+export interface Manifest {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: { name?: string; namespace?: string; uid?: string; labels?: Record<string, string> };
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+}
+
+interface Template {
+  metadata?: Manifest["metadata"];
+  spec?: Manifest["spec"];
+}
+
+/** Returns the pod of a manifest in YAML or JSON: itself, or the one that a workload makes. Throws an Error that says what is wrong. */
+export async function readPod(text: string): Promise<Manifest> {
+  const { load } = await import("js-yaml");
+  const document = load(text) as Manifest | null | undefined;
+  if (typeof document !== "object" || !document) throw new Error("A manifest is expected: a Pod, or what makes pods.");
+  if (document.kind === "Pod") return document;
+  const template = (document.spec?.template ?? (document.spec?.jobTemplate as Manifest | undefined)?.spec?.template) as Template | undefined;
+  if (!template?.spec) throw new Error(`A Pod, or what makes pods, is expected, not ${document.kind ?? "this"}.`);
+  const { name = "pod", namespace = "default" } = document.metadata ?? {};
+  return { apiVersion: "v1", kind: "Pod", metadata: { ...template.metadata, name: `${name}-what-if`, namespace }, spec: template.spec };
+}
+
+/** Returns the manifest as YAML. */
+export async function toYaml(manifest: Manifest): Promise<string> {
+  const { dump } = await import("js-yaml");
+  return dump(manifest);
+}
+
+/** Returns the object as the contract's JSON has it: bytes in base64. */
+export function encoded(manifest: Manifest): KubernetesObjectJson {
+  const bytes = new TextEncoder().encode(JSON.stringify(manifest));
+  return { json: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")) };
+}
+
+/** Returns a node or pod as the process knows it. */
+export async function getManifest(kind: "Node" | "Pod", namespace: string, name: string, signal?: AbortSignal): Promise<Manifest> {
+  const { object } = await call("ClusterService/GetObject", { kind, namespace, name }, signal);
+  const bytes = Uint8Array.from(atob(object?.json ?? ""), (character) => character.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes)) as Manifest;
+}

@@ -1,0 +1,285 @@
+import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
+
+import type { PodSourceJson } from "../contract/mooring/v1/objects_pb";
+import type { CapacityResponseJson, NodeRemovalJson } from "../contract/mooring/v1/simulation_service_pb";
+import "../elements/decision";
+import { amount, counted } from "../matrix/amounts";
+import { call, explainColumns } from "../page/gateway";
+import { failed, Loader } from "../page/loader";
+import { encoded, getManifest, readPod, toYaml } from "../page/manifests";
+import { link } from "../page/route";
+import { Sandbox } from "../page/sandbox";
+import { podName } from "../page/words";
+import { shared } from "../styles";
+import { podLink } from "./pods";
+
+type Answer =
+  | { kind: "explanation"; columns: ArrayBuffer }
+  | { kind: "capacity"; found: CapacityResponseJson }
+  | { kind: "removal"; nodes: NodeRemovalJson[] };
+
+const SUGGESTED = 200;
+const SAMPLE = `apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: default
+spec:
+  containers:
+  - name: web
+    resources:
+      requests: {cpu: 500m, memory: 512Mi}
+`;
+
+/** Questions about a cluster that is not: with a node cordoned, gone, or added. Nothing real changes. */
+@customElement("mooring-what-if")
+export class WhatIf extends LitElement {
+  @property({ attribute: false }) query = new URLSearchParams();
+
+  @state() private node = "";
+  @state() private text = SAMPLE;
+  @state() private busy = "";
+  @state() private answer: Answer | undefined;
+  @state() private error: Error | undefined;
+  @state() private count = 1;
+
+  private readonly sandbox = new Sandbox();
+  private readonly nodes = new Loader<string[]>(this, listNodes);
+  private readonly pods = new Loader<string[]>(this, listPods);
+
+  static override styles = [
+    shared,
+    css`
+      textarea {
+        width: 100%;
+        min-height: 15rem;
+        font-family: var(--mono);
+        font-size: 0.8125rem;
+        line-height: 1.5;
+        padding: var(--s3);
+        resize: vertical;
+      }
+      .name {
+        flex: 1 1 12rem;
+      }
+      .count {
+        width: 4.5rem;
+      }
+      .steps {
+        padding-inline-start: var(--s5);
+      }
+      .landings {
+        list-style: none;
+      }
+      .landings li {
+        border-top: 1px solid var(--line);
+        padding: var(--s1) 0;
+        overflow-wrap: anywhere;
+      }
+      label {
+        display: contents;
+      }
+    `,
+  ];
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.sandbox.close();
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (!changed.has("query")) return;
+    const [pod, node] = [this.query.get("pod"), this.query.get("node")];
+    if (node) this.node = node;
+    if (pod) void this.attempt("Reading the pod", async () => void (await this.takePod(pod)));
+    else if (node) void this.askRemoval();
+  }
+
+  protected override render(): TemplateResult {
+    return html`<div class="stack">
+      <div>
+        <h1>What if</h1>
+        <p class="quiet">Asked of a copy of the cluster: nothing real changes.</p>
+      </div>
+      <div class="columns">
+        <section class="card stack tight" aria-labelledby="cluster">
+          <h2 id="cluster">… the cluster were different</h2>
+          ${this.changing()}
+        </section>
+        <section class="card stack tight" aria-labelledby="pod">
+          <h2 id="pod">… there were such a pod</h2>
+          ${this.asking()}
+        </section>
+      </div>
+      <div role="status" class="quiet">${this.busy && `${this.busy} …`}</div>
+      ${this.error ? failed(this.error, () => (this.error = undefined), "Dismiss") : nothing} ${this.answer ? this.shown(this.answer) : nothing}
+    </div>`;
+  }
+
+  private changing(): TemplateResult {
+    const { sandbox, node } = this;
+    const names = (this.nodes.value ?? []).filter((name) => name.includes(node)).slice(0, SUGGESTED);
+    const act = (words: string, change: () => Promise<void>) => () => void this.attempt(words, change);
+    return html`<div class="row">
+        <input
+          class="name"
+          list="nodes"
+          aria-label="Node"
+          placeholder="Node"
+          autocomplete="off"
+          spellcheck="false"
+          .value=${node}
+          @input=${(event: InputEvent) => (this.node = (event.target as HTMLInputElement).value.trim())}
+        />
+        <datalist id="nodes">${names.map((name) => html`<option value=${name}></option>`)}</datalist>
+      </div>
+      <div class="row">
+        <button ?disabled=${!node} @click=${() => void this.askRemoval()}>Where would its pods go?</button>
+        <button ?disabled=${!node} @click=${act("Cordoning", () => sandbox.cordon(node))}>Cordon</button>
+        <button ?disabled=${!node} @click=${act("Removing", () => sandbox.remove(node))}>Remove</button>
+        <span class="row">
+          <button ?disabled=${!node} @click=${act("Adding", () => sandbox.addLike(node, this.count))}>Add</button>
+          <input
+            class="count"
+            type="number"
+            min="1"
+            max="1000"
+            aria-label="How many nodes to add"
+            .valueAsNumber=${this.count}
+            @input=${(event: InputEvent) => (this.count = (event.target as HTMLInputElement).valueAsNumber || 1)}
+          />
+          <span>like it</span>
+        </span>
+      </div>
+      ${sandbox.steps.length ? this.steps() : html`<p class="quiet">As it is now: nothing is changed.</p>`}`;
+  }
+
+  private steps(): TemplateResult {
+    return html`<ol class="steps">
+        ${this.sandbox.steps.map(({ words }) => html`<li>${words}</li>`)}
+      </ol>
+      <div class="row">
+        <button @click=${() => void this.attempt("Taking back", () => this.sandbox.undo())}>Take the last back</button>
+        <button @click=${this.startOver}>Start over</button>
+      </div>`;
+  }
+
+  private asking(): TemplateResult {
+    return html`<label
+        ><span class="hidden">A pending pod</span
+        ><select @change=${(event: Event) => void this.attempt("Reading the pod", () => this.takePod((event.target as HTMLSelectElement).value))}>
+          <option value="">Take a pending pod, or paste a manifest below</option>
+          ${(this.pods.value ?? []).map((name) => html`<option value=${name}>${name}</option>`)}
+        </select></label
+      >
+      <textarea
+        aria-label="Manifest of a pod or workload, YAML or JSON"
+        spellcheck="false"
+        autocomplete="off"
+        .value=${this.text}
+        @input=${(event: InputEvent) => (this.text = (event.target as HTMLTextAreaElement).value)}
+      ></textarea>
+      <div class="row">
+        <button class="primary" @click=${() => void this.askPlace()}>Where would it go?</button>
+        <button @click=${() => void this.askCapacity()}>How many would fit?</button>
+      </div>`;
+  }
+
+  private shown(answer: Answer): TemplateResult {
+    if (answer.kind === "explanation") return html`<mooring-decision .columns=${answer.columns}></mooring-decision>`;
+    if (answer.kind === "capacity") return capacity(answer.found);
+    return html`<div class="stack">${answer.nodes.map(removal)}</div>`;
+  }
+
+  private async takePod(name: string): Promise<void> {
+    const [namespace = "", pod = ""] = name.split("/");
+    if (pod) this.text = await toYaml(await getManifest("Pod", namespace, pod));
+  }
+
+  private readonly startOver = (): void => {
+    this.sandbox.close();
+    this.answer = undefined;
+    this.requestUpdate();
+  };
+
+  private askPlace(): Promise<void> {
+    return this.attempt("Placing", async () => {
+      const columns = await explainColumns({ pod: await this.pod(), allRejections: true, session: this.sandbox.session });
+      this.answer = { kind: "explanation", columns };
+    });
+  }
+
+  private askCapacity(): Promise<void> {
+    return this.attempt("Counting", async () => {
+      const shapes = [await this.pod()];
+      this.answer = { kind: "capacity", found: await call("SimulationService/Capacity", { session: this.sandbox.session, shapes, includeNodes: true }) };
+    });
+  }
+
+  private askRemoval(): Promise<void> {
+    return this.attempt("Placing its pods", async () => {
+      const { nodes = [] } = await call("SimulationService/Removal", { session: this.sandbox.session, nodes: [this.node] });
+      this.answer = { kind: "removal", nodes };
+    });
+  }
+
+  private async pod(): Promise<PodSourceJson> {
+    return { object: encoded(await readPod(this.text)) };
+  }
+
+  /** Does one thing at a time, and says why it could not be done. */
+  private async attempt(words: string, act: () => Promise<void>): Promise<void> {
+    if (this.busy) return;
+    [this.busy, this.error] = [words, undefined];
+    try {
+      await act();
+    } catch (error) {
+      this.error = error as Error;
+    }
+    this.busy = "";
+  }
+}
+
+function capacity({ shapes = [] }: CapacityResponseJson): TemplateResult {
+  const [shape] = shapes;
+  if (!shape) return html``;
+  const { count = 0, limited = false, end, nodes = [] } = shape;
+  const best = [...nodes].sort((a, b) => (b.count ?? 0) - (a.count ?? 0)).slice(0, 20);
+  return html`<section class="card stack tight" aria-labelledby="room">
+    <h2 id="room">${limited ? "At least " : ""}${counted(count, "more pod")} would fit</h2>
+    ${end?.message ? html`<p>Then: ${end.message}</p>` : nothing}
+    ${best.length ? html`<p class="quiet">Most on ${best.map((one) => `${one.node} (${amount(one.count ?? 0)})`).join(", ")}</p>` : nothing}
+  </section>`;
+}
+
+function removal({ node, removable, landings = [], endingPodCount = 0 }: NodeRemovalJson): TemplateResult {
+  return html`<section class="card stack tight" aria-label="If ${node!} goes">
+    <h2>If ${node} goes</h2>
+    <p>
+      ${removable
+        ? html`<span class="good">✓ It can go:</span> ${landings.length ? "each of its pods finds another node." : "no pod has to move."}`
+        : html`<span class="bad">✕ It can't go:</span> not every pod finds another node.`}
+      ${endingPodCount ? html`<span class="quiet">${counted(endingPodCount, "pod")} of DaemonSets would end with it.</span>` : nothing}
+    </p>
+    <ul class="landings">
+      ${landings.map(
+        ({ pod, node: target, status }) =>
+          html`<li>
+            <a href=${podLink(pod)}>${podName(pod)}</a>
+            ${target
+              ? html`→ <a href=${link(["nodes", target])}>${target}</a>`
+              : html`<span class="bad">✕ ${status?.message || (status?.reasons ?? []).join(", ")}</span>`}
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
+async function listNodes(signal: AbortSignal): Promise<string[]> {
+  return (await call("ClusterService/ListNodes", {}, signal)).nodes?.names?.names ?? [];
+}
+
+async function listPods(signal: AbortSignal): Promise<string[]> {
+  return ((await call("ClusterService/ListPendingPods", {}, signal)).pods ?? []).map(({ pod }) => podName(pod)).slice(0, SUGGESTED);
+}
