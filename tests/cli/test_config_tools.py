@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,8 @@ def test_a_fault_of_the_other_file_is_told_under_its_name(
     one = write_config(tmp_path / "one.yaml", {})
     other = write_config(tmp_path / "other.yaml", {}, parallelism=0)
     result = call(capsys, "config", "diff", one, other)
-    assert (result.code, f"{other}: parallelism" in result.err) == (1, True)
+    assert result.code == 1
+    assert re.match(rf"mooring: {other}:\d+: parallelism: ", result.err)
 
 
 def test_the_schema_knows_every_field_and_the_arguments_of_plugins(
@@ -91,5 +93,5 @@ def test_stanzas_of_extenders(
     assert result.code == code, result.err
     assert said in result.err
     if code:
-        assert f"{theirs}: extenders[0]" in result.err
-        assert f"{ours}: " not in result.err
+        assert re.search(rf"{theirs}:\d+: extenders\[0\]", result.err)
+        assert str(ours) not in result.err

@@ -17,7 +17,7 @@ from mooring.cli.flags import (
     add_verbosity,
     engine_options,
 )
-from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_json
+from mooring.cli.output import EXIT_INVALID, EXIT_OK, print_json
 from mooring.framework import FieldError
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
     loaded = _load(args, file, catalog)
     if args.verb == "diff":
         return _diff(args, file, loaded, _load(args, args.other, catalog))
-    if args.verb == "check" and args.extenders and not _calls_fit(args.extenders, loaded, catalog):
-        return EXIT_INVALID
+    if args.verb == "check" and args.extenders:
+        _check_calls(args, loaded, catalog)
     _warn(args, loaded)
     if args.verb == "check":
         print("ok")
@@ -142,24 +142,24 @@ def _diff(
     return EXIT_INVALID if lines else EXIT_OK
 
 
-def _calls_fit(file: str, loaded: config.Configuration, catalog: config.Catalog) -> bool:
-    """Return whether kube-scheduler, configured by ``file``, can ask the profiles of ``loaded``; say what is
-    wrong in ``file`` and in its stanzas.
+def _check_calls(args: argparse.Namespace, loaded: config.Configuration, catalog: config.Catalog) -> None:
+    """Check that kube-scheduler, configured by ``--extenders``, can call the profiles of ``loaded``.
+
+    Raises:
+        ConfigError: It can't; ``args.file`` is the file that is meant.
     """
     from mooring import config
 
-    try:
-        extenders = config.load(_text(file), catalog, stubs=True).document.extenders
-    except config.ConfigError as error:
-        errors = error.errors
-    else:
-        errors = list(config.check_calls(extenders))
-        errors += config.check_reserving(loaded.profiles, extenders, catalog)
-        errors += config.check_ignored(loaded.profiles, extenders)
-        for warning in config.advise_on_calls(extenders):
-            print(f"warning: {file}: {warning}", file=sys.stderr)
-        if not extenders:
-            errors.append(FieldError("extenders", "there are none, so kube-scheduler calls no extender"))
-    for fault in errors:
-        complain(f"{file}: {fault}")
-    return not errors
+    args.file = args.extenders
+    text = _text(args.file)
+    extenders = config.load(text, catalog, stubs=True).document.extenders
+    errors = [*config.check_calls(extenders), *config.check_reserving(loaded.profiles, extenders, catalog)]
+    errors += config.check_ignored(loaded.profiles, extenders)
+    for warning in config.advise_on_calls(extenders):
+        print(f"warning: {args.file}: {warning}", file=sys.stderr)
+    if not extenders:
+        errors.append(FieldError("extenders", "there are none, so kube-scheduler calls no extender"))
+    if errors:
+        # The other paths are those of the profiles, in the other file.
+        own = (fault.path for fault in errors if fault.path.startswith("extenders"))
+        raise config.ConfigError(errors, config.lines_of(text, own))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.flags import (
+    SERVER,
     Commands,
     Flags,
     add_namespace,
@@ -41,7 +42,16 @@ def add(commands: Commands) -> None:
     text = "list what a running scheduler or server has decided"
     parser = commands.add_parser("decisions", help=text, description=text, allow_abbrev=False)
     flags = Flags(parser)
-    remote.add_server(flags, remote.DEFAULT_SERVER)
+    remote.add_server(flags.group(SERVER), remote.DEFAULT_SERVER)
+    _add_filter(flags.group("Filter flags"))
+    flags.add("limit", "COUNT", "50", "how many, the newest ones", positive)
+    flags.switch("watch", "go on with the next decisions until Ctrl-C")
+    add_output(flags)
+    add_verbosity(flags)
+    parser.set_defaults(run=run)
+
+
+def _add_filter(flags: Flags) -> None:
     add_namespace(flags)
     flags.add("pod", "POD", "", "only decisions about this pod: NAME, pod/NAME or NAMESPACE/NAME")
     flags.add("node", "NODE", "", "only decisions that selected or nominated this node")
@@ -50,11 +60,6 @@ def add(commands: Commands) -> None:
         "result", "RESULT", "", f"only decisions that ended so: {', '.join(RESULTS)}", one_of("", *RESULTS)
     )
     flags.add("plugin", "NAME", "", "only decisions in which this plugin rejected something")
-    flags.add("limit", "COUNT", "50", "how many, the newest ones", positive)
-    flags.switch("watch", "go on with the next decisions until Ctrl-C")
-    add_output(flags)
-    add_verbosity(flags)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:

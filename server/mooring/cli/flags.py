@@ -49,6 +49,7 @@ Container: TypeAlias = "argparse._ActionsContainer"  # noqa: SLF001 - it has no 
 """What a flag is added to: a parser, or a group of one."""
 
 CLUSTER = "Cluster flags"
+SERVER = "Server flags"
 CONFIGURATION = "Configuration flags"
 LOGS = "Logs flags"
 DECISIONS = "Decision journal flags"

@@ -88,7 +88,7 @@ def _text_of(error: Exception, args: argparse.Namespace) -> str:
 
     if isinstance(error, ConfigError):
         file = args.file if args.command == "config" else args.config
-        return "\n".join(f"{file}: {fault}" if file else str(fault) for fault in error.errors)
+        return error.text(file)
     if isinstance(error, InvalidArgumentError):
         return "\n".join(map(str, error.violations))
     return str(error)

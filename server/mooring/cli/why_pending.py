@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from mooring.app.embedding import Option
 from mooring.cli import remote
 from mooring.cli.decisions import document_of
-from mooring.cli.flags import Commands, Flags, add_namespace, add_output, add_verbosity, pod_key, seconds
+from mooring.cli.flags import (
+    SERVER,
+    Commands,
+    Flags,
+    add_namespace,
+    add_output,
+    add_verbosity,
+    pod_key,
+    seconds,
+)
 from mooring.cli.output import EXIT_OK, EXIT_UNSCHEDULED, print_document
 
 if TYPE_CHECKING:
@@ -24,7 +33,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("why-pending", help=text, description=text, allow_abbrev=False)
     parser.add_argument("pod", metavar="POD", nargs="?", default="", help="only this pod, with its attempts")
     flags = Flags(parser)
-    remote.add_server(flags, remote.DEFAULT_SERVER)
+    remote.add_server(flags.group(SERVER), remote.DEFAULT_SERVER)
     add_namespace(flags)
     flags.add("profile", "NAME", "", "only decisions of this profile")
     flags.add("window", "TIME", "0", "look at the decisions of so long; 0 = all that are remembered", seconds)

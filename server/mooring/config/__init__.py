@@ -6,6 +6,7 @@ from mooring.config.configuration import Configuration, EffectiveProfile
 from mooring.config.convert import convert
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin
+from mooring.config.lines import lines_of
 from mooring.config.load import check, default, from_document, load
 from mooring.config.reserving import check_ignored, check_reserving
 from mooring.config.schema import schema
@@ -31,6 +32,7 @@ __all__ = [
     "default",
     "from_document",
     "in_force",
+    "lines_of",
     "load",
     "resolved",
     "schema",

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from mooring.config.errors import ConfigError
-from mooring.config.types import KIND
+from mooring.config.types import CONFIGURATION_KINDS, KIND
 from mooring.config.volcano import is_volcano
 from mooring.config.yaml_loader import read_documents
 from mooring.framework import FieldError
-
-_WANTED = (KIND, "Policy")
 
 
 def read_configuration(text: str) -> Any:
@@ -60,7 +58,7 @@ def _objects(document: dict[str, Any], path: str) -> Iterator[tuple[str, dict[st
 def _in_config_map(item: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
     data = item.get("data") if item.get("kind") == "ConfigMap" else None
     for key, text in data.items() if isinstance(data, dict) else ():
-        if not (isinstance(text, str) and any(word in text for word in (*_WANTED, "tiers:"))):
+        if not (isinstance(text, str) and any(word in text for word in (*CONFIGURATION_KINDS, "tiers:"))):
             continue
         try:
             documents = read_documents(text)
@@ -75,7 +73,9 @@ def _in_config_map(item: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]
 
 
 def _is_wanted(document: object) -> bool:
-    return is_volcano(document) or (isinstance(document, dict) and document.get("kind") in _WANTED)
+    return is_volcano(document) or (
+        isinstance(document, dict) and document.get("kind") in CONFIGURATION_KINDS
+    )
 
 
 def _join(place: str, path: str) -> str:

@@ -22,6 +22,7 @@ from mooring.config.documents import read_configuration
 from mooring.config.errors import ConfigError
 from mooring.config.expand import EnabledPlugin, enabled_names, expand
 from mooring.config.fields import decode, encode, join
+from mooring.config.lines import lines_of
 from mooring.config.removed import removed_plugins, without_removed_plugins
 from mooring.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, ProfileStanza
 from mooring.config.unknown import stub_notes, unknown_faults, unknown_plugins, without_unknown
@@ -58,15 +59,19 @@ def load(
         ConfigError: names every fault.
         ValueError: ``kube_version`` is not a release that mooring follows.
     """
-    return from_document(
-        read_configuration(text),
-        catalog,
-        kube_version=kube_version,
-        feature_gates=feature_gates,
-        strict=strict,
-        scheduling=scheduling,
-        stubs=stubs,
-    )
+    document = read_configuration(text)
+    try:
+        return from_document(
+            document,
+            catalog,
+            kube_version=kube_version,
+            feature_gates=feature_gates,
+            strict=strict,
+            scheduling=scheduling,
+            stubs=stubs,
+        )
+    except ConfigError as error:
+        raise ConfigError(error.errors, lines_of(text, (each.path for each in error.errors))) from error
 
 
 def check(

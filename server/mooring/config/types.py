@@ -21,6 +21,9 @@ GROUP = "kubescheduler.config.k8s.io"
 API_VERSION = f"{GROUP}/v1"
 KIND = "KubeSchedulerConfiguration"
 
+CONFIGURATION_KINDS = (KIND, "Policy")
+"""What a file's configuration may be; Policy is that of 2017."""
+
 Int32 = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 Int64 = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 

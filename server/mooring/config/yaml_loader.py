@@ -105,19 +105,28 @@ class _YamlReader:
         return None
 
 
+def compose_documents(text: str) -> list[yaml.Node]:
+    """Read YAML (or JSON) documents as nodes, which know their lines; empty ones are left out.
+
+    Raises:
+        ConfigError: the text is not YAML; the message names the line.
+    """
+    try:
+        return [node for node in yaml.compose_all(text, Loader=_JsonSchemaLoader) if not _is_empty(node)]
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise ConfigError([FieldError("", f"{line}not YAML: {error.problem}")]) from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ConfigError([FieldError("", f"not YAML: {error}")]) from error
+
+
 def read_documents(text: str) -> list[Any]:
     """Read YAML (or JSON) documents; empty ones are left out.
 
     Raises:
         ConfigError: the text is not YAML, or gives a key twice; the message names the line.
     """
-    try:
-        nodes = [node for node in yaml.compose_all(text, Loader=_JsonSchemaLoader) if not _is_empty(node)]
-    except yaml.MarkedYAMLError as error:
-        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise ConfigError([FieldError("", f"{line}not YAML: {error.problem}")]) from error
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigError([FieldError("", f"not YAML: {error}")]) from error
+    nodes = compose_documents(text)
     reader = _YamlReader()
     try:
         documents = [reader.read_node(node, "") for node in nodes]

@@ -1,0 +1,87 @@
+"""On which line of a file a field is: found only once something is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+import yaml
+
+from mooring.config.errors import ConfigError
+from mooring.config.types import CONFIGURATION_KINDS
+from mooring.config.yaml_loader import compose_documents
+
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+
+def lines_of(text: str, paths: Iterable[str]) -> dict[str, int]:
+    """Return the line, from 1 on, of each path that can be followed.
+
+    A field that is missing is on the line of the object that lacks it. A path whose first step the file
+    doesn't have is left out: another version spells it otherwise.
+
+    Args:
+        text: YAML that can be read, with one configuration, by itself or in a ConfigMap.
+        paths: Field paths in the configuration, such as ``profiles[0].plugins.score``.
+    """
+    found = [root for node in compose_documents(text) for root in _candidates(node, 1)]
+    roots = [root for root in found if _kind(root[0]) in CONFIGURATION_KINDS] or found
+    if len(roots) != 1:
+        return {}
+    root, first = roots[0]
+    lines = ((path, _line(root, path)) for path in paths)
+    return {path: line + first for path, line in lines if line is not None}
+
+
+def _candidates(node: yaml.Node, first: int) -> Iterator[tuple[yaml.Node, int]]:
+    """Yield a document, or what the items of a List and the texts of a ConfigMap are, each with the number of
+    its text's first line.
+    """
+    items, data = _value(node, "items"), _value(node, "data")
+    if isinstance(items, yaml.SequenceNode):
+        for item in items.value:
+            yield from _candidates(item, first)
+    elif _kind(node) == "ConfigMap" and isinstance(data, yaml.MappingNode):
+        for _, value in data.value:
+            # Only a block keeps its lines: in other styles, breaks of the text are none of the file.
+            if isinstance(value, yaml.ScalarNode) and value.style == "|":
+                # What stands beside the configuration may be no YAML.
+                with suppress(ConfigError):
+                    for inner in compose_documents(value.value):
+                        yield inner, first + value.start_mark.line + 1
+    else:
+        yield node, first
+
+
+def _line(node: yaml.Node, path: str) -> int | None:
+    """Return the line, from 0 on, of the last step of a path that the document has; None = not even one."""
+    line = None
+    for index, key in _STEP.findall(path):
+        step = _item(node, int(index)) if index else _pair(node, key)
+        if step is None:
+            break
+        line, node = step[0].start_mark.line, step[1]
+    return line
+
+
+def _kind(node: yaml.Node) -> str:
+    kind = _value(node, "kind")
+    return str(kind.value) if isinstance(kind, yaml.ScalarNode) else ""
+
+
+def _value(node: yaml.Node, name: str) -> yaml.Node | None:
+    pair = _pair(node, name)
+    return pair[1] if pair else None
+
+
+def _pair(node: yaml.Node, name: str) -> tuple[yaml.Node, yaml.Node] | None:
+    """Return a mapping's key of that name and its value."""
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((pair for pair in pairs if pair[0].value == name), None)
+
+
+def _item(node: yaml.Node, index: int) -> tuple[yaml.Node, yaml.Node] | None:
+    """Return a list's item, twice, as it is its own place."""
+    items = node.value if isinstance(node, yaml.SequenceNode) else []
+    return (items[index], items[index]) if index < len(items) else None
