@@ -47,6 +47,7 @@ export class DecisionElement extends LitElement {
 
   private ranking!: Ranking;
   private stages: Stage[] = [];
+  private shownColumns: GridColumn<number>[] = [];
   private rows: number[] = [];
   /** The node that lacks least, where none is feasible. */
   private nearest: number | undefined;
@@ -95,7 +96,7 @@ export class DecisionElement extends LitElement {
     if (!this.matrix) return;
     const state = changed as Map<string, unknown>;
     if (state.has("matrix") || state.has("weights")) this.ranking = rank(this.matrix, this.weights);
-    if (state.has("matrix")) this.stages = funnel(this.matrix);
+    if (state.has("matrix")) [this.stages, this.shownColumns] = [funnel(this.matrix), this.gridColumns(this.matrix)];
     this.rows = this.sorted(this.matrix);
   }
 
@@ -127,7 +128,7 @@ export class DecisionElement extends LitElement {
         ${matrix.scored.length ? this.overview(matrix) : nothing}
         <mooring-grid
           label="Nodes and what each plugin says"
-          .columns=${this.gridColumns(matrix)}
+          .columns=${this.shownColumns}
           .rows=${this.rows}
           .keyOf=${(node: number) => node}
           .marksOf=${(node: number) => this.marks(matrix, node)}

@@ -19,10 +19,10 @@ export interface Sorting {
 }
 
 const ROW_PIXELS = 30;
-const BEYOND = 6;
+const BEYOND = 4;
 
 /**
- * A table of any length: only the rows in sight are there. The first column stays when the others are scrolled.
+ * A table of any size: only the rows and columns in sight are there. The first column stays when the others are scrolled.
  *
  * Arrow keys, Page Up and Down, Home and End move, Enter opens the row ("mooring-open"), Space picks it ("mooring-pick"); the
  * row is the event's detail. A click on a title is "mooring-sort", with the column's id.
@@ -42,6 +42,9 @@ export class Grid<Row> extends LitElement {
   @state() private activeKey: string | number | undefined;
   @state() private first = 0;
   @state() private shown = 40;
+  /** Columns in sight beside the first one: from, and up to but not including. */
+  @state() private from = 1;
+  @state() private to = Infinity;
   @query(".scroller") private readonly scroller!: HTMLElement;
 
   private readonly sized = new ResizeObserver(() => this.measure());
@@ -68,6 +71,7 @@ export class Grid<Row> extends LitElement {
         display: grid;
         height: 30px;
         align-items: stretch;
+        contain: layout style;
       }
       .titles {
         position: sticky;
@@ -167,6 +171,10 @@ export class Grid<Row> extends LitElement {
     this.sized.disconnect();
   }
 
+  protected override updated(changed: PropertyValues): void {
+    if (changed.has("columns")) this.measureColumns();
+  }
+
   protected override willUpdate(changed: PropertyValues): void {
     if (changed.has("rows")) this.first = Math.max(0, Math.min(this.first, this.rows.length - this.shown));
   }
@@ -218,7 +226,7 @@ export class Grid<Row> extends LitElement {
     const sorted = this.sorting?.column === column.id ? this.sorting : undefined;
     const direction = sorted && (sorted.descending ? "descending" : "ascending");
     const arrow = sorted ? (sorted.descending ? " ↓" : " ↑") : "";
-    return html`<div role="columnheader" class=${column.numeric ? "numeric" : ""} aria-sort=${direction ?? nothing} title=${column.title}>
+    return html`<div role="columnheader" aria-colindex=${this.columns.indexOf(column) + 1} class=${column.numeric ? "numeric" : ""} aria-sort=${direction ?? nothing} title=${column.title}>
       ${column.sortable
         ? html`<button @click=${() => this.tell("mooring-sort", column.id)}>${column.title}${arrow}</button>`
         : column.title}
@@ -236,7 +244,8 @@ export class Grid<Row> extends LitElement {
       .style=${`grid-template-columns: ${template}`}
       @click=${(event: MouseEvent) => this.onClick(event, row)}
     >
-      ${this.columns.map((column) => html`<div role="gridcell" class="cell ${column.numeric ? "numeric" : ""}">${column.cell(row)}</div>`)}
+      ${this.columns.slice(0, 1).map((column) => cell(column, row, 0))}
+      ${this.columns.slice(this.from, this.to).map((column, offset) => cell(column, row, this.from + offset))}
     </div>`;
   }
 
@@ -250,7 +259,17 @@ export class Grid<Row> extends LitElement {
     const { scrollTop, clientHeight } = this.scroller;
     this.shown = Math.ceil(clientHeight / ROW_PIXELS) + 2 * BEYOND;
     this.first = Math.max(0, Math.min(Math.floor(scrollTop / ROW_PIXELS) - BEYOND, this.rows.length - this.shown));
+    this.measureColumns();
   };
+
+  private measureColumns(): void {
+    const { scrollLeft, clientWidth } = this.scroller;
+    const titles = Array.from(this.scroller.querySelectorAll<HTMLElement>('[role="columnheader"]'));
+    const inSight = (title: HTMLElement) =>
+      title.offsetLeft < scrollLeft + clientWidth && title.offsetLeft + title.offsetWidth > scrollLeft;
+    const found = titles.flatMap((title, index) => (index && inSight(title) ? [index] : []));
+    [this.from, this.to] = [found[0] ?? 1, (found.at(-1) ?? titles.length) + 1];
+  }
 
   private onClick(event: MouseEvent, row: Row): void {
     if (event.composedPath().some((target) => target instanceof HTMLAnchorElement)) return;
@@ -275,4 +294,15 @@ export class Grid<Row> extends LitElement {
   private tell(type: string, detail: unknown): void {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
+}
+
+function cell<Row>(column: GridColumn<Row>, row: Row, index: number): TemplateResult {
+  return html`<div
+    role="gridcell"
+    class=${column.numeric ? "cell numeric" : "cell"}
+    aria-colindex=${index + 1}
+    .style=${`grid-column: ${index + 1}`}
+  >
+    ${column.cell(row)}
+  </div>`;
 }
