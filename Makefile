@@ -18,7 +18,7 @@ MINUTES ?= 10
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-packaging check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz format stubs docs names lock build clean
+.PHONY: help run test test-packaging check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz format stubs docs names lock build web clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -116,6 +116,11 @@ lock: $(VENV)/dev.stamp ## Resolve the dependencies again and write requirements
 build: $(VENV)/dev.stamp ## Build the wheel and the source distribution into dist/, beside the list of the image's packages
 	$(BIN)/python -m build --no-isolation --outdir dist
 	$(BIN)/python tools/write_sbom.py --output dist/mooring.cdx.json
+
+web: $(VENV)/dev.stamp ## Test the page and build it into server/mooring/web/static (needs Node)
+	cd web && npm install --no-package-lock --ignore-scripts --no-audit --no-fund
+	$(BIN)/buf generate --template web/buf.gen.yaml
+	cd web && npm test && npm run build
 
 clean: ## Remove what was built, the virtual environment included
 	rm -rf $(VENV) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .cache

@@ -140,6 +140,15 @@ describe("words", () => {
     expect(said()).toMatch(/^goes to n[02]: 160 of 300 points, 2 nodes tied, seed 0 decided; n1 is 10 behind \(Spread\)\.$/);
   });
 
+  test("with other weights it would go elsewhere", () => {
+    expect(sentence(matrixOf(), rank(matrixOf(), [3, 1]), [3, 1])).toMatch(/^would go to n1: 300 of 400 points;/);
+  });
+
+  test("a pod that has a node is where it would go today, or not", () => {
+    expect(said(matrixOf({ assigned: "n2" }))).toMatch(/^is on n2; today it goes to n2 too: 160 of/);
+    expect(said(matrixOf({ assigned: "n1" }))).toMatch(/^is on n1; today it goes to n2: 160 of/);
+  });
+
   test("the only feasible node", () => {
     expect(said(matrixOf({ scored: new Uint8Array(), feasible: 1 }))).toBe("goes to n2: the only feasible node, so nothing was scored.");
   });

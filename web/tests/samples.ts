@@ -17,6 +17,7 @@ export function matrixOf(changes: Partial<Matrix> = {}): Matrix {
     made: "now",
     decision: undefined,
     differences: [],
+    assigned: "",
     pod: { namespace: "prod", name: "web", uid: "u1" },
     provenance: { profile: "default-scheduler" },
     status: SUCCESS,

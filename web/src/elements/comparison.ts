@@ -59,6 +59,15 @@ export class Comparison extends LitElement {
         background: var(--warn);
         grid-column: 2;
       }
+      @media (max-width: 40rem) {
+        .bar {
+          display: none;
+        }
+        th,
+        td {
+          padding: var(--s1);
+        }
+      }
       tfoot td,
       tfoot th {
         border-top: 1px solid var(--line);
@@ -100,7 +109,7 @@ export class Comparison extends LitElement {
           <tr>
             <th scope="row">Total</th>
             <td>${amount(sum((one) => one.first))}</td>
-            <td></td>
+            <td class="bar"></td>
             <td>${amount(sum((one) => one.second))}</td>
             <td>${signed(lead)}</td>
           </tr>

@@ -64,10 +64,6 @@ export class DecisionElement extends LitElement {
         line-height: 1.5;
         overflow-wrap: anywhere;
       }
-      .would {
-        color: var(--accent);
-        font-weight: 600;
-      }
       input[type="search"] {
         min-width: 14rem;
         flex: 1 1 14rem;
@@ -191,7 +187,7 @@ export class DecisionElement extends LitElement {
       <div class="row between">
         <p role="status">
           ${changed && selected !== undefined
-            ? html`<span class="would">${would} ${shortName(matrix, selected)}</span>`
+            ? html`<strong>${would} ${shortName(matrix, selected)}</strong>`
             : html`<span class="quiet">The weights in force</span>`}
         </p>
         ${changed ? html`<mooring-copy .copies=${[{ name: "YAML", text: weightsYaml(matrix, this.weights) }]}></mooring-copy>` : nothing}

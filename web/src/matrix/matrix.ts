@@ -32,6 +32,8 @@ export interface Matrix {
   /** In what the decision that was made again differs from the journal's. */
   differences: string[];
   pod: PodReferenceJson;
+  /** The node that the pod is on already; empty if it has none. */
+  assigned: string;
   provenance: ProvenanceJson;
   status: StatusJson;
   seed: bigint;

@@ -5,11 +5,16 @@ import { differences } from "./differences";
 import { type Matrix, shortName } from "./matrix";
 import type { Ranking } from "./ranking";
 
-/** Returns where the pod goes and by how much, or why it goes nowhere. */
+/** Returns where the pod goes and by how much, or why it goes nowhere; with other weights than those in force, where it would go. */
 export function sentence(matrix: Matrix, ranking: Ranking, weights: readonly number[]): string {
-  const { selected } = ranking;
-  if (selected === undefined) return nowhere(matrix);
-  const where = `goes to ${shortName(matrix, selected)}`;
+  const { assigned } = matrix;
+  const today = ranking.selected === undefined ? nowhere(matrix) : somewhere(matrix, ranking, ranking.selected, weights);
+  return assigned ? `is on ${assigned}; today it ${today}` : today;
+}
+
+function somewhere(matrix: Matrix, ranking: Ranking, selected: number, weights: readonly number[]): string {
+  const changed = weights.some((weight, index) => weight !== matrix.plugins[index]!.weight);
+  const where = `${changed ? "would go" : "goes"} to ${shortName(matrix, selected)}${matrix.nodes[selected] === matrix.assigned ? " too" : ""}`;
   if (!matrix.plugins.length || !matrix.scored.length) {
     return `${where}: ${matrix.feasible === 1 ? "the only feasible node, so nothing was scored" : "no plugin scores"}.`;
   }

@@ -57,9 +57,10 @@ export async function call<Name extends keyof Methods>(
   return (await response.json()) as Methods[Name][1];
 }
 
-/** Returns the columns of a decision: as they were kept, or made again. */
-export async function decisionColumns(seq: string, signal?: AbortSignal): Promise<ArrayBuffer> {
-  return (await ask(`decisions/${seq}/columns`, {}, signal)).arrayBuffer();
+/** Returns the columns of a decision: as they were kept, or else, or with `again`, made again. */
+export async function decisionColumns(seq: string, again: boolean, signal?: AbortSignal): Promise<ArrayBuffer> {
+  const path = `decisions/${encodeURIComponent(seq)}/columns${again ? "?again=1" : ""}`;
+  return (await ask(path, {}, signal)).arrayBuffer();
 }
 
 /** Returns the columns of an explanation of now. */

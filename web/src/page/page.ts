@@ -1,5 +1,6 @@
 import { css, html, LitElement, nothing, type TemplateResult } from "lit";
 import { customElement, state } from "lit/decorators.js";
+import { keyed } from "lit/directives/keyed.js";
 
 import { shared, tokens } from "../styles";
 import "../views/decision";
@@ -154,21 +155,23 @@ export class Page extends LitElement {
         <div class="process">${this.picker()}</div>
       </header>
       <main tabindex="-1">
-        ${view ? view.render(this.route) : html`<h1>There is no such view</h1><p><a href=${link([])}>To the overview</a></p>`}
+        ${view
+          ? keyed(this.route.query.get("process"), view.render(this.route))
+          : html`<h1>There is no such view</h1><p><a href=${link([])}>To the overview</a></p>`}
       </main>`;
   }
 
-  private picker(): unknown {
-    return this.processes.show((processes) => {
-      const chosen = processes.find((one) => one.name === this.route.query.get("process")) ?? processes[0];
-      if (!chosen) return nothing;
-      const state = chosen.state === "ok" ? nothing : html`<span class="bad" title=${chosen.message ?? ""}>✕ unreachable</span>`;
-      if (processes.length === 1) return html`<span class="quiet">${chosen.name}</span> ${state}`;
-      return html`${state}
-        <select aria-label="Process" @change=${(event: Event) => refine({ process: (event.target as HTMLSelectElement).value })}>
-          ${processes.map((one) => html`<option value=${one.name} ?selected=${one === chosen}>${one.name}</option>`)}
-        </select>`;
-    });
+  private picker(): TemplateResult | typeof nothing {
+    const { value: processes = [], error } = this.processes;
+    if (error) return html`<span class="bad" role="alert">✕ mooring web does not answer</span>`;
+    const chosen = processes.find((one) => one.name === this.route.query.get("process")) ?? processes[0];
+    if (!chosen) return nothing;
+    const state = chosen.state === "ok" ? nothing : html`<span class="bad" role="alert" title=${chosen.message ?? ""}>✕ unreachable</span>`;
+    if (processes.length === 1) return html`${state} <span class="quiet" title=${chosen.address}>${chosen.name}</span>`;
+    return html`${state}
+      <select aria-label="Process" @change=${(event: Event) => refine({ process: (event.target as HTMLSelectElement).value })}>
+        ${processes.map((one) => html`<option value=${one.name} ?selected=${one === chosen}>${one.name}</option>`)}
+      </select>`;
   }
 
   private readonly onHash = (): void => {

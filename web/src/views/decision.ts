@@ -1,5 +1,5 @@
-import { css, html, LitElement, nothing, type TemplateResult } from "lit";
-import { customElement, property } from "lit/decorators.js";
+import { css, html, LitElement, nothing, type PropertyValues, type TemplateResult } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 
 import type { DecisionJson } from "../contract/mooring/v1/decision_service_pb";
 import "../elements/copy";
@@ -15,9 +15,13 @@ import { shared } from "../styles";
 @customElement("mooring-decision-view")
 export class DecisionView extends LitElement {
   @property() seq = "";
+  /** Makes it again where it was kept: what is kept has only the first rejection of each node. */
+  @state() private again = false;
 
   private readonly record = new Loader<DecisionJson | undefined>(this, (signal) => recordOf(this.seq, signal), { key: () => this.seq });
-  private readonly columns = new Loader<ArrayBuffer>(this, (signal) => decisionColumns(this.seq, signal), { key: () => this.seq });
+  private readonly columns = new Loader<ArrayBuffer>(this, (signal) => decisionColumns(this.seq, this.again, signal), {
+    key: () => `${this.seq} ${this.again}`,
+  });
   private readonly attempts = new Loader<DecisionJson[]>(this, (signal) => this.listAttempts(signal), {
     key: () => podName(this.record.value?.pod),
   });
@@ -61,11 +65,20 @@ export class DecisionView extends LitElement {
     `,
   ];
 
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("seq")) this.again = false;
+  }
+
   protected override render(): TemplateResult {
     return html`<div class="stack">
       <div class="row between">
         <h1>Decision ${this.seq}</h1>
-        ${this.record.value ? html`<mooring-copy .copies=${this.copies(this.record.value)}></mooring-copy>` : nothing}
+        <div class="row">
+          <button aria-pressed=${this.again} title="Made again as of then, with every rejection of each node" @click=${() => (this.again = !this.again)}>
+            Make it again
+          </button>
+          ${this.record.value ? html`<mooring-copy .copies=${this.copies(this.record.value)}></mooring-copy>` : nothing}
+        </div>
       </div>
       ${this.record.show((decision) => (decision ? this.facts(decision) : nothing))}
       ${this.columns.show((columns) => html`<mooring-decision .columns=${columns}></mooring-decision>`)}
