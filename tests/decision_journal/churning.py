@@ -33,13 +33,13 @@ def churn(dice: Random, count: int) -> tuple[Counter[str], list[str]]:
     ends: Counter[str] = Counter()
     told: list[str] = []
     undo = DecisionOptions(journal=256 << 20, undo=256 << 20)
-    with world(*(_node(dice, at) for at in range(NODES)), remembering=undo) as w:
+    with world(*(node_of(dice, at) for at in range(NODES)), remembering=undo) as w:
         servicers = Direct(w.backend)
         assert w.backend.decisions is not None
         journal = w.backend.decisions.journal
         while journal.last < count:
-            _change(dice, w)
-            _ask(dice, servicers, journal.last)
+            change(dice, w)
+            ask(dice, servicers, journal.last)
         assert w.backend.repeater is not None
         seqs = list(range(1, journal.last + 1))
         for seq in seqs:
@@ -58,7 +58,7 @@ def churn(dice: Random, count: int) -> tuple[Counter[str], list[str]]:
     return ends, told
 
 
-def _node(dice: Random, at: int) -> Node:
+def node_of(dice: Random, at: int) -> Node:
     taints = [{"key": "k", "effect": "NoSchedule"}] if dice.random() < 0.1 else []
     return make_node(
         f"n{at}",
@@ -86,11 +86,11 @@ def _pod(dice: Random, name: str) -> Pod:
     )
 
 
-def _change(dice: Random, w: World) -> None:
+def change(dice: Random, w: World) -> None:
     """Let the cluster be another one."""
     way = dice.random()
     if way < 0.4:
-        w.state.apply("test", [Put(_node(dice, dice.randrange(NODES + 5)))])
+        w.state.apply("test", [Put(node_of(dice, dice.randrange(NODES + 5)))])
     elif way < 0.5:
         w.state.apply("test", [Remove("Node", "", f"n{dice.randrange(NODES + 5)}")])
     elif way < 0.8:
@@ -99,7 +99,7 @@ def _change(dice: Random, w: World) -> None:
             w.state.discard(uid)
 
 
-def _ask(dice: Random, servicers: Direct, number: int) -> None:
+def ask(dice: Random, servicers: Direct, number: int) -> None:
     """Have something decided."""
     seed = dice.randrange(5)
     way = dice.random()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mooring.app.engine import Core
-from mooring.app.options import DecisionOptions, EngineOptions
+from mooring.app.options import DecisionOptions, EngineOptions, RecordingOptions
 from mooring.app.sessions import LiveState
 from mooring.decisions.decisions import Decisions
 from mooring.decisions.explanations import Explanations
@@ -17,6 +17,9 @@ from mooring.telemetry.metrics import Metrics
 
 CHANGE_BYTES = 320
 """What a change of the state takes in the journal of changes, with what nothing else has any more."""
+
+RECORDED_CHANGES = 1 << 16
+"""Changes of the state that are noted at least for a recorder, which reads them ten times a second."""
 
 PODS_SHARE = 4
 """One in so many bytes of the undo budget is for pods."""
@@ -38,16 +41,22 @@ class DecisionMemory:
 
     @classmethod
     def of(
-        cls, options: DecisionOptions, core: Core, engine: EngineOptions, metrics: Metrics
+        cls,
+        options: DecisionOptions,
+        core: Core,
+        engine: EngineOptions,
+        metrics: Metrics,
+        recording: RecordingOptions | None = None,
     ) -> DecisionMemory:
-        """Make what the options ask for, measured from now on."""
+        """Make what the options ask for, measured from now on; a recorder needs the changes noted, too."""
+        least = RECORDED_CHANGES if recording else 0
         if not options.journal:
-            return cls(LiveState(core, engine))
+            return cls(LiveState(core, engine, least))
         # The journal of changes takes twice its length before it is cut.
-        changes = (options.undo - options.undo // PODS_SHARE) // CHANGE_BYTES // 2
-        live = LiveState(core, engine, changes)
+        undo = (options.undo - options.undo // PODS_SHARE) // CHANGE_BYTES // 2
+        live = LiveState(core, engine, max(undo, least))
         journal = DecisionJournal(options.journal)
-        pods = KeptPods(max(1, options.undo // PODS_SHARE // POD_BYTES)) if changes else None
+        pods = KeptPods(max(1, options.undo // PODS_SHARE // POD_BYTES)) if undo else None
         explanations = (
             Explanations(encode_explanation, options.explanations) if options.explanations else None
         )

@@ -70,6 +70,29 @@ class DecisionOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordingOptions:
+    """Whether and how the process is recorded.
+
+    Attributes:
+        directory: Where the recording goes; "" = nowhere.
+        segment_bytes: A file ends when it is larger.
+        segment_seconds: It ends when it is older.
+        keep: So many files are kept, the newest; 0 = all.
+        annotations: Record the values of all annotations, not just of those that scheduling may read.
+    """
+
+    directory: str = ""
+    segment_bytes: int = 128 << 20
+    segment_seconds: float = 3600.0
+    keep: int = 0
+    annotations: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether anything is recorded."""
+        return bool(self.directory)
+
+
+@dataclass(frozen=True, slots=True)
 class ElectionOptions:
     """Overrides of the configuration's leaderElection; None = as configured. Times are in seconds."""
 
@@ -120,6 +143,7 @@ class ServerOptions:
         max_abandoned_workers: Stuck plugin threads before the process wants to be restarted.
         extender: The extender adapter in the same process; None = none.
         decisions: What is remembered of decisions.
+        recording: Whether all is recorded.
     """
 
     engine: EngineOptions
@@ -133,6 +157,7 @@ class ServerOptions:
     max_abandoned_workers: int = 32
     extender: ExtenderOptions | None = None
     decisions: DecisionOptions = field(default_factory=DecisionOptions)
+    recording: RecordingOptions = field(default_factory=RecordingOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +257,7 @@ class SchedulerOptions:
         serving: Probes, metrics and pages; None = none of them.
         service: The gRPC listener, which answers what changes nothing; None = none.
         decisions: What is remembered of decisions.
+        recording: Whether all is recorded.
     """
 
     engine: EngineOptions
@@ -245,3 +271,4 @@ class SchedulerOptions:
     serving: SecureServingOptions | None = None
     service: Options | None = None
     decisions: DecisionOptions = field(default_factory=DecisionOptions)
+    recording: RecordingOptions = field(default_factory=RecordingOptions)

@@ -20,6 +20,7 @@ from mooring.app.engine import Core, build_core, configuration_of, parse_configu
 from mooring.app.extenders import extenders_of
 from mooring.app.freshness import FreshLeadership, Freshness
 from mooring.app.options import SchedulerOptions
+from mooring.app.recording import start_recording
 from mooring.app.reload import TOOK, followed, own_pod
 from mooring.app.scheduler_service import DecidingParts, scheduler_service
 from mooring.app.secure_serving import endpoint
@@ -101,6 +102,7 @@ def run_scheduler(
             listeners |= {"grpc": service.address, "health": service.health_address}
         parts.source.start()
         running.callback(parts.source.stop)
+        parts.start_recording(options, metrics, running)
         log_configuration(parts.core.configuration, configured=bool(options.engine.config), scheduling=True)
         if not _came_true(lambda: parts.source.synced, stop):
             return True
@@ -178,6 +180,13 @@ class _SchedulerParts:
         file, in_force = options.engine.config, self.core.configuration
         running.enter_context(followed(file, in_force, read, self._reconfigure, metrics, tell=self._tell))
 
+    def start_recording(self, options: SchedulerOptions, metrics: Metrics, running: ExitStack) -> None:
+        """Record what happens until ``running`` ends, if the options ask for it."""
+        memory, source = self.decides.memory, self.source
+        start_recording(
+            options.recording, self.core, options.engine, memory, metrics, lambda: source.synced, running
+        )
+
     def _reconfigure(self, configuration: config.Configuration) -> None:
         """Decide by another configuration from now on.
 
@@ -223,7 +232,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
     leadership = FreshLeadership(election or Unchallenged(), freshness)
     cycle = BindingCycle(core.engine, leadership=leadership, api=cluster)
     observer = SchedulerMetrics(metrics)
-    memory = DecisionMemory.of(options.decisions, core, options.engine, metrics)
+    memory = DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording)
     dependencies = Dependencies(
         engine=core.engine,
         committer=Committer(cycle),

@@ -20,6 +20,7 @@ from mooring.app.engine import Core, build_core, configuration_of, parse_configu
 from mooring.app.freshness import Freshness
 from mooring.app.options import ServerOptions
 from mooring.app.plugin_entries import plugin_entries
+from mooring.app.recording import start_recording
 from mooring.app.reload import followed
 from mooring.app.signals import wait_for_signal
 from mooring.app.sources import api_server_of, check_read_kinds, source_of
@@ -100,7 +101,7 @@ def serve(
     with ExitStack() as running:
         running.callback(slots.commits.stop)
         running.callback(slots.sessions.stop)
-        decisions.start(running)
+        decisions.start(metrics, running)
         decisions.follow_configuration(metrics, running)
         server.start()
         running.callback(server.drain)
@@ -158,18 +159,18 @@ class _Decisions:
     cycle: BindingCycle
     election: LeaderElection | None
     api: KubernetesApi | None
+    memory: DecisionMemory
 
     def backend(self, slots: _AllSlots, metrics: Metrics) -> Backend:
         """Return what the servicers answer from."""
         metrics.registry.register(SourceCollector(self.sources))
         core, options = self.core, self.options
-        remembered = DecisionMemory.of(options.decisions, core, options.engine, metrics)
         return Backend(
             engine=core.engine,
             committer=Committer(self.cycle),
             slots=slots.plugins,
             commit_slots=slots.commits,
-            sessions=Sessions(remembered.live, most_trees=WORK_TREES),
+            sessions=Sessions(self.memory.live, most_trees=WORK_TREES),
             session_slots=slots.sessions,
             decoder=Decoder(),
             read_changes=read_changes,
@@ -187,8 +188,8 @@ class _Decisions:
             feature_gates=dict(options.engine.feature_gates),
             limits=Limits(max_concurrent_calls=options.service.max_concurrent_calls),
             metrics=metrics,
-            decisions=remembered.decisions,
-            repeater=remembered.repeater,
+            decisions=self.memory.decisions,
+            repeater=self.memory.repeater,
         )
 
     def _read_pod(self) -> Callable[[str, str], Pod | None] | None:
@@ -200,10 +201,20 @@ class _Decisions:
         """Return the current state of the sources."""
         return [source_state(status) for status in self.source.describe()]
 
-    def start(self, running: ExitStack) -> None:
-        """Load and follow the source until ``running`` ends."""
+    def start(self, metrics: Metrics, running: ExitStack) -> None:
+        """Load and follow the source, and record what happens, until ``running`` ends."""
+        options = self.options
         self.source.start()
         running.callback(self.source.stop)
+        start_recording(
+            options.recording,
+            self.core,
+            options.engine,
+            self.memory,
+            metrics,
+            lambda: self.source.synced,
+            running,
+        )
         if self.election is not None:
             self.election.start()
             running.callback(self.election.stop)
@@ -268,6 +279,7 @@ def _decisions(options: ServerOptions, metrics: Metrics, lost: Callable[[], None
         BindingCycle(core.engine, api=api, leadership=election),
         election,
         api,
+        DecisionMemory.of(options.decisions, core, options.engine, metrics, options.recording),
     )
 
 

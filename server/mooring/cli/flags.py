@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mooring.app.embedding import Option
-from mooring.app.options import DecisionOptions, EngineOptions
+from mooring.app.options import DecisionOptions, EngineOptions, RecordingOptions
 from mooring.framework import KubeVersion
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.releases import DEFAULT_KUBE_VERSION
@@ -142,6 +142,31 @@ def add_decisions(flags: Flags) -> None:
     flags.add("decision-explanation-bytes", "BYTES", str(kept.explanations), text, count)
     text = "keep changes of the state, so that recent decisions can be made again; 0 = none"
     flags.add("decision-undo-bytes", "BYTES", str(kept.undo), text, count)
+
+
+def add_recording(flags: Flags, *, required: bool = False) -> None:
+    """Add the flags of what is recorded; ``required`` where recording is all that the command does."""
+    flags = flags.group("Recording flags")
+    kept = RecordingOptions()
+    if not required:
+        flags.add("record-to", "DIR", "", "record changes of the cluster and decisions in files there")
+    text = "end a file of the recording when it is larger"
+    flags.add("record-segment-bytes", "BYTES", str(kept.segment_bytes), text, positive)
+    flags.add("record-segment-age", "TIME", "1h", "end it when it is older", above_zero)
+    flags.add("record-keep", "COUNT", str(kept.keep), "keep so many files, the newest; 0 = all", count)
+    text = "record the values of all annotations, not just of those that scheduling may read"
+    flags.switch("record-annotations", text)
+
+
+def recording_options(args: argparse.Namespace, directory: str) -> RecordingOptions:
+    """Return the options from the flags of ``add_recording``."""
+    return RecordingOptions(
+        directory,
+        args.record_segment_bytes,
+        args.record_segment_age,
+        args.record_keep,
+        annotations=args.record_annotations,
+    )
 
 
 def decision_options(args: argparse.Namespace) -> DecisionOptions:

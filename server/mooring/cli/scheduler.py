@@ -19,10 +19,12 @@ from mooring.cli.flags import (
     add_deciding,
     add_decisions,
     add_logging_format,
+    add_recording,
     add_self_check,
     certificate_files,
     decision_options,
     engine_options,
+    recording_options,
     seconds,
 )
 from mooring.cli.kube_scheduler_flags import (
@@ -60,6 +62,7 @@ def add(commands: Commands) -> None:
     )
     add_self_check(flags)
     add_decisions(flags)
+    add_recording(flags)
     _add_service(flags.group("gRPC serving flags"))
     cluster.add("stop-grace", "TIME", "15s", "how long open bindings may take at the end", seconds)
     parser.set_defaults(run=run, parser=parser)
@@ -115,6 +118,7 @@ def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
         stop_grace=args.stop_grace,
         service=_service_options(args),
         decisions=decision_options(args),
+        recording=recording_options(args, args.record_to),
     )
     if args.write_config_to:
         write_configuration(scheduler, args.write_config_to)

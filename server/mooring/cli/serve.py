@@ -17,11 +17,13 @@ from mooring.cli.flags import (
     add_deciding,
     add_decisions,
     add_logging_format,
+    add_recording,
     add_self_check,
     certificate_files,
     decision_options,
     engine_options,
     positive,
+    recording_options,
     seconds,
 )
 from mooring.cli.output import EXIT_FAILED, EXIT_OK
@@ -48,6 +50,7 @@ def add(commands: Commands) -> None:
     cluster.switch("leader-elect", text)
     add_self_check(flags)
     add_decisions(flags)
+    add_recording(flags)
     _add_serving(flags.group("Serving flags"))
     _add_extender(flags.group("Extender flags"))
     _add_limits(flags.group("Limits and shutdown flags"))
@@ -128,6 +131,7 @@ def _server_options(args: argparse.Namespace, options: tuple[Option, ...]) -> Se
         max_abandoned_workers=args.max_abandoned_workers,
         extender=_extender_options(args) if args.extender_listen else None,
         decisions=decision_options(args),
+        recording=recording_options(args, args.record_to),
     )
 
 

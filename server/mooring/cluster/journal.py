@@ -120,6 +120,16 @@ class Journal:
             return None
         return self._entries[first - self._first : end - self._first]
 
+    def versioned(self, first: int) -> Sequence[tuple[int, Entry]] | None:
+        """Return the entries from number ``first`` on, each with the version of the state before it.
+
+        None when some are no longer kept.
+        """
+        if first < self._first:
+            return None
+        at = first - self._first
+        return list(zip(self._versions[at:], self._entries[at:], strict=True))
+
     def since(self, first: int) -> Sequence[Entry]:
         """Return the entries from number ``first`` on that are kept."""
         return self._entries[max(0, first - self._first) :]

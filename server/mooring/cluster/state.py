@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from mooring.cluster.change_log import DEFAULT_LENGTH, ChangeLog
 from mooring.cluster.holdings import Holdings
 from mooring.cluster.journal import DEFAULT_LENGTH as JOURNAL_LENGTH
-from mooring.cluster.journal import Journal
+from mooring.cluster.journal import Entry, Journal
 from mooring.cluster.kinds import KINDS, Change, ClusterObject, Put, Remove, TabledObject
 from mooring.cluster.node_writer import NodeWriter
 from mooring.cluster.object_writer import ObjectWriter
@@ -184,6 +184,27 @@ class State:
         if self._writer.journal is None:
             self._writer.journal = Journal(length, self.version)
         return self._writer.journal
+
+    def write_entries(self, entries: Iterable[Entry]) -> None:
+        """Write what the journal of another state says, in the same rows; what is assumed there counts as
+        delivered. For a state that has no sources.
+
+        Raises:
+            KeyError: An entry removes what isn't there.
+            ResourceError: A quantity can't be used.
+        """
+        with self.lock:
+            try:
+                for entry in entries:
+                    self._writer.write_entry(entry)
+            finally:
+                self._publish()
+                self._settle()
+
+    def _settle(self) -> None:
+        """Take what is assumed for delivered."""
+        self._delivered.clear()
+        self._writer.objects.settle()
 
     def end_journal(self) -> None:
         """Write no journal any more, and keep nothing of it."""

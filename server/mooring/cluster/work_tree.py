@@ -197,11 +197,6 @@ class WorkTree(State):
                 self._publish()
                 self._settle()
 
-    def _settle(self) -> None:
-        """Take what is assumed for delivered: a decision about it was made, and is not waited for."""
-        self._delivered.clear()
-        self._writer.objects.settle()
-
 
 class _PodNames(dict[tuple[str, str], str]):
     """The UIDs of pods by namespace and name.

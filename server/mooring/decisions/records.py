@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum, auto
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.framework import Code, Pod
 
@@ -210,6 +211,12 @@ class BatchRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             earlier=self.earlier + at if dry else 0,
             placed=self.placed,
         )
+
+    def pod(self, at: int) -> Pod:
+        """Return the pod of one of them."""
+        template = self.templates[self.indices[at]]
+        metadata = replace(template.metadata, name=self.names[at], uid=self.uids[at])
+        return replace(template, metadata=metadata)
 
     def records(self) -> Iterator[Record]:
         """Yield each of them."""

@@ -10,10 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-import msgspec
-
 from mooring.decisions.journal import DecisionJournal
-from mooring.decisions.records import BatchRecord, DecisionKind, Record
+from mooring.decisions.records import DecisionKind, Record
 from mooring.framework import Pod
 from mooring.framework.errors import FailedPreconditionError, NotFoundError
 from mooring.runtime.cycle.candidates import ALL_NODES
@@ -130,11 +128,11 @@ class Repeater:
         if batch is None:
             raise _not_repeatable("the pods that the same call had placed before are forgotten")
         for at in range(record.earlier):
-            work.tree.assume(_member(batch, at), batch.nodes[at])
+            work.tree.assume(batch.pod(at), batch.nodes[at])
 
     def _pod(self, seq: int, record: Record, work: Work) -> Pod:
         batch = self._journal.batch_of(seq)
-        pod = _member_of(batch, record) if batch is not None else self._pods.get(seq)
+        pod = batch.pod(batch.uids.index(record.uid)) if batch is not None else self._pods.get(seq)
         if pod is None:
             known = work.tree.snapshot.pods.get(record.uid)
             pod = known.pod if known is not None else None
@@ -156,16 +154,3 @@ def _not_repeatable(why: str) -> FailedPreconditionError:
         f"the decision can't be made again: {why}; ask for an explanation of now",
         reason="DECISION_NOT_REPEATABLE",
     )
-
-
-def _member(batch: BatchRecord, at: int) -> Pod:
-    return _named(batch.templates[batch.indices[at]], batch.names[at], batch.uids[at])
-
-
-def _member_of(batch: BatchRecord, record: Record) -> Pod:
-    return _member(batch, batch.uids.index(record.uid))
-
-
-def _named(template: Pod, name: str, uid: str) -> Pod:
-    metadata = msgspec.structs.replace(template.metadata, name=name, uid=uid)
-    return msgspec.structs.replace(template, metadata=metadata)

@@ -1,0 +1,98 @@
+"""The recorder of a server, a scheduler or an observer, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from mooring.app.decisions import RECORDED_CHANGES, DecisionMemory
+from mooring.app.engine import Core
+from mooring.app.options import EngineOptions, RecordingOptions
+from mooring.config.show import dump, plain
+from mooring.decisions.records import Record
+from mooring.framework.errors import InvalidArgumentError
+from mooring.recordings.recorder import Recorded, Recorder, RecordingLimits
+from mooring.service.decision_messages import decision_message
+from mooring.telemetry.metrics import Metrics
+from mooring.v1 import decision_service_pb2 as decision_pb
+from mooring.v1 import recording_pb2 as pb
+
+
+def start_recording(
+    options: RecordingOptions,
+    core: Core,
+    engine: EngineOptions,
+    memory: DecisionMemory,
+    metrics: Metrics,
+    ready: Callable[[], bool],
+    running: ExitStack,
+) -> None:
+    """Record the process until ``running`` ends, if the options ask for it.
+
+    Raises:
+        InvalidArgumentError: Nothing can be written there, or no decisions are remembered.
+    """
+    if not options:
+        return
+    if memory.decisions is None:
+        raise InvalidArgumentError.at(
+            "--record-to", "needs the journal; set --decision-journal-bytes above 0"
+        )
+    recorded = Recorded(
+        state=core.state,
+        journal_length=RECORDED_CHANGES,
+        decisions=memory.decisions,
+        encode=encode_decision,
+        header=lambda: header_of(core, engine, pb.RECORDED_SCHEDULER_MOORING),
+        ready=ready,
+    )
+    recorder = Recorder(Path(options.directory), recorded, limits_of(options))
+    metrics.registry.register(RecordingCollector(recorder))
+    recorder.start()
+    running.callback(recorder.stop)
+
+
+def limits_of(options: RecordingOptions) -> RecordingLimits:
+    """Return when a file of the recording ends, and how many are kept."""
+    return RecordingLimits(
+        options.segment_bytes, options.segment_seconds, options.keep, annotations=options.annotations
+    )
+
+
+def header_of(
+    core: Core, engine: EngineOptions, scheduler: pb.RecordedScheduler.ValueType
+) -> pb.RecordingHeader:
+    """Return what a recording says of the process."""
+    return pb.RecordingHeader(
+        kube_version=engine.kube_version,
+        feature_gates=dict(engine.feature_gates),
+        configuration=dump(plain(core.configuration.document, hide=True)),
+        scheduler=scheduler,
+    )
+
+
+def encode_decision(seq: int, record: Record) -> decision_pb.Decision:
+    """Return a decision as a recording has it."""
+    return decision_message(seq, record, explained=False)
+
+
+class RecordingCollector(Collector):
+    """``mooring_recording_*``. Safe from any thread."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def collect(self) -> Iterator[Metric]:
+        recorder = self._recorder
+        for name, text, value in (
+            ("entries", "Entries written to the recording.", recorder.entries),
+            ("bytes", "Bytes written to the recording.", recorder.size),
+            ("dropped", "Changes and decisions that are missing in the recording.", recorder.dropped),
+            ("errors", "How often a file of the recording could not be written.", recorder.errors),
+        ):
+            yield CounterMetricFamily(f"mooring_recording_{name}", text, value=value)

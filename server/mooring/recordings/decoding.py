@@ -1,0 +1,188 @@
+"""Entries of a recording as changes of a state and decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from mooring.cluster.decoding import decode_json, decode_pod
+from mooring.cluster.journal import Entry, NodeEntry, ObjectEntry, PodEntry
+from mooring.cluster.kinds import KINDS
+from mooring.framework.errors import InvalidArgumentError
+from mooring.framework.objects import Node, Pod
+from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord
+from mooring.recordings.segments import Place, RecordingError, read_segment, segments_of
+from mooring.v1 import recording_pb2 as pb
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A file begins. Unless it continues the one before, all that is known of the cluster is void.
+
+    Attributes:
+        header: What the file is.
+    """
+
+    header: pb.RecordingHeader
+
+
+class Changed(msgspec.Struct, frozen=True, gc=False):
+    """The state changed.
+
+    Attributes:
+        time: When, in microseconds since 1970.
+        version: The version of the state before; -1 for what was there when the recording began.
+        entry: What is there now; what was there before isn't said.
+    """
+
+    time: int
+    version: int
+    entry: Entry
+
+
+class Decided(msgspec.Struct, frozen=True, gc=False):
+    """A decision was made.
+
+    Attributes:
+        time: When it was noted, in microseconds since 1970.
+        version: The version of the state that was evaluated.
+        message: The decision.
+        pod: Its pod, where the state doesn't have it.
+    """
+
+    time: int
+    version: int
+    message: pb.DecisionEntry
+    pod: Pod | None
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Something was not written down.
+
+    Attributes:
+        time: When, in microseconds since 1970.
+        gap: What.
+    """
+
+    time: int
+    gap: pb.GapEntry
+
+
+Happening = Began | Changed | Decided | Missing
+"""What a recording says, in order."""
+
+MakeKind = Callable[[Pod], PodKind]
+"""Makes what pods of a template have in common, by the rules of a state."""
+
+
+def read_recording(directory: Path, kind_of: MakeKind) -> Iterator[Happening]:
+    """Yield what a recording says.
+
+    Args:
+        directory: Where its files are.
+        kind_of: Makes the kinds of its pods.
+
+    Raises:
+        RecordingError: It ends, or a file of it can't be read from some place on.
+    """
+    segments = segments_of(directory)
+    if not segments:
+        raise RecordingError.at(str(directory), "has no recording: there is no file segment-*.zst")
+    for at, segment in enumerate(segments):
+        yield from _Decoder(kind_of, first=at == 0).read(segment)
+
+
+class _Decoder:
+    """Reads one file.
+
+    Args:
+        kind_of: Makes the kinds of pods.
+        first: Whether the checkpoint counts even if the file continues another one.
+    """
+
+    def __init__(self, kind_of: MakeKind, *, first: bool) -> None:
+        self._kind_of = kind_of
+        self._first = first
+        self._kinds: dict[int, PodKind] = {}
+        self._checkpoint = True
+
+    def read(self, segment: Path) -> Iterator[Happening]:
+        """Yield what it says; a checkpoint only where it says anything new."""
+        known = False
+        for place, entry in read_segment(segment):
+            content = entry.WhichOneof("content")
+            if content == "header":
+                known = entry.header.continues and not self._first
+                yield Began(entry.header)
+            elif content == "checkpoint_end":
+                known = self._checkpoint = False
+            elif content == "template":
+                self._kinds[entry.template.number] = self._kind(entry.template, place)
+            elif not known:
+                yield self._happening(entry, content, place)
+
+    def _happening(self, entry: pb.RecordingEntry, content: str | None, place: Place) -> Happening:
+        time, version = entry.time_micros, -1 if self._checkpoint else entry.state_version
+        if content == "pod":
+            record = self._record(entry.pod, place)
+            return Changed(time, version, PodEntry(record.uid, None, record))
+        if content == "object":
+            return Changed(time, version, _object(entry.object, place))
+        if content == "removal":
+            return Changed(time, version, _removal(entry.removal, place))
+        if content == "gap":
+            return Missing(time, entry.gap)
+        if content == "decision":
+            decision = entry.decision
+            pod = self._record(decision.pod, place).pod if decision.HasField("pod") else None
+            return Decided(time, version, decision, pod)
+        raise RecordingError.at(str(place), "has an entry of a newer mooring; read it with that one")
+
+    def _kind(self, template: pb.PodTemplateEntry, place: Place) -> PodKind:
+        try:
+            return self._kind_of(decode_pod(template.pod_json, named=False))
+        except InvalidArgumentError as error:
+            raise RecordingError.at(str(place), f"has a pod that can't be used: {error}") from error
+
+    def _record(self, pod: pb.PodEntry, place: Place) -> PodRecord:
+        kind = self._kinds.get(pod.template_number)
+        if kind is None:
+            raise RecordingError.at(str(place), f"names template {pod.template_number}, which isn't there")
+        return PodRecord(
+            kind,
+            pod.row if pod.HasField("row") else UNPLACED,
+            pod.assumed,
+            pod.name,
+            pod.uid,
+            pod.node,
+            pod.resource_version,
+            pod.creation_timestamp or None,
+            pod.start_time or None,
+        )
+
+
+def _object(message: pb.ObjectEntry, place: Place) -> Entry:
+    try:
+        item = decode_json(message.object_json, message.kind)
+    except InvalidArgumentError as error:
+        raise RecordingError.at(str(place), f"has an object that can't be used: {error}") from error
+    if item is None or isinstance(item, Pod):
+        raise RecordingError.at(str(place), f"has an object of kind {message.kind!r}, which isn't kept")
+    if isinstance(item, Node):
+        return NodeEntry(message.row, None, item)
+    return ObjectEntry(type(item), (item.metadata.namespace, item.metadata.name), None, item)
+
+
+def _removal(message: pb.RemovalEntry, place: Place) -> Entry:
+    if message.kind == "Pod":
+        return PodEntry(message.uid, None, None)
+    if message.kind == "Node":
+        return NodeEntry(message.row, None, None)
+    kind = KINDS.get(message.kind)
+    if kind is None:
+        raise RecordingError.at(str(place), f"removes an object of kind {message.kind!r}, which isn't kept")
+    return ObjectEntry(kind, (message.namespace, message.name), None, None)

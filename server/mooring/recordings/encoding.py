@@ -1,0 +1,157 @@
+"""Changes of the state and decisions as entries of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from mooring.cluster.journal import Entry, NodeEntry, PodEntry
+from mooring.cluster.kinds import ClusterObject
+from mooring.decisions.records import Record
+from mooring.framework.objects import Node, Pod
+from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord
+from mooring.v1 import decision_service_pb2 as decision_pb
+from mooring.v1 import recording_pb2 as pb
+
+ObjectT = TypeVar("ObjectT", bound=ClusterObject)
+
+HIDDEN = "(hidden)"
+"""What stands in place of an annotation's value."""
+
+MOST_TEMPLATES = 1 << 16
+"""Templates that are known by number; when there are more, they are written again."""
+
+_READ_BY_SCHEDULING = ("kubernetes.io", "k8s.io", "mooring.dev")
+_WHOLE_OBJECT = "kubectl.kubernetes.io/last-applied-configuration"
+
+_encode = msgspec.json.Encoder(enc_hook=dict).encode
+
+EncodeDecision = Callable[[int, Record], decision_pb.Decision]
+"""Makes the message of a numbered decision."""
+
+
+class EntryEncoder:
+    """Makes the entries of one file. For one thread.
+
+    Args:
+        encode_decision: Makes the message of a decision.
+        annotations: Write the values of all annotations, not just of those that scheduling may read.
+    """
+
+    def __init__(self, encode_decision: EncodeDecision, *, annotations: bool = False) -> None:
+        self._encode_decision = encode_decision
+        self._annotations = annotations
+        self._templates: dict[int, tuple[PodKind, int]] = {}
+        self._last_template = 0
+
+    def change(self, entry: Entry, time: int, version: int) -> Iterator[pb.RecordingEntry]:
+        """Yield what a change of the state is: one entry, after that of a template that is new."""
+        if isinstance(entry, PodEntry):
+            if entry.new is not None:
+                yield from self.pod(entry.new, time, version)
+            else:
+                removal = pb.RemovalEntry(kind="Pod", uid=entry.uid)
+                yield pb.RecordingEntry(time_micros=time, state_version=version, removal=removal)
+        elif isinstance(entry, NodeEntry):
+            if entry.new is not None:
+                yield self.node(entry.new, entry.row, time, version)
+            else:
+                name = entry.old.metadata.name if entry.old is not None else ""
+                removal = pb.RemovalEntry(kind="Node", name=name, row=entry.row)
+                yield pb.RecordingEntry(time_micros=time, state_version=version, removal=removal)
+        elif entry.new is not None:
+            yield self.object(entry.new, time, version)
+        else:
+            namespace, name = entry.key
+            removal = pb.RemovalEntry(kind=entry.kind.__name__, namespace=namespace, name=name)
+            yield pb.RecordingEntry(time_micros=time, state_version=version, removal=removal)
+
+    def node(self, node: Node, row: int, time: int, version: int) -> pb.RecordingEntry:
+        """Return the entry of a node."""
+        message = pb.ObjectEntry(kind="Node", object_json=_encode(self._shown(node)), row=row)
+        return pb.RecordingEntry(time_micros=time, state_version=version, object=message)
+
+    def object(self, item: ClusterObject, time: int, version: int) -> pb.RecordingEntry:
+        """Return the entry of an object that is neither a node nor a pod."""
+        message = pb.ObjectEntry(kind=type(item).__name__, object_json=_encode(self._shown(item)))
+        return pb.RecordingEntry(time_micros=time, state_version=version, object=message)
+
+    def pod(self, record: PodRecord, time: int, version: int) -> Iterator[pb.RecordingEntry]:
+        """Yield the entry of a pod, after that of its template if that is new."""
+        number, fresh = self._template(record.kind)
+        if fresh is not None:
+            yield pb.RecordingEntry(time_micros=time, state_version=version, template=fresh)
+        yield pb.RecordingEntry(time_micros=time, state_version=version, pod=_pod_entry(record, number))
+
+    def decision(
+        self, seq: int, record: Record, pod: PodRecord | None, time: int
+    ) -> Iterator[pb.RecordingEntry]:
+        """Yield the entry of a decision, after the template of ``pod``, which the state may not have."""
+        message = pb.DecisionEntry(
+            decision=self._encode_decision(seq, record),
+            earlier_count=record.earlier,
+            start=record.about.start,
+            repeatable=record.about.repeatable and bool(record.state_version),
+        )
+        version = record.state_version
+        if pod is not None:
+            number, fresh = self._template(pod.kind)
+            if fresh is not None:
+                yield pb.RecordingEntry(time_micros=time, state_version=version, template=fresh)
+            message.pod.CopyFrom(_pod_entry(pod, number))
+        yield pb.RecordingEntry(time_micros=time, state_version=version, decision=message)
+
+    def _template(self, kind: PodKind) -> tuple[int, pb.PodTemplateEntry | None]:
+        known = self._templates.get(id(kind))
+        if known is not None:
+            return known[1], None
+        if len(self._templates) >= MOST_TEMPLATES:
+            self._templates.clear()
+        self._last_template += 1
+        # The kind is kept with its number, so that no other one gets its id.
+        self._templates[id(kind)] = kind, self._last_template
+        data = _encode(self._shown(kind.template))
+        return self._last_template, pb.PodTemplateEntry(number=self._last_template, pod_json=data)
+
+    def _shown(self, item: ObjectT) -> ObjectT:
+        return item if self._annotations else without_annotations(item)
+
+
+def without_annotations(item: ObjectT) -> ObjectT:
+    """Return ``item`` with the values hidden of annotations that scheduling has no use for."""
+    annotations = item.metadata.annotations
+    hidden = {name: HIDDEN for name in annotations if not _is_read(name)}
+    if not hidden:
+        return item
+    metadata = replace(item.metadata, annotations={**annotations, **hidden})
+    shown: ObjectT = replace(item, metadata=metadata)
+    return shown
+
+
+def _is_read(name: str) -> bool:
+    domain = name.partition("/")[0]
+    return name != _WHOLE_OBJECT and any(
+        domain == read or domain.endswith(f".{read}") for read in _READ_BY_SCHEDULING
+    )
+
+
+def _pod_entry(record: PodRecord, template: int) -> pb.PodEntry:
+    return pb.PodEntry(
+        template_number=template,
+        name=record.name,
+        uid=record.uid,
+        resource_version=record.resource_version,
+        node=record.node_name,
+        row=None if record.row == UNPLACED else record.row,
+        assumed=record.assumed,
+        creation_timestamp=record.creation_timestamp or "",
+        start_time=record.start_time or "",
+    )
+
+
+def record_of_pod(pod: Pod, kind: PodKind) -> PodRecord:
+    """Return the record of a pod that the state doesn't have."""
+    return PodRecord.of(pod, kind, UNPLACED)

@@ -1,0 +1,185 @@
+"""The files of a recording: frames of zstd, each with a checksum, of messages with their lengths before them.
+
+docs/recordings.md has the layout for those who read it without this module.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from google.protobuf.message import DecodeError
+from google.protobuf.proto import parse_length_prefixed, serialize_length_prefixed
+
+from mooring.framework.errors import InvalidArgumentError
+from mooring.v1 import recording_pb2 as pb
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+FORMAT_VERSION = 1
+
+FRAME_BYTES = 1 << 20
+"""A frame ends when its messages take so many bytes, or when it is flushed."""
+
+MAX_FRAME_BYTES = 64 << 20
+"""No frame is larger: one that says so is damaged."""
+
+_CHUNK_BYTES = 1 << 20
+_LEVEL = 3
+
+
+class RecordingError(InvalidArgumentError):
+    """A recording can't be read from some place on; what comes before it can be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an entry stands.
+
+    Attributes:
+        segment: The file.
+        offset: Where in the file the frame begins that has it.
+    """
+
+    segment: Path
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.segment}, frame at byte {self.offset}"
+
+
+class SegmentWriter:
+    """Writes one file, which must not exist. For one thread.
+
+    Attributes:
+        path: The file.
+        size: Bytes in the file so far.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        self._file: BinaryIO = path.open("xb")
+        self._messages = BytesIO()
+
+    def add(self, entry: pb.RecordingEntry) -> None:
+        """Write one more entry; it is in the file after ``flush``.
+
+        Raises:
+            OSError: The file can't be written.
+        """
+        serialize_length_prefixed(entry, self._messages)
+        if self._messages.tell() >= FRAME_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """End the frame: what was added is in the file then.
+
+        Raises:
+            OSError: The file can't be written.
+        """
+        if self._messages.tell():
+            options: dict[int, int] = {
+                zstd.CompressionParameter.compression_level: _LEVEL,
+                zstd.CompressionParameter.checksum_flag: 1,
+            }
+            frame = zstd.compress(self._messages.getvalue(), options=options)
+            self._file.write(frame)
+            self._file.flush()
+            self.size += len(frame)
+            self._messages = BytesIO()
+
+    def close(self) -> None:
+        """End the file."""
+        try:
+            self.flush()
+        finally:
+            self._file.close()
+
+
+def segment_path(directory: Path, number: int) -> Path:
+    """Return the file of that number, 1 or more."""
+    return directory / f"segment-{number:08}.zst"
+
+
+def segments_of(directory: Path) -> Sequence[Path]:
+    """Return the files of a recording, in their order."""
+    return sorted(directory.glob("segment-*.zst"))
+
+
+def read_segment(path: Path) -> Iterator[tuple[Place, pb.RecordingEntry]]:
+    """Yield the entries of a file, each with its place.
+
+    Raises:
+        RecordingError: The file is cut, damaged, of another version, or none; all before that was yielded.
+    """
+    first = True
+    for place, messages in _frames(path):
+        for entry in _messages_of(messages, place):
+            if first:
+                _check_header(entry, place)
+                first = False
+            yield place, entry
+    if first:
+        raise RecordingError.at(str(path), "is empty; a recording begins with a header")
+
+
+def _frames(path: Path) -> Iterator[tuple[Place, bytes]]:
+    """Yield each frame's content."""
+    with path.open("rb") as file:
+        offset, rest = 0, b""
+        while rest or (rest := file.read(_CHUNK_BYTES)):
+            place, reader = Place(path, offset), zstd.ZstdDecompressor()
+            parts, length = [], 0
+            while True:
+                try:
+                    part = reader.decompress(rest, MAX_FRAME_BYTES - length + 1)
+                except zstd.ZstdError as error:
+                    raise RecordingError.at(
+                        str(place), f"is damaged ({error}); what comes before it is fine"
+                    ) from None
+                offset += len(rest)
+                parts.append(part)
+                length += len(part)
+                if length > MAX_FRAME_BYTES:
+                    raise RecordingError.at(str(place), f"is damaged: has more than {MAX_FRAME_BYTES} bytes")
+                if reader.eof:
+                    break
+                rest = file.read(_CHUNK_BYTES)
+                if not rest:
+                    raise RecordingError.at(
+                        str(place), "is cut off: the file ends within it; what comes before it is fine"
+                    )
+            rest = reader.unused_data
+            offset -= len(rest)
+            yield place, b"".join(parts)
+
+
+def _messages_of(data: bytes, place: Place) -> Iterator[pb.RecordingEntry]:
+    messages = BytesIO(data)
+    while messages.tell() < len(data):
+        try:
+            yield parse_length_prefixed(pb.RecordingEntry, messages)
+        except (DecodeError, ValueError) as error:
+            raise RecordingError.at(
+                str(place), f"has what is no entry ({error}); what comes before it is fine"
+            ) from None
+
+
+def _check_header(entry: pb.RecordingEntry, place: Place) -> None:
+    if entry.WhichOneof("content") != "header":
+        raise RecordingError.at(str(place), "is no recording: it begins without a header")
+    version = entry.header.format_version
+    if version != FORMAT_VERSION:
+        raise RecordingError.at(
+            str(place),
+            f"is of format version {version}, and this mooring reads version {FORMAT_VERSION}; "
+            f"it was written by mooring {entry.header.mooring_version}",
+        )

@@ -1,0 +1,219 @@
+"""What is recorded comes out again: the state, the decisions, and where something is missing or damaged."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mooring.app.options import DecisionOptions
+from mooring.cluster.kinds import Put, Remove
+from mooring.cluster.state import State
+from mooring.recordings.decoding import Began, Changed, Decided, Happening, Missing
+from mooring.recordings.playback import play
+from mooring.recordings.recorder import RecordingLimits
+from mooring.recordings.segments import RecordingError, SegmentWriter, segment_path, segments_of
+from mooring.testing import make_node, make_pod
+from mooring.v1 import recording_pb2 as pb
+from tests.recordings.recorded import record_churn, recorder_of, until
+from tests.service.backends import world
+
+
+@pytest.fixture(scope="module")
+def churned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("churned")
+    record_churn(directory, 300, seed=1)
+    return directory
+
+
+def contents(state: State) -> tuple[object, ...]:
+    """All that a state has: nodes by row, pods with their rows, and other objects."""
+    tables = state.snapshot
+    nodes = {row: tables.nodes.nodes[row] for row in tables.nodes.rows().tolist()}
+    pods = {uid: (record.pod, record.row) for uid, record in tables.pods.records.items()}
+    objects = {kind: found.by_key for kind, found in tables.objects.kinds.items() if found.by_key}
+    return nodes, pods, objects
+
+
+def heard(directory: Path, state: State | None = None) -> tuple[list[Happening], RecordingError | None]:
+    """What a recording says until it ends, or until an error."""
+    happenings: list[Happening] = []
+    try:
+        happenings.extend(play(directory, state or State()))
+    except RecordingError as error:
+        return happenings, error
+    return happenings, None
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        pytest.param(RecordingLimits(), id="one file"),
+        pytest.param(RecordingLimits(segment_bytes=1_000), id="many files"),
+        pytest.param(RecordingLimits(segment_bytes=1_000, keep=2), id="the newest files"),
+    ],
+)
+def test_the_state_comes_out_as_it_was(limits: RecordingLimits, tmp_path: Path) -> None:
+    played = State()
+    with world(*(make_node(f"n{at}") for at in range(20))) as w, recorder_of(w, tmp_path, limits) as recorder:
+        for at in range(400):
+            w.state.apply("test", [Put(make_pod(f"p{at}", node=f"n{at % 20}", labels={"own": str(at)}))])
+            if at % 3 == 0:
+                w.state.apply("test", [Remove("Pod", "default", f"p{at // 2}")])
+            if at % 40 == 0:
+                w.state.apply("test", [Remove("Node", "", f"n{at % 7}"), Put(make_node(f"new{at}"))])
+                until(lambda seen=recorder.entries: recorder.entries > seen)  # type: ignore[misc]
+        live = contents(w.state)
+    happenings, error = heard(tmp_path, played)
+    assert error is None
+    assert contents(played) == live
+    files = segments_of(tmp_path)
+    assert len(files) == 2 if limits.keep else bool(files)
+    begun = [each for each in happenings if isinstance(each, Began)]
+    assert len(begun) == len(files)
+    assert [each.header.continues for each in begun[1:]] == [True] * (len(begun) - 1)
+
+
+def test_decisions_stand_where_they_were_made(churned: Path) -> None:
+    happenings, error = heard(churned)
+    assert error is None
+    decided = [each for each in happenings if isinstance(each, Decided)]
+    assert len(decided) >= 300
+    versions = [each.version for each in happenings if isinstance(each, Changed | Decided)]
+    assert versions == sorted(versions)
+    assert [each.message.decision.seq for each in decided] == sorted(
+        each.message.decision.seq for each in decided
+    )
+
+
+def test_what_was_lost_is_said(tmp_path: Path) -> None:
+    played = State()
+    forgetful = DecisionOptions(undo=0)
+    with (
+        world(make_node("n"), remembering=forgetful) as w,
+        recorder_of(w, tmp_path, length=50) as recorder,
+    ):
+        with w.state.lock:
+            for at in range(500):
+                w.state.apply("test", [Put(make_pod(f"p{at}", node="n"))])
+        until(lambda: recorder.dropped > 0)
+        live = contents(w.state)
+    happenings, error = heard(tmp_path, played)
+    assert error is None
+    (missing,) = (each for each in happenings if isinstance(each, Missing))
+    assert missing.gap.change_count == recorder.dropped
+    assert "faster" in missing.gap.reason
+    assert contents(played) == live
+
+
+@pytest.mark.parametrize(
+    ("annotations", "written"),
+    [
+        pytest.param(False, {"team/secret": "(hidden)", "mooring.dev/explain": "yes"}, id="hidden"),
+        pytest.param(True, {"team/secret": "s3cret", "mooring.dev/explain": "yes"}, id="as they are"),
+    ],
+)
+def test_annotations(annotations: bool, written: dict[str, str], tmp_path: Path) -> None:
+    given = {"team/secret": "s3cret", "mooring.dev/explain": "yes"}
+    node = make_node("n", metadata={"annotations": given})
+    pod = make_pod("p", node="n", metadata={"annotations": given})
+    played = State()
+    limits = RecordingLimits(annotations=annotations)
+    with world(node, pod) as w, recorder_of(w, tmp_path, limits):
+        pass
+    assert heard(tmp_path, played)[1] is None
+    nodes = played.snapshot.nodes
+    found = nodes.nodes[nodes.index["n"]]
+    assert found is not None
+    assert found.metadata.annotations == written
+    (record,) = played.snapshot.pods.records.values()
+    assert record.pod.metadata.annotations == written
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-7])
+
+
+def flip(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[-40] ^= 0x10
+    file.write_bytes(data)
+
+
+def garble(file: Path) -> None:
+    file.write_bytes(file.read_bytes() + b"this is no frame of zstd")
+
+
+def newer(file: Path) -> None:
+    file.unlink()
+    writer = SegmentWriter(file)
+    writer.add(pb.RecordingEntry(header=pb.RecordingHeader(format_version=2, mooring_version="9.9")))
+    writer.close()
+
+
+def headless(file: Path) -> None:
+    file.unlink()
+    writer = SegmentWriter(file)
+    writer.add(pb.RecordingEntry(checkpoint_end=pb.CheckpointEnd()))
+    writer.close()
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def nonsense(file: Path) -> None:
+    writer = SegmentWriter(file.with_suffix(".more"))
+    writer.add(pb.RecordingEntry(pod=pb.PodEntry(template_number=999_999)))
+    writer.close()
+    file.write_bytes(file.read_bytes() + writer.path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("damage", "told", "usable"),
+    [
+        pytest.param(cut, "is cut off", True, id="cut"),
+        pytest.param(flip, "is damaged", True, id="a flipped bit"),
+        pytest.param(garble, "is damaged", True, id="something else at the end"),
+        pytest.param(nonsense, "names template 999999", True, id="an entry that can't be"),
+        pytest.param(newer, "format version 2", False, id="another version"),
+        pytest.param(headless, "without a header", False, id="no header"),
+        pytest.param(empty, "is empty", False, id="empty"),
+    ],
+)
+def test_damage_is_told_in_its_place(
+    damage: Callable[[Path], None], told: str, usable: bool, churned: Path, tmp_path: Path
+) -> None:
+    directory = tmp_path / "damaged"
+    shutil.copytree(churned, directory)
+    whole, _ = heard(directory)
+    (file,) = segments_of(directory)
+    damage(file)
+    happenings, error = heard(directory)
+    assert error is not None
+    assert told in str(error)
+    assert str(file) in str(error)
+    assert len(happenings) <= len(whole)
+    assert bool(happenings) == usable
+
+
+def test_each_flipped_byte_is_found(churned: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "flipped"
+    directory.mkdir()
+    (original,) = segments_of(churned)
+    data, whole = original.read_bytes(), [type(each) for each in heard(churned)[0]]
+    for at in range(0, len(data), max(1, len(data) // 60)):
+        bad = bytearray(data)
+        bad[at] ^= 0x04
+        segment_path(directory, 1).write_bytes(bad)
+        happenings, error = heard(directory)
+        assert error is not None, f"byte {at}"
+        assert [type(each) for each in happenings] == whole[: len(happenings)]
+
+
+def test_a_directory_without_a_recording(tmp_path: Path) -> None:
+    _, error = heard(tmp_path)
+    assert error is not None
+    assert "there is no file segment-*.zst" in str(error)
