@@ -8,6 +8,7 @@ import { funnel } from "../src/matrix/funnel";
 import { isEven, rejectionsOf } from "../src/matrix/matrix";
 import { commonSuffix } from "../src/matrix/names";
 import { rank, weightsOf } from "../src/matrix/ranking";
+import { rowsOf } from "../src/matrix/rows";
 import { sentence } from "../src/matrix/sentence";
 import { weightsYaml } from "../src/matrix/weights_yaml";
 import { bytesOf, matrixOf, SUCCESS, TAINTED, TOO_SMALL } from "./samples";
@@ -66,6 +67,27 @@ describe("ranking", () => {
     const single = matrixOf({ scored: new Uint8Array(), plugins: [], selected: 1 });
     expect(rank(single, [])).toMatchObject({ selected: 1, ties: [], runnerUp: undefined });
   });
+});
+
+describe("rows", () => {
+  const rows = (column: string, descending: boolean, words = "", points: "raw" | "weighted" = "weighted") =>
+    rowsOf(matrixOf(), rank(matrixOf(), [1, 2]), { column, descending }, points, words);
+
+  test.each([
+    ["total", true, [0, 2, 1, 3]],
+    ["total", false, [3, 1, 0, 2]],
+    ["node", true, [3, 2, 1, 0]],
+    ["verdict", true, [3, 0, 2, 1]],
+    ["plugin-0", true, [1, 0, 2, 3]],
+    ["plugin-1", false, [3, 1, 0, 2]],
+  ])("by %s, descending %s", (column, descending, wanted) => expect(rows(column, descending)).toEqual(wanted));
+
+  test.each([
+    ["N1", [1]],
+    ["taint", [3]],
+    ["insufficient", [3]],
+    ["nothing", []],
+  ])("with %s in a name or reason", (words, wanted) => expect(rows("total", true, words)).toEqual(wanted));
 });
 
 describe("funnel", () => {

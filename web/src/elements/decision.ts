@@ -6,8 +6,9 @@ import { amount, counted, quantity } from "../matrix/amounts";
 import { decodeMatrix } from "../matrix/decode";
 import { differences } from "../matrix/differences";
 import { funnel, type Stage } from "../matrix/funnel";
-import { isEven, type Matrix, type Plugin, rejectionsOf, scoredIndex, shortName } from "../matrix/matrix";
+import { isEven, type Matrix, type Plugin, scoredIndex, shortName } from "../matrix/matrix";
 import { rank, type Ranking, weightsOf } from "../matrix/ranking";
+import { type Points, rowsOf } from "../matrix/rows";
 import { sentence } from "../matrix/sentence";
 import { weightsYaml } from "../matrix/weights_yaml";
 import { shared, tokens } from "../styles";
@@ -19,11 +20,8 @@ import "./grid";
 import "./strip";
 import "./weights";
 
-type Points = "raw" | "normalized" | "weighted";
-
 const POINTS: readonly Points[] = ["raw", "normalized", "weighted"];
 const PINS = 2;
-const COLLATOR = new Intl.Collator("en", { numeric: true });
 
 /**
  * One decision: its sentence, the funnel, the matrix of nodes × plugins, weights to play with, two nodes compared, and what a
@@ -93,7 +91,7 @@ export class DecisionElement extends LitElement {
     const state = changed as Map<string, unknown>;
     if (state.has("matrix") || state.has("weights")) this.ranking = rank(this.matrix, this.weights);
     if (state.has("matrix")) [this.stages, this.shownColumns] = [funnel(this.matrix), this.gridColumns(this.matrix)];
-    this.rows = this.sorted(this.matrix);
+    this.rows = rowsOf(this.matrix, this.ranking, this.sorting, this.points, this.filter);
   }
 
   protected override render(): TemplateResult {
@@ -127,6 +125,7 @@ export class DecisionElement extends LitElement {
           .columns=${this.shownColumns}
           .rows=${this.rows}
           .keyOf=${(node: number) => node}
+          .restOf=${(node: number) => this.rejection(matrix, node)}
           .marksOf=${(node: number) => this.marks(matrix, node)}
           .sorting=${this.sorting}
           empty="No node matches the filter."
@@ -243,13 +242,22 @@ export class DecisionElement extends LitElement {
       const cell = (node: number) => this.score(matrix, node, index);
       return [{ id: `plugin-${index}`, title: plugin.name, width: "9rem", numeric: true, sortable: true, cell }];
     });
+    const name: GridColumn<number> = {
+      id: "node",
+      title: "Node",
+      width: "min(14rem, 40vw)",
+      sortable: true,
+      cell: (node) => this.name(matrix, node),
+    };
+    const verdict: GridColumn<number> = {
+      id: "verdict",
+      title: "Verdict",
+      width: matrix.scored.length ? "6.5rem" : "minmax(16rem, 1fr)",
+      sortable: true,
+      cell: (node) => this.verdictOf(node),
+    };
     const total = { id: "total", title: "Total", width: "5.5rem", numeric: true, sortable: true, cell: (node: number) => this.total(node) };
-    return [
-      { id: "node", title: "Node", width: "minmax(8.5rem, 14rem)", sortable: true, cell: (node) => this.name(matrix, node) },
-      ...(matrix.scored.length ? [total] : []),
-      ...scores,
-      { id: "verdict", title: "Verdict", width: "minmax(16rem, 1fr)", sortable: true, cell: (node) => this.reason(matrix, node) },
-    ];
+    return matrix.scored.length ? [name, total, verdict, ...scores] : [name, verdict];
   }
 
   private name(matrix: Matrix, node: number): TemplateResult {
@@ -257,9 +265,9 @@ export class DecisionElement extends LitElement {
     return html`${pinned}<span title=${matrix.nodes[node]!}>${shortName(matrix, node)}</span>`;
   }
 
-  private total(node: number): TemplateResult | string {
+  private total(node: number): string {
     const total = this.ranking.totals[node]!;
-    return Number.isNaN(total) ? html`<span class="quiet">–</span>` : amount(total);
+    return Number.isNaN(total) ? "" : amount(total);
   }
 
   private score(matrix: Matrix, node: number, plugin: number): TemplateResult | typeof nothing {
@@ -270,13 +278,15 @@ export class DecisionElement extends LitElement {
     return html`<span class="heat" .style=${`--share: ${column.normalized[index]}%`}>${amount(value)}</span>`;
   }
 
-  private reason(matrix: Matrix, node: number): TemplateResult {
+  private rejection(matrix: Matrix, node: number): TemplateResult | undefined {
     const verdict = matrix.verdicts[node]!;
-    if (verdict) {
-      const { plugin, reasons } = matrix.statuses[verdict]!;
-      const text = `${plugin ? `${plugin}: ` : ""}${(reasons ?? []).join(", ")}`;
-      return html`<span class="bad" title=${text}>✕ ${text}</span>`;
-    }
+    if (!verdict) return undefined;
+    const { plugin, reasons } = matrix.statuses[verdict]!;
+    const text = `${plugin ? `${plugin}: ` : ""}${(reasons ?? []).join(", ")}`;
+    return html`<span class="bad" title=${text}>✕ ${text}</span>`;
+  }
+
+  private verdictOf(node: number): TemplateResult {
     if (node === this.ranking.selected) return html`<span class="good">✓ selected</span>`;
     return this.ranking.ties.includes(node) ? html`✓ tied` : html`<span class="quiet">✓ feasible</span>`;
   }
@@ -355,7 +365,7 @@ export class DecisionElement extends LitElement {
       </div>
       ${found.length
         ? html`<mooring-comparison .first=${names[0]} .second=${names[1]} .differences=${found}></mooring-comparison>`
-        : [first, second].map((node) => html`<p><strong>${matrix.nodes[node]}</strong> ${this.reason(matrix, node)}</p>`)}
+        : [first, second].map((node) => html`<p><strong>${matrix.nodes[node]}</strong> ${this.rejection(matrix, node) ?? this.verdictOf(node)}</p>`)}
     </section>`;
   }
 
@@ -371,36 +381,5 @@ export class DecisionElement extends LitElement {
   private sort(column: string): void {
     const descending = this.sorting.column === column ? !this.sorting.descending : column !== "node" && column !== "verdict";
     this.sorting = { column, descending };
-  }
-
-  private sorted(matrix: Matrix): number[] {
-    const matches = this.matcher(matrix);
-    const rows = Array.from(this.ranking.order).filter(matches);
-    const { column, descending } = this.sorting;
-    if (column === "total") return descending ? rows : rows.sort((a, b) => this.worseFirst(a, b));
-    const compare = this.comparer(matrix, column);
-    return rows.sort((a, b) => (descending ? compare(b, a) : compare(a, b)));
-  }
-
-  private worseFirst(a: number, b: number): number {
-    const [left, right] = [this.ranking.totals[a]!, this.ranking.totals[b]!];
-    return Number.isNaN(left) || Number.isNaN(right) ? Number(Number.isNaN(left)) - Number(Number.isNaN(right)) : left - right;
-  }
-
-  private comparer(matrix: Matrix, column: string): (a: number, b: number) => number {
-    if (column === "node") return (a, b) => COLLATOR.compare(matrix.nodes[a]!, matrix.nodes[b]!);
-    if (column === "verdict") return (a, b) => matrix.verdicts[a]! - matrix.verdicts[b]!;
-    const plugin = matrix.plugins[Number(column.slice("plugin-".length))]!;
-    const values = this.points === "raw" ? plugin.raw : plugin.normalized;
-    const value = (node: number) => values[scoredIndex(matrix, node)] ?? -Infinity;
-    return (a, b) => value(a) - value(b) || 0;
-  }
-
-  private matcher(matrix: Matrix): (node: number) => boolean {
-    const wanted = this.filter.trim().toLowerCase();
-    if (!wanted) return () => true;
-    const has = (text: string) => text.toLowerCase().includes(wanted);
-    const statuses = matrix.statuses.map(({ plugin = "", reasons = [] }) => has(`${plugin}: ${reasons.join(", ")}`));
-    return (node) => has(matrix.nodes[node]!) || rejectionsOf(matrix, node).some((status) => statuses[matrix.statuses.indexOf(status)]);
   }
 }

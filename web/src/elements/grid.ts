@@ -35,6 +35,8 @@ export class Grid<Row> extends LitElement {
   @property({ attribute: false }) keyOf: (row: Row) => string | number = (row) => String(row);
   /** Words that mark a row: "selected", "picked", "bad". */
   @property({ attribute: false }) marksOf: (row: Row) => string = () => "";
+  /** What a row says in place of all columns but the first; nothing where it has them. */
+  @property({ attribute: false }) restOf: (row: Row) => TemplateResult | undefined = () => undefined;
   @property({ attribute: false }) sorting: Sorting | undefined;
   @property() label = "";
   @property() empty = "Nothing here.";
@@ -98,6 +100,9 @@ export class Grid<Row> extends LitElement {
         z-index: 1;
         background: inherit;
         border-inline-end: 1px solid var(--line);
+      }
+      .rest {
+        grid-column: 2 / -1;
       }
       .numeric {
         text-align: end;
@@ -244,9 +249,14 @@ export class Grid<Row> extends LitElement {
       .style=${`grid-template-columns: ${template}`}
       @click=${(event: MouseEvent) => this.onClick(event, row)}
     >
-      ${this.columns.slice(0, 1).map((column) => cell(column, row, 0))}
-      ${this.columns.slice(this.from, this.to).map((column, offset) => cell(column, row, this.from + offset))}
+      ${this.columns.slice(0, 1).map((column) => cell(column, row, 0))} ${this.rest(row)}
     </div>`;
+  }
+
+  private rest(row: Row): TemplateResult | TemplateResult[] {
+    const said = this.restOf(row);
+    if (!said) return this.columns.slice(this.from, this.to).map((column, offset) => cell(column, row, this.from + offset));
+    return html`<div role="gridcell" class="cell rest" aria-colindex="2" aria-colspan=${this.columns.length - 1}>${said}</div>`;
   }
 
   private activeIndex(begin = 0, end = this.rows.length): number {
@@ -284,7 +294,7 @@ export class Grid<Row> extends LitElement {
     const step = steps[event.key];
     const at = this.activeIndex();
     const row = this.rows[at];
-    if (step !== undefined) this.reveal(Math.max(0, Math.min(this.rows.length - 1, at < 0 ? 0 : at + step)));
+    if (step !== undefined) this.reveal(Math.max(0, Math.min(this.rows.length - 1, at + step)));
     else if (event.key === "Enter" && row !== undefined) this.tell("mooring-open", row);
     else if (event.key === " " && row !== undefined) this.tell("mooring-pick", row);
     else return;

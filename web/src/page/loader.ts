@@ -15,6 +15,7 @@ export class Loader<Value, Key = string> implements ReactiveController {
   value: Value | undefined;
   error: Error | undefined;
   loading = false;
+  private answered = false;
   private begun = false;
   private loadedKey: Key | undefined;
   private abort = new AbortController();
@@ -36,6 +37,7 @@ export class Loader<Value, Key = string> implements ReactiveController {
     const key = this.options.key?.();
     if (this.begun && key === this.loadedKey) return;
     this.value = this.error = undefined;
+    this.answered = false;
     [this.begun, this.loadedKey] = [true, key];
     void this.run();
   }
@@ -54,7 +56,7 @@ export class Loader<Value, Key = string> implements ReactiveController {
     try {
       const value = await this.load(signal);
       if (signal.aborted) return;
-      [this.value, this.error] = [value, undefined];
+      [this.value, this.error, this.answered] = [value, undefined, true];
     } catch (error) {
       if (signal.aborted) return;
       this.error = error as Error;
@@ -66,9 +68,9 @@ export class Loader<Value, Key = string> implements ReactiveController {
 
   /** Shows the answer, or that there is none yet, or why there is none. */
   show(render: (value: Value) => unknown): unknown {
-    if (this.value === undefined && !this.error) return html`<p class="quiet" role="status">Loading …</p>`;
+    if (!this.answered && !this.error) return html`<p class="quiet" role="status">Loading …</p>`;
     const failure = this.error ? failed(this.error, () => void this.run()) : nothing;
-    return html`${failure}${this.value === undefined ? nothing : render(this.value)}`;
+    return html`${failure}${this.answered ? render(this.value as Value) : nothing}`;
   }
 
   private readonly whenVisible = (): void => {

@@ -1,0 +1,48 @@
+/** Which nodes a table shows, and in which order. */
+
+import { type Matrix, rejectionsOf, scoredIndex } from "./matrix";
+import type { Ranking } from "./ranking";
+
+export interface Order {
+  /** "node", "total", "verdict", or "plugin-" and its number. */
+  column: string;
+  descending: boolean;
+}
+
+/** Whether plugins are compared by what they said, or by what became of it. */
+export type Points = "raw" | "normalized" | "weighted";
+
+type Compare = (a: number, b: number) => number;
+
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+
+/** Returns the positions of nodes whose name or reason has the words; ties are in the order of the ranking. */
+export function rowsOf(matrix: Matrix, ranking: Ranking, order: Order, points: Points, words: string): number[] {
+  const rows = Array.from(ranking.order).filter(matcher(matrix, words));
+  if (order.column === "total" && order.descending) return rows;
+  const compare = comparer(matrix, ranking, order.column, points);
+  return rows.sort(order.descending ? (a, b) => compare(b, a) : compare);
+}
+
+function comparer(matrix: Matrix, { totals }: Ranking, column: string, points: Points): Compare {
+  if (column === "node") return (a, b) => COLLATOR.compare(matrix.nodes[a]!, matrix.nodes[b]!);
+  if (column === "verdict") return (a, b) => matrix.verdicts[a]! - matrix.verdicts[b]!;
+  if (column === "total") return by((node) => totals[node]!);
+  const plugin = matrix.plugins[Number(column.slice("plugin-".length))]!;
+  const values = points === "raw" ? plugin.raw : plugin.normalized;
+  return by((node) => values[scoredIndex(matrix, node)] ?? Number.NaN);
+}
+
+/** What was not scored is less than everything that was. */
+function by(value: (node: number) => number): Compare {
+  const scored = (node: number) => (Number.isNaN(value(node)) ? -Infinity : value(node));
+  return (a, b) => scored(a) - scored(b) || 0;
+}
+
+function matcher(matrix: Matrix, words: string): (node: number) => boolean {
+  const wanted = words.trim().toLowerCase();
+  if (!wanted) return () => true;
+  const has = (text: string) => text.toLowerCase().includes(wanted);
+  const matching = new Set(matrix.statuses.filter(({ plugin = "", reasons = [] }) => has(`${plugin}: ${reasons.join(", ")}`)));
+  return (node) => has(matrix.nodes[node]!) || rejectionsOf(matrix, node).some((status) => matching.has(status));
+}
