@@ -25,6 +25,6 @@ COPY --from=build /opt/mooring /opt/mooring
 # Nothing is written at run time, so the root file system can be read-only.
 ENV PATH=/opt/mooring/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
-EXPOSE 50051 50052 50053 8888
+EXPOSE 50051 50052 50053 8888 50054
 ENTRYPOINT ["mooring"]
-CMD ["run", "--insecure-listen", "--listen=0.0.0.0:50051", "--health-listen=0.0.0.0:50052", "--metrics-listen=0.0.0.0:50053", "--extender-listen=0.0.0.0:8888"]
+CMD ["run", "--insecure-listen", "--listen=0.0.0.0:50051", "--health-listen=0.0.0.0:50052", "--metrics-listen=0.0.0.0:50053", "--extender-listen=0.0.0.0:8888", "--web-listen=0.0.0.0:50054"]

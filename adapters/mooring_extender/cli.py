@@ -22,7 +22,7 @@ from mooring.serving.commands import (
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
-from mooring_extender.server import ExtenderServer
+from mooring_extender.server import HttpServer
 from mooring_extender.tls import channel_credentials, server_context, warn_of_strangers
 
 ENVIRONMENT_PREFIX: Final = "MOORING_ADAPTER_"
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return EXIT_OK
 
 
-def _server(args: argparse.Namespace, host: str, port: int) -> ExtenderServer:
+def _server(args: argparse.Namespace, host: str, port: int) -> HttpServer:
     """Return the adapter, its port taken. Raises ListenError, or OSError for a file that can't be used."""
     options = Options(
         profile=args.profile,
@@ -68,7 +68,7 @@ def _server(args: argparse.Namespace, host: str, port: int) -> ExtenderServer:
     tls = server_context(shown) if shown else None
     if not is_loopback(host):
         warn_of_strangers(f"{host}:{port}", shown, "--client-ca-file")
-    return ExtenderServer(app, host, port, tls, args.drain_delay)
+    return HttpServer(app, host, port, tls, args.drain_delay)
 
 
 def _parser(environment: Mapping[str, str]) -> AdapterParser:

@@ -16,14 +16,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import uvicorn
 import uvloop
 
 from mooring.serving.addresses import ListenError
 from mooring_extender import protocol
-from mooring_extender.app import ExtenderApp
+from mooring_extender.app import Receive, Scope, Send
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +31,20 @@ KEEP_ALIVE_SECONDS: Final = 120
 GRACE_SECONDS: Final = 15
 
 
-class ExtenderServer:
-    """An adapter that listens on one address. The socket is bound at once, so `url` is known from the start.
+class Application(Protocol):
+    """What answers: an ASGI application that can say that nothing new should come."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the server's start and stop."""
+        ...
+
+    def withdraw(self) -> None:
+        """Answer on, but let each answer end its connection. Called once, from any thread."""
+        ...
+
+
+class HttpServer:
+    """Listens on one address. The socket is bound at once, so `url` is known from the start.
 
     Args:
         app: what answers.
@@ -48,7 +60,7 @@ class ExtenderServer:
 
     def __init__(
         self,
-        app: ExtenderApp,
+        app: Application,
         host: str,
         port: int,
         tls: ssl.SSLContext | None = None,
@@ -59,7 +71,7 @@ class ExtenderServer:
         self.port: int = self._socket.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self.port}"
         self._server = _Server(_config(app, tls), app.withdraw, drain_delay)
-        self._thread = threading.Thread(target=self._serve, name="mooring-extender", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="mooring-http", daemon=True)
 
     def run(self, on_ready: Callable[[str], None]) -> None:
         """Serve until SIGTERM or SIGINT, then finish what is being answered. Main thread only.
@@ -76,7 +88,7 @@ class ExtenderServer:
         self._thread.start()
         while not ready.wait(0.1):
             if not self._thread.is_alive():
-                raise RuntimeError("the extender listener did not start; the log says why")
+                raise RuntimeError("the HTTP listener did not start; the log says why")
 
     def withdraw(self) -> None:
         """Answer on, but end each connection with its answer. `stop` follows. Any thread."""
@@ -148,7 +160,7 @@ class Loop(uvloop.Loop):
         return await super().create_server(*args, **options)
 
 
-def _config(app: ExtenderApp, tls: ssl.SSLContext | None) -> uvicorn.Config:
+def _config(app: Application, tls: ssl.SSLContext | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=protocol.GuardedProtocol,

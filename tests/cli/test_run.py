@@ -1,4 +1,4 @@
-"""`mooring run`: two processes, a first decision by both, and an end in order."""
+"""`mooring run`: three processes, a first decision by both, and an end in order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.cli.commands import BIN, Started, environment, fetch, program
 
 PORTS = {
     f"MOORING_{name}": "127.0.0.1:0"
-    for name in ("LISTEN", "HEALTH_LISTEN", "METRICS_LISTEN", "EXTENDER_LISTEN")
+    for name in ("LISTEN", "HEALTH_LISTEN", "METRICS_LISTEN", "EXTENDER_LISTEN", "WEB_LISTEN")
 }
 
 
@@ -30,14 +30,15 @@ def running(folder: Path, **ports: str) -> Iterator[Started]:
 
 
 def children(process: int) -> dict[str, int]:
-    """By module, the processes that a process started."""
+    """By module and first word, the processes that a process started."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             words = (folder / "cmdline").read_text().split("\0")
             if parent == process and "-m" in words:
-                found[words[words.index("-m") + 1]] = int(folder.name)
+                named = words.index("-m") + 1
+                found[" ".join(words[named : named + 2])] = int(folder.name)
     return found
 
 
@@ -61,12 +62,15 @@ def assert_first_decision(shown: str) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
 def test_ready_then_ended_in_order(number: signal.Signals, tmp_path: Path) -> None:
     with running(tmp_path) as run:
-        assert re.fullmatch(r"mooring ready: grpc=\S+ extender=http://\S+ health=\S+ metrics=\S+", run.ready)
+        assert re.fullmatch(
+            r"mooring ready: grpc=\S+ extender=http://\S+ page=http://\S+ health=\S+ metrics=\S+", run.ready
+        )
         assert_first_decision("\n".join(run.shown))
         assert fetch(f"{run.address('extender')}/readyz")[0] == 200
+        assert b"<mooring-page>" in fetch(run.address("page"))[1]
         assert fetch(f"http://{run.address('metrics')}/readyz")[0] == 200
         parts = children(run.process.pid)
-        assert sorted(parts) == ["mooring", "mooring_extender"]
+        assert sorted(parts) == ["mooring serve", "mooring web", "mooring_extender --listen"]
         run.process.send_signal(number)
         assert run.process.wait(60) == 0
         assert [name for name, pid in parts.items() if alive(pid)] == []
@@ -76,7 +80,7 @@ def test_ready_then_ended_in_order(number: signal.Signals, tmp_path: Path) -> No
 def test_a_process_that_dies_ends_the_other_one(tmp_path: Path) -> None:
     with running(tmp_path) as run:
         parts = children(run.process.pid)
-        os.kill(parts["mooring_extender"], signal.SIGKILL)
+        os.kill(parts["mooring_extender --listen"], signal.SIGKILL)
         assert run.process.wait(60) == 1
         assert [part for part, pid in parts.items() if alive(pid)] == []
         assert "mooring: mooring-extender ended with exit code -9" in run.log.read_text()

@@ -27,7 +27,7 @@ from mooring.v1.statuses_pb2 import (
 )
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.failures import CallError
-from mooring_extender.server import ExtenderServer
+from mooring_extender.server import HttpServer
 from tests.certificates import Authority
 
 CAPTURED = Path(__file__).parents[1] / "testdata" / "extender" / "captured"
@@ -201,9 +201,9 @@ def grpc_server(
 
 
 @contextmanager
-def listening(make_client: Callable[[], Any], **options: Any) -> Iterator[ExtenderServer]:
+def listening(make_client: Callable[[], Any], **options: Any) -> Iterator[HttpServer]:
     """An adapter on a port of its own."""
-    server = ExtenderServer(ExtenderApp(make_client, Options(**options)), "127.0.0.1", 0)
+    server = HttpServer(ExtenderApp(make_client, Options(**options)), "127.0.0.1", 0)
     server.start()
     try:
         yield server

@@ -16,7 +16,7 @@ from mooring_extender import protocol
 from mooring_extender import server as server_module
 from mooring_extender.app import ExtenderApp, Options
 from mooring_extender.client import GrpcClient
-from mooring_extender.server import ExtenderServer
+from mooring_extender.server import HttpServer
 from tests.extender.fakes import FakeClient, Reply, Rules, grpc_server, listening, question
 from tests.process import until
 
@@ -34,7 +34,7 @@ def whole(body: bytes | None = None) -> bytes:
     return head(len(body)) + body
 
 
-def connect(server: ExtenderServer) -> socket.socket:
+def connect(server: HttpServer) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
 
 
@@ -57,13 +57,13 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 @pytest.fixture
-def server() -> Iterator[ExtenderServer]:
+def server() -> Iterator[HttpServer]:
     with listening(FakeClient) as running:
         yield running
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[ExtenderServer]:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpServer]:
     monkeypatch.setattr(protocol, "RECEIVE_SECONDS", 0.2)
     with listening(FakeClient) as running:
         yield running
@@ -86,7 +86,7 @@ def test_idle_connections_outlive_those_of_kube_scheduler(monkeypatch: pytest.Mo
         assert config.timeout_keep_alive > KUBE_SCHEDULER_IDLE_SECONDS
 
 
-def test_connection_is_reused(server: ExtenderServer) -> None:
+def test_connection_is_reused(server: HttpServer) -> None:
     with connect(server) as connection:
         for _ in range(20):
             connection.sendall(whole())
@@ -116,7 +116,7 @@ def test_idle_connections_end(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(whole() + b"POST", id="second-request-without-end"),
     ],
 )
-def test_slow_senders_are_dropped(impatient: ExtenderServer, sent: bytes) -> None:
+def test_slow_senders_are_dropped(impatient: HttpServer, sent: bytes) -> None:
     with connect(impatient) as slow, connect(impatient) as good:
         slow.sendall(sent)
         assert is_closed(slow)
@@ -124,7 +124,7 @@ def test_slow_senders_are_dropped(impatient: ExtenderServer, sent: bytes) -> Non
         assert answer(good).status == 200
 
 
-def test_trickling_does_not_buy_time(impatient: ExtenderServer) -> None:
+def test_trickling_does_not_buy_time(impatient: HttpServer) -> None:
     """One byte now and then: the deadline counts from the first one."""
     with connect(impatient) as slow:
         done = threading.Event()
@@ -208,7 +208,7 @@ OVERFLOWING = {NO_HTTP[name] for name in ("huge-head", "many-trailers", "huge-tr
 
 
 @pytest.mark.parametrize("sent", NO_HTTP.values(), ids=NO_HTTP)
-def test_what_is_no_http_is_400_and_closed(server: ExtenderServer, sent: bytes) -> None:
+def test_what_is_no_http_is_400_and_closed(server: HttpServer, sent: bytes) -> None:
     with connect(server) as bad, connect(server) as good:
         try:
             bad.sendall(sent)
@@ -222,14 +222,14 @@ def test_what_is_no_http_is_400_and_closed(server: ExtenderServer, sent: bytes) 
         assert answer(good).status == 200
 
 
-def test_http_1_0_is_answered_and_closed(server: ExtenderServer) -> None:
+def test_http_1_0_is_answered_and_closed(server: HttpServer) -> None:
     with connect(server) as connection:
         connection.sendall(whole().replace(b"HTTP/1.1", b"HTTP/1.0"))
         assert answer(connection).status == 200
         assert is_closed(connection)
 
 
-def test_expect_100_continue(server: ExtenderServer) -> None:
+def test_expect_100_continue(server: HttpServer) -> None:
     with connect(server) as connection:
         connection.sendall(head(len(question()), "/filter", "Expect: 100-continue"))
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -237,7 +237,7 @@ def test_expect_100_continue(server: ExtenderServer) -> None:
         assert answer(connection).status == 200
 
 
-def test_pipelined_requests_are_answered_in_order(server: ExtenderServer) -> None:
+def test_pipelined_requests_are_answered_in_order(server: HttpServer) -> None:
     with connect(server) as connection:
         connection.sendall(whole() + whole(b"{}"))
         first = http.client.HTTPResponse(connection, method="POST")
@@ -262,7 +262,7 @@ CHUNKED = head(None, "/filter", "Transfer-Encoding: chunked")
     ],
 )
 def test_what_came_before_something_invalid_is_answered_first(
-    server: ExtenderServer, sent: bytes, answered: int, caplog: pytest.LogCaptureFixture
+    server: HttpServer, sent: bytes, answered: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with connect(server) as connection:
         connection.sendall(sent)
@@ -275,7 +275,7 @@ def test_what_came_before_something_invalid_is_answered_first(
     assert not [record for record in caplog.records if record.exc_info]
 
 
-def test_trailers_say_nothing_about_their_request(server: ExtenderServer) -> None:
+def test_trailers_say_nothing_about_their_request(server: HttpServer) -> None:
     with connect(server) as connection:
         chunks = b"%x\r\n%s\r\n0\r\n" % (len(question()), question())
         connection.sendall(CHUNKED + chunks + b"Content-Encoding: gzip\r\n\r\n")
@@ -332,7 +332,7 @@ def test_an_old_connection_ends_with_an_answer(monkeypatch: pytest.MonkeyPatch) 
         assert is_closed(connection)
 
 
-def test_client_that_leaves_early_harms_nobody(server: ExtenderServer) -> None:
+def test_client_that_leaves_early_harms_nobody(server: HttpServer) -> None:
     for sent in (b"POST", head(100), head(100) + b"{", whole()):
         with connect(server) as connection:
             connection.sendall(sent)
@@ -342,11 +342,11 @@ def test_client_that_leaves_early_harms_nobody(server: ExtenderServer) -> None:
             assert answer(connection).status == 200
 
 
-def test_taken_port_is_a_clear_error(server: ExtenderServer) -> None:
+def test_taken_port_is_a_clear_error(server: HttpServer) -> None:
     with pytest.raises(
         ListenError, match=rf"cannot listen on 127.0.0.1:{server.port}: .*in use.*choose another"
     ):
-        ExtenderServer(ExtenderApp(FakeClient, Options()), "127.0.0.1", server.port)
+        HttpServer(ExtenderApp(FakeClient, Options()), "127.0.0.1", server.port)
 
 
 def test_stop_finishes_what_is_being_answered() -> None:
@@ -376,7 +376,7 @@ def test_stop_finishes_what_is_being_answered() -> None:
             connect(running)
 
 
-def test_withdrawn_it_answers_and_ends_each_connection(server: ExtenderServer) -> None:
+def test_withdrawn_it_answers_and_ends_each_connection(server: HttpServer) -> None:
     with connect(server) as kept:
         kept.sendall(whole())
         assert answer(kept).headers.get("connection") is None

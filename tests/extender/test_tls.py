@@ -14,7 +14,7 @@ import pytest
 from mooring.serving.certificates import TlsFiles
 from mooring_extender import protocol
 from mooring_extender.app import ExtenderApp, Options
-from mooring_extender.server import ExtenderServer
+from mooring_extender.server import HttpServer
 from mooring_extender.tls import server_context, warn_of_strangers
 from tests.certificates import Authority, Pair
 from tests.extender.fakes import FakeClient, Rules, grpc_server
@@ -159,7 +159,7 @@ def test_a_silent_handshake_has_the_time_of_a_request(
     monkeypatch.setattr(protocol, "RECEIVE_SECONDS", 0.2)
     own = Authority(tmp_path).issue("adapter")
     tls = server_context(TlsFiles(own.certificate, own.key))
-    server = ExtenderServer(ExtenderApp(FakeClient, Options()), "127.0.0.1", 0, tls)
+    server = HttpServer(ExtenderApp(FakeClient, Options()), "127.0.0.1", 0, tls)
     server.start()
     try:
         with socket.create_connection(("127.0.0.1", server.port), timeout=30) as silent:

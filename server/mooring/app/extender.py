@@ -10,11 +10,11 @@ from mooring.serving.addresses import ListenError
 from mooring.serving.certificates import TlsFiles
 from mooring_extender.allocator import keep_freed_memory
 from mooring_extender.app import ExtenderApp, Options
-from mooring_extender.server import ExtenderServer
+from mooring_extender.server import HttpServer
 from mooring_extender.tls import server_context, warn_of_strangers
 
 
-def extender_server(options: ExtenderOptions, servicers: Servicers) -> ExtenderServer:
+def extender_server(options: ExtenderOptions, servicers: Servicers) -> HttpServer:
     """Return the adapter for this process, bound to its port.
 
     Raises:
@@ -39,7 +39,7 @@ def extender_server(options: ExtenderOptions, servicers: Servicers) -> ExtenderS
     keep_freed_memory()
     try:
         app = ExtenderApp(lambda: LocalClient(servicers), answering)
-        return ExtenderServer(app, host, port, server_context(files) if files else None)
+        return HttpServer(app, host, port, server_context(files) if files else None)
     except OSError as error:
         raise ListenError(str(error)) from None
 

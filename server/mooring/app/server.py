@@ -46,7 +46,7 @@ from mooring.telemetry.process_metrics import RequestMetrics
 from mooring.telemetry.source_metrics import SourceCollector, SourceState
 
 if TYPE_CHECKING:
-    from mooring_extender.server import ExtenderServer
+    from mooring_extender.server import HttpServer
 
 log = logging.getLogger("mooring.start")
 
@@ -121,7 +121,7 @@ def serve(
     return not deposed.is_set()
 
 
-def _extender(options: ServerOptions, servicers: Servicers) -> ExtenderServer | None:
+def _extender(options: ServerOptions, servicers: Servicers) -> HttpServer | None:
     if options.extender is None:
         return None
     from mooring.app.extender import extender_server

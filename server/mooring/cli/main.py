@@ -29,6 +29,7 @@ COMMANDS = (
     "what-if",
     "config",
     "plugins",
+    "web",
     "mcp",
 )
 """Each is the module of the same name here, which declares it with ``add``."""

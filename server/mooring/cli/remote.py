@@ -45,6 +45,11 @@ def add_server(flags: Flags, default: str = "") -> None:
         else "call this server instead: HOST:PORT or unix:PATH"
     )
     flags.add("server", "ADDRESS", default, text)
+    add_server_certificates(flags)
+
+
+def add_server_certificates(flags: Flags) -> None:
+    """Add the flags of the certificates of both sides."""
     flags.add("server-ca-file", "FILE", "", "speak TLS to the server, and trust these CAs, PEM")
     flags.add("server-cert-file", "FILE", "", "the certificate to show to the server, PEM")
     flags.add("server-key-file", "FILE", "", "that certificate's private key, PEM")

@@ -1,24 +1,20 @@
-"""``mooring run``: server and adapter, each a process of its own, and a first decision by both."""
+"""``mooring run``: server, adapter and page, each a process of its own, and a first decision."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import queue
 import signal
-import subprocess
 import sys
 import threading
-import time
 import urllib.request
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
+from mooring.cli.children import WATCH_SECONDS, Child, StartError, StoppedError, field, start
 from mooring.cli.console import print_table
 from mooring.cli.flags import Commands, Flags, add_verbosity
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
@@ -28,51 +24,22 @@ from mooring.framework import Pod
 FIRST_POD = "default/web-3"
 """The pending pod of the sample cluster that the first decision is about."""
 
-START_SECONDS = 60.0
-STOP_SECONDS = 30.0
 REQUEST_SECONDS = 10.0
-WATCH_SECONDS = 0.2
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    text = "start server and extender adapter on a sample cluster, show a first decision, serve until Ctrl-C"
+    text = "start server, extender adapter and page on a sample cluster, show a first decision"
     parser = commands.add_parser("run", help=text, description=text, allow_abbrev=False)
     flags = Flags(parser)
     flags.add("listen", "ADDRESS", "127.0.0.1:50051", "HOST:PORT of the gRPC service")
     flags.add("health-listen", "ADDRESS", "127.0.0.1:50052", "HOST:PORT of gRPC health")
     flags.add("metrics-listen", "ADDRESS", "127.0.0.1:50053", "HOST:PORT of /healthz, /readyz, /metrics")
     flags.add("extender-listen", "ADDRESS", "127.0.0.1:8888", "HOST:PORT of the extender adapter")
+    flags.add("web-listen", "ADDRESS", "127.0.0.1:50054", "HOST:PORT of the page")
     flags.switch("insecure-listen", "allow plain text on addresses that other machines can reach")
     add_verbosity(flags)
     parser.set_defaults(run=run)
-
-
-class StartError(Exception):
-    """A process did not start; the text is its error."""
-
-
-class _StoppedError(Exception):
-    """A signal came before everything was ready."""
-
-
-@dataclass(slots=True)
-class Child:
-    """A child process and the line that reported it ready."""
-
-    name: str
-    process: subprocess.Popen[str]
-    ready_line: str = ""
-
-    def stop(self) -> int:
-        """Let it drain; its exit code."""
-        if self.process.poll() is None:
-            self.process.terminate()
-        try:
-            return self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait()
 
 
 def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
@@ -83,18 +50,21 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
         signal.signal(number, lambda *_: stop.set())
     with ExitStack() as running:
         try:
-            server = _start(running, "mooring", _server_command(args), stop)
-            address = _field(server.ready_line, "grpc")
-            adapter = _start(running, "mooring-extender", _adapter_command(args, address), stop)
+            server = start(running, "mooring", _server_command(args), stop)
+            address = field(server.ready_line, "grpc")
+            adapter = start(running, "mooring-extender", _adapter_command(args, address), stop)
             url = adapter.ready_line.split()[-1]
+            page = start(running, "mooring-web", _page_command(args, address), stop)
             _show_first_decision(address, url)
-        except _StoppedError:
+        except StoppedError:
             return EXIT_OK
         except (StartError, remote.CallError) as error:
             complain(error)
             return EXIT_INVALID
-        print(server.ready_line.replace(" health=", f" extender={url} health="), flush=True)
-        return _serve([server, adapter], stop)
+        shown = page.ready_line.split()[-1]
+        print(f"Decisions and why, in a browser: {shown}\n")
+        print(server.ready_line.replace(" health=", f" extender={url} page={shown} health="), flush=True)
+        return _serve([server, adapter, page], stop)
 
 
 def _server_command(args: argparse.Namespace) -> list[str]:
@@ -111,54 +81,13 @@ def _adapter_command(args: argparse.Namespace, server: str) -> list[str]:
     return [sys.executable, "-m", "mooring_extender", *listen, "--server", server, "--v", str(args.v)]
 
 
+def _page_command(args: argparse.Namespace, server: str) -> list[str]:
+    listen = ["--listen", args.web_listen, f"--insecure-listen={_word(args.insecure_listen)}"]
+    return [sys.executable, "-m", "mooring", "web", *listen, "--server", server, "--v", str(args.v)]
+
+
 def _word(switch: bool) -> str:
     return str(switch).lower()
-
-
-def _start(running: ExitStack, name: str, command: list[str], stop: threading.Event) -> Child:
-    """Start a process and wait for its ready line.
-
-    Raises:
-        StartError: It ended before, or takes too long.
-        _StoppedError: ``stop`` was set meanwhile.
-    """
-    # A session of its own: Ctrl-C reaches only this process, which then ends the others in order.
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        command, stdout=subprocess.PIPE, text=True, start_new_session=True, env=_environment()
-    )
-    child = Child(name, process)
-    running.callback(child.stop)
-    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    threading.Thread(target=_forward, args=(process.stdout, lines), daemon=True).start()
-    deadline = time.monotonic() + START_SECONDS
-    while not stop.is_set():
-        try:
-            line = lines.get(timeout=WATCH_SECONDS)
-        except queue.Empty:
-            if time.monotonic() > deadline:
-                raise StartError(f"{name} was not ready after {START_SECONDS:.0f} s") from None
-            continue
-        if line is None:
-            raise StartError(f"{name} ended with exit code {process.wait()}; see its message above")
-        if line.startswith(f"{name} ready: "):
-            child.ready_line = line.strip()
-            return child
-    raise _StoppedError
-
-
-def _environment() -> dict[str, str]:
-    """Ours without the twins of flags: the children's flags are all on their command lines."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("MOORING_")}
-
-
-def _forward(stream: IO[str] | None, lines: queue.SimpleQueue[str | None]) -> None:
-    for line in stream or ():
-        lines.put(line)
-    lines.put(None)
-
-
-def _field(line: str, name: str) -> str:
-    return next(part.removeprefix(f"{name}=") for part in line.split() if part.startswith(f"{name}="))
 
 
 def _show_first_decision(address: str, url: str) -> None:
@@ -200,7 +129,7 @@ def _post(url: str, pod: Pod, names: list[str]) -> Any:
 
 
 def _serve(children: list[Child], stop: threading.Event) -> int:
-    """Wait for the signal; a process that ends by itself ends the other one too."""
+    """Wait for the signal; a process that ends by itself ends the others too."""
     while not stop.wait(WATCH_SECONDS):
         for child in children:
             if child.process.poll() is not None:

@@ -57,7 +57,7 @@ class Failure(NamedTuple):
 def failure_of(error: Exception) -> Failure:
     """Translate any exception. One outside the tree is logged, with the incident number that is sent."""
     if isinstance(error, errors.MooringError):
-        return _failure(_code(error), error)
+        return _failure(code_of(error), error)
     incident = uuid.uuid4().hex[:12]
     log.error("incident %s: uncaught %s", incident, type(error).__name__, exc_info=error)
     text = f"defect of the server; its log has the details under incident {incident}"
@@ -71,7 +71,8 @@ def abort(context: grpc.ServicerContext, error: Exception) -> NoReturn:
     context.abort(failure.code, failure.text)
 
 
-def _code(error: errors.MooringError) -> grpc.StatusCode:
+def code_of(error: errors.MooringError) -> grpc.StatusCode:
+    """Return the code of an error: that of its class, or of the nearest class above it."""
     return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
 
 

@@ -1,0 +1,204 @@
+"""The page over HTTP: one bare ASGI callable that serves the page's files and the gateway.
+
+Routes, all below the path prefix: ``/`` and the page's files; ``/api/v1/...``, see ``gateway``; ``/healthz``,
+``/livez`` and ``/readyz``, which say that this process runs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import grpc
+import grpc.aio
+
+from mooring.framework.errors import MooringError
+from mooring.web.answers import Answer, failed_call, misdirected, rejected
+from mooring.web.files import INDEX, File, read_files
+from mooring.web.gateway import Gateway
+from mooring.web.hosts import Hosts
+from mooring.web.processes import Address, Processes
+from mooring_extender.app import Receive, Scope, Send
+
+log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES: Final = 16 * 2**20
+
+API: Final = "/api/v1/"
+_PROBES: Final = ("/healthz", "/livez", "/readyz")
+_PLAIN_TEXT: Final = b"text/plain; charset=utf-8"
+
+_SAFE: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    ),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""Headers of every answer: nothing from elsewhere runs in the page, and no other site reads what is here."""
+
+
+class _ClientGoneError(Exception):
+    """The connection was lost while the body was on its way."""
+
+
+class WebApp:
+    """The ASGI callable.
+
+    Args:
+        addresses: The processes to ask, one or more.
+        credentials: For all of them; None speaks plain text.
+        hosts: The names by which a browser may ask.
+        path_prefix: A path under which all of it is served too, such as ``/mooring``; "" = none.
+    """
+
+    def __init__(
+        self,
+        addresses: Sequence[Address],
+        credentials: grpc.ChannelCredentials | None,
+        hosts: Hosts,
+        path_prefix: str,
+    ) -> None:
+        self._addresses = addresses
+        self._credentials = credentials
+        self._hosts = hosts
+        self._prefix = f"/{path_prefix.strip('/')}".rstrip("/")
+        self._files = read_files()
+        self._withdrawn = False
+        self._gateway: Gateway
+
+    def withdraw(self) -> None:
+        """From now on let each answer end its connection."""
+        self._withdrawn = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the server's start and stop."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        try:
+            answer = await self._respond(scope, receive)
+        except _ClientGoneError:
+            return
+        await _send(send, answer, close=answer.close or self._withdrawn, head=scope["method"] == "HEAD")
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        processes = Processes(self._addresses, self._credentials)
+        self._gateway = Gateway(processes)
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await processes.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _respond(self, scope: Scope, receive: Receive) -> Answer:
+        headers = dict(scope["headers"])
+        path: str = scope["path"]
+        if path in _PROBES:
+            return Answer(b"ok", _PLAIN_TEXT)
+        if wrong := self._hosts.rejection(headers.get(b"host", b"")):
+            return misdirected(HTTPStatus.MISDIRECTED_REQUEST, wrong)
+        if self._prefix and path == self._prefix:
+            # The page's addresses are relative: without the slash they would miss the prefix.
+            return Answer(b"", status=HTTPStatus.PERMANENT_REDIRECT, headers=((b"location", self._home()),))
+        relative = path.removeprefix(self._prefix) if path.startswith(f"{self._prefix}/") else path
+        if not relative.startswith(API):
+            return self._file(scope["method"], relative, headers)
+        try:
+            return await self._ask(scope, receive, relative.removeprefix(API), headers)
+        except MooringError as error:
+            return rejected(error)
+        except grpc.aio.AioRpcError as error:
+            return failed_call(error)
+
+    def _home(self) -> bytes:
+        return f"{self._prefix}/".encode()
+
+    def _file(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> Answer:
+        file = self._files.get(path.removeprefix("/") or INDEX)
+        if file is None:
+            return misdirected(
+                HTTPStatus.NOT_FOUND, f"there is no {path} here: the page is at {self._prefix}/"
+            )
+        if method not in ("GET", "HEAD"):
+            return _not_allowed(method, b"GET, HEAD")
+        return _file_answer(file, headers)
+
+    async def _ask(self, scope: Scope, receive: Receive, path: str, headers: Mapping[bytes, bytes]) -> Answer:
+        """Answer what the gateway answers.
+
+        Raises:
+            MooringError, grpc.aio.AioRpcError: As ``Gateway``.
+        """
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        match path.split("/"):
+            case ["processes"]:
+                reading = self._gateway.processes
+                return await reading() if scope["method"] == "GET" else _not_allowed(scope["method"], b"GET")
+            case ["decisions", seq, "columns"]:
+                if scope["method"] != "GET":
+                    return _not_allowed(scope["method"], b"GET")
+                return await self._gateway.decision_columns(seq, query)
+        if scope["method"] != "POST":
+            return _not_allowed(scope["method"], b"POST")
+        # Another site's page can't send this type without asking first, and it is never told yes.
+        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+            return misdirected(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send Content-Type: application/json")
+        body = await _body(receive)
+        if body is None:
+            text = f"the body is larger than {MAX_BODY_BYTES} bytes"
+            return misdirected(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
+        if path == "explain/columns":
+            return await self._gateway.explain_columns(body, query)
+        return await self._gateway.call(path, body, query)
+
+
+def _not_allowed(method: str, allowed: bytes) -> Answer:
+    text = f"method {method} is not allowed here: use {allowed.decode()}"
+    return misdirected(HTTPStatus.METHOD_NOT_ALLOWED, text, (b"allow", allowed))
+
+
+def _file_answer(file: File, headers: Mapping[bytes, bytes]) -> Answer:
+    kept = ((b"cache-control", b"no-cache"), (b"etag", file.tag), (b"vary", b"accept-encoding"))
+    if file.tag in headers.get(b"if-none-match", b""):
+        return Answer(b"", file.content_type, HTTPStatus.NOT_MODIFIED, kept)
+    if b"gzip" in headers.get(b"accept-encoding", b""):
+        return Answer(file.compressed, file.content_type, headers=(*kept, (b"content-encoding", b"gzip")))
+    return Answer(file.body, file.content_type, headers=kept)
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Return the body; None if it is larger than allowed. The listener drops slow clients."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _ClientGoneError
+        chunks.append(message["body"])
+        size += len(message["body"])
+        if size > MAX_BODY_BYTES:
+            return None
+        if not message["more_body"]:
+            return b"".join(chunks)
+
+
+async def _send(send: Send, answer: Answer, *, close: bool, head: bool) -> None:
+    headers: list[Any] = [
+        (b"content-type", answer.content_type),
+        (b"content-length", str(len(answer.body)).encode()),
+        *_SAFE,
+        *answer.headers,
+    ]
+    if not any(name == b"cache-control" for name, _ in answer.headers):
+        headers.append((b"cache-control", b"no-store"))
+    if close:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": int(answer.status), "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head else answer.body})

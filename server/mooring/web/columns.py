@@ -1,0 +1,109 @@
+"""An explanation as columns: a small JSON header, and arrays that the browser uses as they are.
+
+The bytes are the length of the header (uint32), the header, zeros up to a multiple of 8, then the arrays.
+All numbers are little-endian. The header has everything about arrays under ``arrays``: a list of ``{"name",
+"dtype", "shape", "offset"}``, where the dtype is int8, uint8, int16, uint16, int32, uint32 or float64,
+whatever is the smallest for the values, and the offset is counted from the first byte behind the zeros and is
+a multiple of 8. Whole numbers beyond 2**53 are rounded. With N nodes, S of them scored:
+
+- ``verdicts`` [N]: an index into ``statuses`` each.
+- ``scored`` [S]: positions of nodes, ascending; ``totals`` [S]; per plugin number P ``raw.P`` and
+  ``normalized.P`` [S].
+- ``ties``: positions of the nodes with the highest total, the selected one included.
+- ``rejections.nodes`` and ``rejections.statuses``: each rejection, by position of the node, ascending, and
+  index into ``statuses``; both are empty where only the first rejection of each node is known.
+- ``free.R`` [N] per resource number R: what each node has left, CPU in thousandths.
+
+The rest of the header: ``made`` ("kept", "again" or "now"), ``decision`` (absent for "now"), ``agrees`` and
+``differences`` (for "again"), ``pod``, ``provenance``, ``status``, ``prefilter``, ``statuses`` (the first one
+is success), all as the contract's JSON; ``nodes`` (names), ``plugins`` ([{"name", "weight"}]), ``weightSum``,
+``resources`` ([{"name", "requested"}]), ``selected`` (a position; absent without one), ``evaluated``,
+``feasible``, ``seed`` (a string), ``warnings``.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+from google.protobuf.json_format import MessageToDict
+from numpy.typing import NDArray
+
+from mooring.service.node_names import joined_names
+from mooring.v1 import nodes_pb2
+from mooring.v1.scheduling_service_pb2 import ExplainResponse
+
+ALIGNMENT: Final = 8
+
+_DTYPES: Final = tuple(np.dtype(name) for name in ("<u1", "<i1", "<u2", "<i2", "<u4", "<i4"))
+
+
+def encode(explanation: ExplainResponse, header: Mapping[str, Any]) -> bytes:
+    """Return the bytes of an explanation, with more entries for its header."""
+    entries, parts, offset = [], [], 0
+    for name, column in _columns(explanation):
+        data = _smallest(column)
+        entries.append({"name": name, "dtype": data.dtype.name, "shape": list(data.shape), "offset": offset})
+        parts.append(data.tobytes() + bytes(-data.nbytes % ALIGNMENT))
+        offset += len(parts[-1])
+    document = {**header, **_header(explanation), "arrays": entries}
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    head = struct.pack("<I", len(text)) + text
+    return b"".join((head, bytes(-len(head) % ALIGNMENT), *parts))
+
+
+def _header(explanation: ExplainResponse) -> dict[str, Any]:
+    found = {
+        "pod": MessageToDict(explanation.pod),
+        "provenance": MessageToDict(explanation.provenance),
+        "status": MessageToDict(explanation.status),
+        "prefilter": [MessageToDict(verdict) for verdict in explanation.prefilter],
+        "statuses": [MessageToDict(status) for status in explanation.verdicts.statuses],
+        "nodes": _names(explanation.nodes),
+        "plugins": [{"name": one.plugin, "weight": one.weight} for one in explanation.plugins],
+        "weightSum": explanation.weight_sum,
+        "resources": [{"name": one.name, "requested": one.requested} for one in explanation.resources],
+        "evaluated": explanation.evaluated_count,
+        "feasible": explanation.feasible_count,
+        "seed": str(explanation.seed),
+        "warnings": list(explanation.warnings),
+    }
+    if explanation.HasField("selected_position"):
+        found["selected"] = explanation.selected_position
+    return found
+
+
+def _columns(explanation: ExplainResponse) -> Iterator[tuple[str, Any]]:
+    # No verdicts at all mean that every node is feasible.
+    count = len(_names(explanation.nodes))
+    yield "verdicts", explanation.verdicts.node_statuses or np.zeros(count, np.int64)
+    yield "scored", explanation.scored_positions
+    yield "totals", explanation.totals
+    yield "ties", explanation.tie_positions
+    yield "rejections.nodes", explanation.rejections.node_positions
+    yield "rejections.statuses", explanation.rejections.statuses
+    for number, plugin in enumerate(explanation.plugins):
+        yield f"raw.{number}", plugin.raw
+        yield f"normalized.{number}", plugin.normalized
+    for number, resource in enumerate(explanation.resources):
+        yield f"free.{number}", resource.free
+
+
+def _names(nodes: nodes_pb2.NodeList) -> list[str]:
+    if nodes.WhichOneof("nodes") == "joined_names":
+        return joined_names(nodes.joined_names)
+    return list(nodes.names.names)
+
+
+def _smallest(column: Any) -> NDArray[Any]:
+    """Return a column in the smallest type that has all of its values."""
+    values = np.array(column, np.int64)
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    for dtype in _DTYPES:
+        info = np.iinfo(dtype)
+        if info.min <= low and high <= info.max:
+            return values.astype(dtype)
+    return values.astype("<f8")

@@ -1,0 +1,194 @@
+"""The JSON gateway: the contract's read-only calls over HTTP, and explanations as columns.
+
+Every answer about a call that failed is ``{"code", "reason", "message"}``: the gRPC code's name, a value of
+``ErrorReason`` without its prefix or "", and a sentence; ``answers.HTTP_STATUSES`` has the HTTP status.
+``?process=NAME`` picks the process that is asked, by default the first one.
+
+- ``GET api/v1/processes`` answers ``{"processes": [{"name", "address", "state", "message"}]}`` with the state
+  "ok" or "unreachable", and the message "" where it is ok.
+- ``POST api/v1/SERVICE/METHOD`` takes the request and answers the response, both as protobuf's JSON: names
+  in camelCase, 64-bit integers as strings, bytes (as in ``KubernetesObject.json``) in base64, fields with
+  default values absent. ``METHODS`` are allowed. Schedule commits nothing outside a session: with a session
+  COMMIT_MODE_RESERVE is allowed, too.
+- ``GET api/v1/decisions/SEQ/columns?again=`` answers the columns of a decision (see ``columns``): those that
+  were kept, else the decision is made again. ``again=1`` makes it again in any case, ``again=0`` never.
+- ``POST api/v1/explain/columns`` takes an ExplainRequest as JSON and answers the columns of now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from mooring.framework.errors import (
+    InvalidArgumentError,
+    NotFoundError,
+    PermissionDeniedError,
+)
+from mooring.v1 import (
+    cluster_service_pb2,
+    decision_service_pb2,
+    plugin_service_pb2,
+    scheduling_service_pb2,
+    simulation_service_pb2,
+)
+from mooring.web.answers import Answer, json_answer
+from mooring.web.columns import encode
+from mooring.web.processes import Process, Processes
+
+COLUMNS: Final = b"application/vnd.mooring.columns"
+
+MAX_SEQ: Final = 2**64 - 1
+
+
+class OfferedMethod(NamedTuple):
+    """A method of the contract: its gRPC path and its messages."""
+
+    path: str
+    request: type[Message]
+    response: type[Message]
+
+
+def _methods(module: ModuleType, service: str, *names: str) -> dict[str, OfferedMethod]:
+    """Return the named methods of a service, or all, by SERVICE/METHOD."""
+    descriptor = module.DESCRIPTOR.services_by_name[service]
+    return {
+        f"{service}/{method.name}": OfferedMethod(
+            f"/{descriptor.full_name}/{method.name}",
+            GetMessageClass(method.input_type),
+            GetMessageClass(method.output_type),
+        )
+        for method in descriptor.methods
+        if not names or method.name in names
+    }
+
+
+METHODS: Final[Mapping[str, OfferedMethod]] = {
+    **_methods(
+        cluster_service_pb2, "ClusterService", "GetClusterInfo", "GetObject", "ListNodes", "ListPendingPods"
+    ),
+    **_methods(decision_service_pb2, "DecisionService"),
+    **_methods(plugin_service_pb2, "PluginService"),
+    **_methods(
+        scheduling_service_pb2, "SchedulingService", "Explain", "Filter", "Preempt", "Schedule", "Score"
+    ),
+    **_methods(simulation_service_pb2, "SimulationService"),
+}
+"""What may be called, by SERVICE/METHOD: what changes nothing, or only a session."""
+
+_EXPLAIN: Final = METHODS["SchedulingService/Explain"]
+_EXPLAIN_AT: Final = METHODS["DecisionService/ExplainAt"]
+_GET_DECISION: Final = METHODS["DecisionService/GetDecision"]
+_SCHEDULE: Final = METHODS["SchedulingService/Schedule"]
+
+
+class Gateway:
+    """Answers what stands below ``api/v1/``. For one event loop.
+
+    Every method raises MooringError where the request is rejected here, and grpc.aio.AioRpcError where the
+    process does.
+    """
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+
+    async def processes(self) -> Answer:
+        """Say which processes there are, and which of them answer."""
+        return json_answer({"processes": await self._processes.describe()})
+
+    async def call(self, name: str, body: bytes, query: Mapping[str, str]) -> Answer:
+        """Call the method SERVICE/METHOD with a request as JSON."""
+        method = _method(name)
+        request = await asyncio.to_thread(_request, method, body)
+        if method is _SCHEDULE:
+            _check_commit(request)
+        response = await self._process(query).call(method.path, request, method.response)
+        return Answer(await asyncio.to_thread(_json, response))
+
+    async def decision_columns(self, seq: str, query: Mapping[str, str]) -> Answer:
+        """Answer the columns of a decision."""
+        process, number, again = self._process(query), _seq(seq), query.get("again", "")
+        if again not in ("", "0", "1"):
+            raise InvalidArgumentError.at("again", f"{again!r} is neither 0 nor 1")
+        if again != "1":
+            request = decision_service_pb2.GetDecisionRequest(seq=number)
+            kept = await process.call(_GET_DECISION.path, request, _GET_DECISION.response)
+            if kept.HasField("explanation"):
+                return await _columns(kept.explanation, made="kept", decision=kept.decision)
+            if again == "0":
+                raise NotFoundError(
+                    f"no explanation of decision {number} was kept", reason="DECISION_NOT_FOUND"
+                )
+        once_more = decision_service_pb2.ExplainAtRequest(seq=number, all_rejections=True)
+        made = await process.call(_EXPLAIN_AT.path, once_more, _EXPLAIN_AT.response)
+        return await _columns(
+            made.explanation,
+            made="again",
+            decision=made.decision,
+            agrees=made.agrees,
+            differences=list(made.differences),
+        )
+
+    async def explain_columns(self, body: bytes, query: Mapping[str, str]) -> Answer:
+        """Answer the columns of an explanation of now."""
+        request = await asyncio.to_thread(_request, _EXPLAIN, body)
+        response = await self._process(query).call(_EXPLAIN.path, request, _EXPLAIN.response)
+        return await _columns(response, made="now")
+
+    def _process(self, query: Mapping[str, str]) -> Process:
+        return self._processes.named(query.get("process", ""))
+
+
+def _method(name: str) -> OfferedMethod:
+    if name in METHODS:
+        return METHODS[name]
+    raise PermissionDeniedError(f"{name} is not offered here: only what changes nothing is")
+
+
+def _request(method: OfferedMethod, body: bytes) -> Any:
+    try:
+        return json_format.Parse(body or b"{}", method.request())
+    except (json_format.ParseError, ValueError, RecursionError) as error:
+        text = str(error) if isinstance(error, json_format.ParseError) else "is not a JSON object in UTF-8"
+        raise InvalidArgumentError.at(method.request.DESCRIPTOR.name, text) from None
+
+
+def _check_commit(request: scheduling_service_pb2.ScheduleRequest) -> None:
+    """Reject what would commit.
+
+    Raises:
+        PermissionDeniedError: It would.
+    """
+    allowed = {
+        scheduling_service_pb2.COMMIT_MODE_UNSPECIFIED,
+        scheduling_service_pb2.COMMIT_MODE_DRY_RUN,
+    }
+    if request.session:
+        allowed.add(scheduling_service_pb2.COMMIT_MODE_RESERVE)
+    if request.commit_mode not in allowed:
+        mode = scheduling_service_pb2.CommitMode.Name(request.commit_mode)
+        raise PermissionDeniedError(f"{mode} is not offered here: only dry runs are, and sessions")
+
+
+def _seq(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 20 and 0 < int(text) <= MAX_SEQ):
+        raise InvalidArgumentError.at("seq", f"{text!r} is not a decision's number")
+    return int(text)
+
+
+def _json(message: Message) -> bytes:
+    return json_format.MessageToJson(message, indent=None, ensure_ascii=False).encode()
+
+
+async def _columns(
+    explanation: scheduling_service_pb2.ExplainResponse, decision: Message | None = None, **header: Any
+) -> Answer:
+    if decision is not None:
+        header["decision"] = json_format.MessageToDict(decision)
+    return Answer(await asyncio.to_thread(encode, explanation, header), COLUMNS)

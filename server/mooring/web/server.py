@@ -1,0 +1,62 @@
+"""The page's process: what it asks, where it listens, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mooring.service.listen import is_local, split
+from mooring.serving.addresses import ListenError
+from mooring.serving.certificates import TlsFiles
+from mooring.web.app import WebApp
+from mooring.web.hosts import Hosts
+from mooring.web.processes import Address
+from mooring_extender.server import HttpServer
+from mooring_extender.tls import channel_credentials, server_context, warn_of_strangers
+
+
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    """What the page is about, and where it is served.
+
+    Attributes:
+        listen: HOST:PORT; port 0 takes a free one.
+        addresses: The processes to ask, one or more; no two have one name.
+        trusted: With what they are asked; None speaks plain text.
+        certificate: With what the page is served, and who may see it; None serves plain HTTP.
+        insecure_listen: Whether plain HTTP may be served where other machines reach it.
+        path_prefix: A path under which the page is served too; "" = none.
+        hosts: Names by which browsers ask, beside those of loopback.
+    """
+
+    listen: str
+    addresses: Sequence[Address]
+    trusted: TlsFiles | None = None
+    certificate: TlsFiles | None = None
+    insecure_listen: bool = False
+    path_prefix: str = ""
+    hosts: frozenset[str] = frozenset()
+
+
+def serve(options: WebOptions, on_ready: Callable[[str], None]) -> None:
+    """Serve the page until SIGTERM or SIGINT; ``on_ready`` is told its URL. Main thread only.
+
+    Raises:
+        ListenError: The address is in use, or can be reached by others and no flag allows that.
+        OSError: A file of a certificate can't be used.
+    """
+    host, port = split(options.listen)
+    local = is_local(options.listen)
+    if not (options.insecure_listen or options.certificate or local):
+        raise ListenError(
+            f"{options.listen} can be reached from other machines: give --tls-cert-file and "
+            "--tls-private-key-file, or allow plain HTTP with --insecure-listen"
+        )
+    if not local:
+        warn_of_strangers(options.listen, options.certificate, "--tls-client-ca-file")
+    # Off loopback an ingress may ask by any name; where names are given, only they count.
+    hosts = Hosts(options.hosts if local or options.hosts else None)
+    credentials = channel_credentials(options.trusted) if options.trusted else None
+    app = WebApp(options.addresses, credentials, hosts, options.path_prefix)
+    tls = server_context(options.certificate) if options.certificate else None
+    HttpServer(app, host, port, tls).run(on_ready)

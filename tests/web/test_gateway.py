@@ -1,0 +1,183 @@
+"""The JSON gateway: what may be called, what comes back, and what is rejected, with which status."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+
+from mooring.service.explanation import from_response
+from mooring.v1 import scheduling_service_pb2 as pb
+from mooring.v1.scheduling_service_pb2_grpc import SchedulingServiceStub
+from mooring.web.gateway import METHODS
+from tests.web.serving import POD, Page, Reply, page
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with page(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+def columns_of(reply: Reply) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header, and the arrays by name."""
+    (length,) = struct.unpack_from("<I", reply.body)
+    header = json.loads(reply.body[4 : 4 + length])
+    start = -(-(4 + length) // 8) * 8
+    arrays = {
+        each["name"]: np.frombuffer(
+            reply.body, np.dtype(each["dtype"]), each["shape"][0], start + each["offset"]
+        )
+        for each in header["arrays"]
+    }
+    return header, arrays
+
+
+def test_the_processes_and_which_of_them_answer(served: Page) -> None:
+    found = served.ask("GET", "/api/v1/processes").document["processes"]
+    assert [(each["name"], each["state"]) for each in found] == [("sample", "ok"), ("gone", "unreachable")]
+    assert found[1]["message"]
+
+
+def test_a_call_is_the_contracts_in_json(served: Page) -> None:
+    answer = served.call("SchedulingService/Explain", POD).document
+    assert answer["pod"]["name"] == "web-3"
+    assert "worker-a1" in answer["nodes"]["names"]["names"]
+
+
+def test_columns_are_the_explanation(served: Page) -> None:
+    with grpc.insecure_channel(served.server) as channel:
+        request = pb.ExplainRequest(all_rejections=True)
+        request.pod.reference.namespace, request.pod.reference.name = "default", "web-3"
+        said = from_response(SchedulingServiceStub(channel).Explain(request))
+    header, arrays = columns_of(served.call("explain/columns", {**POD, "allRejections": True}))
+    assert header["made"] == "now"
+    assert header["nodes"] == list(said.nodes)
+    assert header["selected"] == said.selected
+    assert said.scores is not None
+    np.testing.assert_array_equal(arrays["verdicts"], said.codes)
+    np.testing.assert_array_equal(arrays["scored"], said.scored)
+    np.testing.assert_array_equal(arrays["totals"], said.scores.totals)
+    for number, column in enumerate(said.scores.plugins):
+        assert header["plugins"][number] == {"name": column.plugin, "weight": column.weight}
+        np.testing.assert_array_equal(arrays[f"raw.{number}"], column.raw)
+        np.testing.assert_array_equal(arrays[f"normalized.{number}"], column.normalized)
+    for number, resource in enumerate(said.resources):
+        np.testing.assert_array_equal(arrays[f"free.{number}"], resource.free)
+    assert len(arrays["rejections.nodes"]) == sum(map(len, said.rejections or ()))
+
+
+def test_a_decision_is_shown_as_it_was_kept_or_made_again(served: Page) -> None:
+    served.call("SchedulingService/Schedule", {"templates": [POD]})
+    (decision,) = served.call("DecisionService/ListDecisions", {"limit": 1}).document["decisions"]
+    path = f"/api/v1/decisions/{decision['seq']}/columns"
+    kept, _ = columns_of(served.ask("GET", path))
+    again, _ = columns_of(served.ask("GET", f"{path}?again=1"))
+    assert (kept["decision"]["seq"], again["decision"]["seq"]) == (decision["seq"], decision["seq"])
+    assert (again["made"], again["agrees"]) == ("again", True)
+    assert again["nodes"][again["selected"]] == decision["node"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "status", "said"),
+    [
+        pytest.param("POST", "SchedulingService/Bind", {}, {}, 403, "is not offered here", id="bind"),
+        pytest.param("POST", "ClusterService/PushObjects", {}, {}, 403, "is not offered", id="push"),
+        pytest.param("POST", "No/Such", {}, {}, 403, "is not offered", id="no such method"),
+        pytest.param(
+            "POST",
+            "SchedulingService/Schedule",
+            {"templates": [POD], "commitMode": "COMMIT_MODE_BIND"},
+            {},
+            403,
+            "COMMIT_MODE_BIND is not offered here",
+            id="commit",
+        ),
+        pytest.param(
+            "POST",
+            "SchedulingService/Schedule",
+            {"templates": [POD], "commitMode": "COMMIT_MODE_RESERVE"},
+            {},
+            403,
+            "COMMIT_MODE_RESERVE is not offered here",
+            id="reserve",
+        ),
+        pytest.param("POST", "SchedulingService/Explain", b"{", {}, 400, "", id="no JSON"),
+        pytest.param("POST", "SchedulingService/Explain", b"\xff", {}, 400, "", id="no UTF-8"),
+        pytest.param("POST", "SchedulingService/Explain", b"[" * 5000, {}, 400, "", id="nested"),
+        pytest.param("POST", "SchedulingService/Explain", {"pot": 1}, {}, 400, "pot", id="unknown field"),
+        pytest.param("POST", "SchedulingService/Explain", {}, {}, 400, "pod: is missing", id="no pod"),
+        pytest.param(
+            "POST",
+            "SchedulingService/Explain",
+            {"pod": {"reference": {"namespace": "default", "name": "nobody"}}},
+            {},
+            404,
+            "pod default/nobody is not known",
+            id="unknown pod",
+        ),
+        pytest.param(
+            "POST", "DecisionService/ListQueue", {}, {}, 501, "", id="what the process does not have"
+        ),
+        pytest.param(
+            "POST",
+            "ClusterService/GetClusterInfo",
+            {},
+            {"Content-Type": "text/plain"},
+            415,
+            "application/json",
+            id="a form of another site",
+        ),
+        pytest.param(
+            "POST", "ClusterService/GetClusterInfo?process=x", {}, {}, 404, "no process", id="process"
+        ),
+        pytest.param("POST", "ClusterService/GetClusterInfo?process=gone", {}, {}, 503, "", id="gone"),
+        pytest.param("GET", "SchedulingService/Explain", None, {}, 405, "use POST", id="GET of a call"),
+        pytest.param("POST", "processes", {}, {}, 405, "use GET", id="POST of processes"),
+        pytest.param("GET", "decisions/0/columns", None, {}, 400, "not a decision's number", id="seq 0"),
+        pytest.param("GET", "decisions/x/columns", None, {}, 400, "not a decision's number", id="seq x"),
+        pytest.param("GET", "decisions/99999999/columns", None, {}, 404, "", id="unknown decision"),
+        pytest.param("GET", "decisions/1/columns?again=2", None, {}, 400, "neither 0 nor 1", id="again"),
+        pytest.param(
+            "POST",
+            "ClusterService/GetClusterInfo",
+            {},
+            {"Host": "evil.example"},
+            421,
+            "--allow-host",
+            id="another site's name",
+        ),
+    ],
+)
+def test_what_is_rejected(
+    method: str, path: str, body: object, headers: dict[str, str], status: int, said: str, served: Page
+) -> None:
+    reply = served.ask(method, f"/api/v1/{path}", body, headers)
+    assert reply.status == status, reply.body
+    assert said in reply.document["message"]
+    assert reply.document["code"]
+    assert served.call("ClusterService/GetClusterInfo", {}).status == 200
+
+
+def test_a_body_that_is_too_large(served: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mooring.web.app.MAX_BODY_BYTES", 1000)
+    assert served.call("SchedulingService/Explain", {"pod": "x" * 2000}).status == 413
+
+
+def test_nothing_that_is_offered_changes_the_live_state() -> None:
+    """The names of what commits, by the contract."""
+    names = {name.partition("/")[2] for name in METHODS}
+    assert not names & {"Bind", "Reserve", "Unreserve", "Forget", "ScheduleGroups"}
+    assert not names & {"PushObjects", "RemoveSource"}
+
+
+def test_a_session_of_the_page_can_reserve_in_itself(served: Page) -> None:
+    session = served.call("SimulationService/OpenSession", {}).document["session"]["id"]
+    request = {"templates": [POD], "commitMode": "COMMIT_MODE_RESERVE", "session": session}
+    assert served.call("SchedulingService/Schedule", request).status == 200
+    assert served.call("SimulationService/CloseSession", {"session": session}).status == 200
