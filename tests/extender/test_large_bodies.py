@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mooring_extender import wire
+from mooring_extender.app import ExtenderApp
 from mooring_extender.budget import FREE_BYTES, default_budget_bytes
 from mooring_extender.questions import REMEMBERED_BYTES, Questions
 from tests.extender.fakes import FakeClient, listening, question
@@ -96,7 +97,9 @@ def test_bodies_together_have_a_budget_beside_which_small_ones_are_read() -> Non
         connect(running) as good,
     ):
         unfinished(silent)
-        budget = running._app._budget
+        app = running._app
+        assert isinstance(app, ExtenderApp)
+        budget = app._budget
         until(lambda: budget._left == FREE_BYTES)
         unfinished(second)
         reply = answer(second)

@@ -165,8 +165,8 @@ def test_the_image_as_it_is_run_can_be_reached_where_its_ports_say(image: Image)
         process.terminate()
     any_port = r"0\.0\.0\.0:\d+"
     assert re.fullmatch(
-        f"mooring ready: grpc={any_port} extender=http://{any_port} page=http://{any_port}/ health={any_port} "
-        f"metrics={any_port}\n",
+        f"mooring ready: grpc={any_port} extender=http://{any_port} page=http://{any_port}/ "
+        f"health={any_port} metrics={any_port}\n",
         ready,
     )
 

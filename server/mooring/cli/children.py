@@ -20,7 +20,7 @@ class StartError(Exception):
     """A process did not start; the text is its error."""
 
 
-class StoppedError(Exception):
+class InterruptedStartError(Exception):
     """A signal came before everything was ready."""
 
 
@@ -48,7 +48,7 @@ def start(running: ExitStack, name: str, command: list[str], stop: threading.Eve
 
     Raises:
         StartError: It ended before, or takes too long.
-        StoppedError: ``stop`` was set meanwhile.
+        InterruptedStartError: ``stop`` was set meanwhile.
     """
     # A session of its own: Ctrl-C reaches only this process, which then ends the others in order.
     process = subprocess.Popen(  # noqa: S603 - our own program
@@ -71,7 +71,7 @@ def start(running: ExitStack, name: str, command: list[str], stop: threading.Eve
         if line.startswith(f"{name} ready: "):
             child.ready_line = line.strip()
             return child
-    raise StoppedError
+    raise InterruptedStartError
 
 
 def field(line: str, name: str) -> str:

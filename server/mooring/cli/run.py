@@ -14,7 +14,7 @@ import msgspec
 
 from mooring.app.embedding import Option
 from mooring.cli import remote
-from mooring.cli.children import WATCH_SECONDS, Child, StartError, StoppedError, field, start
+from mooring.cli.children import WATCH_SECONDS, Child, InterruptedStartError, StartError, field, start
 from mooring.cli.console import print_table
 from mooring.cli.flags import Commands, Flags, add_verbosity
 from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, _options: tuple[Option, ...]) -> int:
             url = adapter.ready_line.split()[-1]
             page = start(running, "mooring-web", _page_command(args, address), stop)
             _show_first_decision(address, url)
-        except StoppedError:
+        except InterruptedStartError:
             return EXIT_OK
         except (StartError, remote.CallError) as error:
             complain(error)
