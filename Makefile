@@ -18,7 +18,7 @@ MINUTES ?= 10
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-packaging check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz format stubs docs names lock build web clean
+.PHONY: help run test test-packaging test-web check e2e conformance bench bench-cluster bench-list bench-gate bench-ghz bench-peers upstream soak histories fuzz format stubs docs names lock build web clean
 
 help: ## Print this list
 	@test -t 1 && bold=$$(printf '\033[1m') && plain=$$(printf '\033[0m'); \
@@ -29,10 +29,13 @@ run: $(VENV)/run.stamp ## Start server and extender adapter on the sample cluste
 	@exec $(BIN)/mooring run
 
 test: $(VENV)/dev.stamp ## Run every test that needs nothing but Python
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not e2e and not bench and not packaging" --ignore=tests/e2e $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not e2e and not bench and not packaging and not browser" --ignore=tests/e2e $(ARGS)
 
 test-packaging: $(VENV)/dev.stamp ## Build the distributions and the image's environment, install them and packages of plugins, and try them
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m packaging --ignore=tests/e2e $(ARGS)
+
+test-web: $(VENV)/dev.stamp ## Try every view of the page on a live scheduler (needs Chromium and Node)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser tests/web $(ARGS)
 
 check: $(VENV)/docs.stamp ## Format, lint, types, layers, contract, stubs, public names, documents, Dockerfile: all that can be checked without running
 	$(BIN)/ruff format --check

@@ -72,6 +72,13 @@ def test_columns_are_the_explanation(served: Page) -> None:
     assert len(arrays["rejections.nodes"]) == sum(map(len, said.rejections or ()))
 
 
+def test_columns_say_where_a_running_pod_is(served: Page) -> None:
+    for name, node in (("web-1", "worker-a1"), ("web-3", "")):
+        reference = {"namespace": "default", "name": name}
+        header, _ = columns_of(served.call("explain/columns", {"pod": {"reference": reference}}))
+        assert header["assigned"] == node
+
+
 def test_a_decision_is_shown_as_it_was_kept_or_made_again(served: Page) -> None:
     served.call("SchedulingService/Schedule", {"templates": [POD]})
     (decision,) = served.call("DecisionService/ListDecisions", {"limit": 1}).document["decisions"]

@@ -184,6 +184,7 @@ export const shared = css`
   }
   .facts dt {
     color: var(--quiet);
+    white-space: nowrap;
   }
   .segments {
     display: inline-flex;

@@ -35,7 +35,7 @@ describe("columns", () => {
 
   test("a decision's columns are its matrix", () => {
     const header = {
-      ...{ made: "kept", pod: { name: "web" }, provenance: {}, status: SUCCESS, statuses: [SUCCESS, TAINTED], seed: "7" },
+      ...{ made: "kept", pod: { name: "web" }, assigned: "", provenance: {}, status: SUCCESS, statuses: [SUCCESS, TAINTED], seed: "7" },
       ...{ nodes: ["a.x", "b.x"], plugins: [{ name: "Fit", weight: 3 }], resources: [{ name: "cpu", requested: 5 }], warnings: [] },
       ...{ evaluated: 2, feasible: 1, selected: 0 },
     };

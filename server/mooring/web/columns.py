@@ -17,8 +17,8 @@ a multiple of 8. Whole numbers beyond 2**53 are rounded. With N nodes, S of them
 The rest of the header: ``made`` ("kept", "again" or "now"), ``decision`` (absent for "now"), ``agrees`` and
 ``differences`` (for "again"), ``pod``, ``provenance``, ``status``, ``prefilter``, ``statuses`` (the first one
 is success), all as the contract's JSON; ``nodes`` (names), ``plugins`` ([{"name", "weight"}]), ``weightSum``,
-``resources`` ([{"name", "requested"}]), ``selected`` (a position; absent without one), ``evaluated``,
-``feasible``, ``seed`` (a string), ``warnings``.
+``resources`` ([{"name", "requested"}]), ``selected`` (a position; absent without one), ``assigned`` (the node
+that the pod is on already; "" = none), ``evaluated``, ``feasible``, ``seed`` (a string), ``warnings``.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ def _header(explanation: ExplainResponse) -> dict[str, Any]:
         "plugins": [{"name": one.plugin, "weight": one.weight} for one in explanation.plugins],
         "weightSum": explanation.weight_sum,
         "resources": [{"name": one.name, "requested": one.requested} for one in explanation.resources],
+        "assigned": explanation.assigned_node,
         "evaluated": explanation.evaluated_count,
         "feasible": explanation.feasible_count,
         "seed": str(explanation.seed),

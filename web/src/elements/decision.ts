@@ -349,7 +349,9 @@ export class DecisionElement extends LitElement {
         ({ name, requested, free }) =>
           html`<div>
             <dt>${name}</dt>
-            <dd class=${free[node]! < requested ? "bad" : ""}>${quantity(name, requested)} of ${quantity(name, Math.max(0, free[node]!))} left</dd>
+            <dd class=${free[node]! < requested ? "bad" : ""}>
+              requests ${quantity(name, requested)}, ${quantity(name, Math.max(0, free[node]!))} left
+            </dd>
           </div>`,
       )}
     </dl>`;

@@ -13,7 +13,7 @@ interface Header {
   decision?: DecisionJson;
   differences?: string[];
   pod: PodReferenceJson;
-  assigned?: string;
+  assigned: string;
   provenance: ProvenanceJson;
   status: StatusJson;
   seed: string;
@@ -38,7 +38,7 @@ export function decodeMatrix(buffer: ArrayBuffer): Matrix {
     decision: header.decision,
     differences: header.differences ?? [],
     pod: header.pod,
-    assigned: header.assigned ?? "",
+    assigned: header.assigned,
     provenance: header.provenance,
     status: header.status,
     seed: BigInt(header.seed),

@@ -215,7 +215,7 @@ export const COLUMNS: GridColumn<DecisionJson>[] = [
     width: "min(16rem, 45vw)",
     cell: ({ pod, seq }) => html`<a tabindex="-1" href=${link(["decisions", seq!])} title=${podName(pod)}>${podName(pod)}</a>`,
   },
-  { id: "time", title: "Time", width: "7rem", cell: ({ time }) => html`<time datetime=${time!} title=${`${age(time)} ago`}>${clock(time)}</time>` },
+  { id: "time", title: "Time", width: "6rem", cell: ({ time }) => html`<time datetime=${time!} title=${`${age(time)} ago`}>${clock(time)}</time>` },
   {
     id: "outcome",
     title: "Outcome",
@@ -225,7 +225,7 @@ export const COLUMNS: GridColumn<DecisionJson>[] = [
       return html`<span class=${tone} title=${text}>${mark} ${text}</span>`;
     },
   },
-  { id: "kind", title: "Kind", width: "6rem", cell: ({ kind }) => word(kind, "DECISION_KIND_") },
+  { id: "kind", title: "Kind", width: "5.5rem", cell: ({ kind }) => word(kind, "DECISION_KIND_") },
   {
     id: "margin",
     title: "Margin",
@@ -236,13 +236,13 @@ export const COLUMNS: GridColumn<DecisionJson>[] = [
   {
     id: "feasible",
     title: "Feasible",
-    width: "8rem",
+    width: "7.5rem",
     numeric: true,
     cell: ({ feasibleCount = 0, evaluatedCount = 0 }) => `${amount(feasibleCount)} of ${amount(evaluatedCount)}`,
   },
   { id: "attempt", title: "Attempt", width: "5rem", numeric: true, cell: ({ attempt }) => (attempt ? amount(attempt) : "") },
   { id: "duration", title: "Took", width: "6rem", numeric: true, cell: (decision) => duration(decision.duration) },
-  { id: "profile", title: "Profile", width: "10rem", cell: ({ provenance }) => provenance?.profile ?? "" },
+  { id: "profile", title: "Profile", width: "8rem", cell: ({ provenance }) => provenance?.profile ?? "" },
 ];
 
 function clock(time: string | undefined): string {

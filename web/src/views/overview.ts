@@ -43,6 +43,11 @@ export class Overview extends LitElement {
         flex-direction: column;
         padding: var(--s3) var(--s4);
       }
+      .tile dd {
+        overflow: hidden;
+        text-overflow: ellipsis;
+        white-space: nowrap;
+      }
       .tile dt {
         color: var(--quiet);
       }

@@ -1,0 +1,90 @@
+"""5,000 and 20,000 nodes × 20 plugins: what is in sight is in the document, weights rank all of them."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from mooring.v1.scheduling_service_pb2 import ExplainResponse
+from mooring.v1.statuses_pb2 import CODE_SUCCESS, CODE_UNSCHEDULABLE
+from mooring.web.columns import encode
+
+pytestmark = pytest.mark.browser
+
+PLUGINS = 20
+MOST_ROWS = 60
+
+# From a slider's event to the next frame, 40 times; the median is what a person feels.
+DRAG = """async () => {
+  const deep = (root, name) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.localName === name) return element;
+      const found = element.shadowRoot && deep(element.shadowRoot, name);
+      if (found) return found;
+    }
+  };
+  const sliders = deep(document, "mooring-weights").shadowRoot.querySelectorAll("input");
+  const times = [];
+  for (let step = 0; step < 40; step++) {
+    const slider = sliders[step % sliders.length];
+    const begin = performance.now();
+    slider.valueAsNumber = (step * 7) % 11;
+    slider.dispatchEvent(new InputEvent("input"));
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    times.push(performance.now() - begin);
+  }
+  return times.sort((a, b) => a - b)[20];
+}"""
+
+
+def explanation(nodes: int) -> ExplainResponse:
+    """An answer about so many nodes, a fifth of them rejected, with scores at random."""
+    random = Random(nodes)
+    answer = ExplainResponse(evaluated_count=nodes, seed=1, weight_sum=PLUGINS)
+    answer.pod.namespace, answer.pod.name = "prod", "web"
+    answer.nodes.names.names.extend(f"ip-10-0-{number}.eu-west-1.compute.internal" for number in range(nodes))
+    answer.verdicts.statuses.add(code=CODE_SUCCESS)
+    answer.verdicts.statuses.add(
+        code=CODE_UNSCHEDULABLE, plugin="NodeResourcesFit", reasons=["Insufficient cpu"]
+    )
+    answer.verdicts.node_statuses.extend(int(number % 5 == 0) for number in range(nodes))
+    scored = [number for number in range(nodes) if number % 5]
+    answer.scored_positions.extend(scored)
+    answer.feasible_count = len(scored)
+    for number in range(PLUGINS):
+        scores = [random.randint(0, 100) for _ in scored]
+        answer.plugins.add(plugin=f"Plugin{number}", weight=1, raw=scores, normalized=scores)
+    answer.totals.extend(
+        sum(plugin.normalized[index] for plugin in answer.plugins) for index in range(len(scored))
+    )
+    return answer
+
+
+@pytest.mark.parametrize("nodes", [5_000, 20_000])
+def test_only_what_is_in_sight_is_in_the_document(page: Page, nodes: int) -> None:
+    answer = explanation(nodes)
+    columns = encode(answer, {"made": "kept"})
+
+    def fulfill(route: Route) -> None:
+        route.fulfill(body=columns, content_type="application/octet-stream")
+
+    page.route(re.compile("/decisions/1/columns"), fulfill)
+    page.goto("#/decisions/1")
+    grid = page.get_by_role("grid", name="Nodes and what each plugin says")
+    expect(grid).to_have_attribute("aria-rowcount", str(nodes + 1))
+    rows = grid.get_by_role("row")
+    best = max(answer.totals)
+    expect(rows.nth(1)).to_contain_text(f"{best:,}")
+    assert rows.count() < MOST_ROWS
+    grid.focus()
+    page.keyboard.press("End")
+    expect(rows.last).to_have_attribute("aria-rowindex", str(nodes + 1))
+    expect(rows.last).to_contain_text("Insufficient cpu")
+    assert rows.count() < MOST_ROWS
+    page.keyboard.press("Home")
+    print(f"{nodes} nodes x {PLUGINS} plugins: slider to repaint {page.evaluate(DRAG):.0f} ms (median)")
+    expect(page.get_by_text(re.compile("would go to ip-10-0-"))).to_be_visible()
+    assert rows.count() < MOST_ROWS

@@ -1,0 +1,31 @@
+"""The overview: is it well, and what needs attention."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_what_waits_is_grouped_with_its_next_step(page: Page) -> None:
+    page.goto("#/")
+    big = page.get_by_role("listitem").filter(has_text="ReplicaSet default/big")
+    expect(big).to_contain_text("3")
+    expect(big).to_contain_text("NodeResourcesFit: Insufficient cpu")
+    expect(big).to_contain_text("Add a node with enough cpu")
+    picky = page.get_by_role("listitem").filter(has_text="ReplicaSet default/picky")
+    expect(picky).to_contain_text("Label a node as the pod's nodeSelector")
+
+
+def test_a_group_leads_to_its_newest_decision(page: Page) -> None:
+    page.goto("#/")
+    big = page.get_by_role("listitem").filter(has_text="ReplicaSet default/big")
+    big.get_by_role("link", name="Newest decision").click()
+    expect(page.get_by_role("heading", name="Decision", exact=False).first).to_be_visible()
+    expect(page.get_by_text("has no node: 0/6 nodes are available", exact=False)).to_be_visible()
+
+
+def test_whether_it_is_well(page: Page) -> None:
+    page.goto("#/")
+    expect(page.get_by_text("✓ synced")).to_be_visible()
+    expect(page.get_by_role("definition").filter(has_text="Kubernetes 1.")).to_be_visible()
+    expect(page.get_by_text("Pending pods")).to_be_visible()
