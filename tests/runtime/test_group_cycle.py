@@ -49,6 +49,10 @@ def release(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys.modules[__name__], "RELEASE", request.param)
 
 
+LATER = pytest.mark.parametrize("release", ["1.37"], indirect=True)
+"""What 1.36 says instead is in test_earlier_group_cycle.py."""
+
+
 def engine_of(*objects: Any, gates: dict[str, bool] = GATES, version: str = "") -> Engine:
     version = version or RELEASE
     # The gate that 1.36 has for gangs went into GenericWorkload.
@@ -107,6 +111,7 @@ def test_each_pod_sees_those_before_it_and_all_get_a_node() -> None:
     assert decision.message == ""
 
 
+@LATER
 @pytest.mark.parametrize(
     ("gates", "message", "tried_pods"),
     [
@@ -127,8 +132,7 @@ def test_each_pod_sees_those_before_it_and_all_get_a_node() -> None:
 )
 def test_a_gang_that_does_not_fit_gets_nothing(gates: dict[str, bool], message: str, tried_pods: int) -> None:
     decision = decide(group(3), members(3), node("a", 2), gates=gates)
-    if RELEASE != "1.36":
-        message = f"{message}, {NOBODY_GOES}"
+    message = f"{message}, {NOBODY_GOES}"
     assert (decision.status.code, decision.message) == (Code.UNSCHEDULABLE, message)
     assert len(decision.tried[0].members) == tried_pods
     told = [each.message for each in decision.members]
@@ -136,12 +140,14 @@ def test_a_gang_that_does_not_fit_gets_nothing(gates: dict[str, bool], message: 
     assert told == [given_up, given_up, "0/1 nodes are available: 1 Insufficient cpu."]
 
 
+@LATER
 def test_nobody_is_tried_once_too_few_are_left() -> None:
     decision = decide(group(3), members(4), node("a", 0), gates=GATES)
     assert [len(one.members) for one in decision.tried] == [2]
     assert decision.members[3].message == decision.message.removesuffix(f", {NOBODY_GOES}")
 
 
+@LATER
 def test_a_group_too_small_for_its_gang_is_tried_nowhere() -> None:
     decision = decide(group(3), members(2), node("a", 9))
     assert decision.tried[0].members == ()
@@ -157,7 +163,7 @@ def test_without_a_gang_one_pod_is_enough() -> None:
     decision = decide(group(None), members(3), node("a", 2))
     assert decision.status.ok
     assert [each.node_name for each in decision.members] == ["a", "a", ""]
-    assert decision.members[2].message == "0/1 nodes are available: 1 Insufficient cpu."
+    assert decision.members[2].message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
 
 
 NODES = (node("a1", 2, "a"), node("a2", 2, "a"), node("b1", 4, "b"), node("c1", 3, "c"), node("none", 9))
@@ -206,6 +212,7 @@ def test_more_pods_win_and_then_fuller_nodes() -> None:
     assert {each.node_name for each in decision.members} == {"b1"}
 
 
+@LATER
 @pytest.mark.parametrize(
     ("leaving", "code"),
     [
@@ -235,6 +242,7 @@ def test_no_node_has_the_label() -> None:
     assert decision.status.code is Code.UNSCHEDULABLE
 
 
+@LATER
 @pytest.mark.parametrize(
     ("of", "pods", "code", "message"),
     [

@@ -40,7 +40,7 @@ from mooring.runtime.commit.committer import Committer
 from mooring.runtime.profiles.registry import Registry
 from mooring.scheduler.assembly import Dependencies, build_scheduler
 from mooring.scheduler.leadership import LeaderElection
-from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes, groups_wait
+from mooring.scheduler.queue import GROUPS_GATE, BackoffTimes, groups_are_tried
 from mooring.scheduler.scheduler import Scheduler
 from mooring.service.page_listener import PageListener
 from mooring.service.probes import Probes
@@ -254,7 +254,7 @@ def _assemble(options: SchedulerOptions, metrics: Metrics, give_up: Callable[[],
 def _readers(options: SchedulerOptions, core: Core) -> dict[str, list[str]]:
     """Who reads which kinds of objects."""
     readers = readers_of(core.engine.profiles.values())
-    if groups_wait(options.engine.gates):
+    if groups_are_tried(options.engine.gates):
         readers.setdefault("PodGroup", [f"the feature gate {GROUPS_GATE}"])
     return readers
 

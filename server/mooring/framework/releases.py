@@ -108,6 +108,9 @@ FEATURE_GATES: Mapping[str, FeatureGate] = {
         followed_since=KubeVersion(1, 36),
         merged_into="GenericWorkload",
     ),
+    "WorkloadAwarePreemption": FeatureGate(
+        KubeVersion(1, 36), removed_since=KubeVersion(1, 37), needs="GangScheduling"
+    ),
     "TopologyAwareWorkloadScheduling": FeatureGate(KubeVersion(1, 36), needs="GenericWorkload"),
     "PodGroupPreemptionPolicy": FeatureGate(KubeVersion(1, 37), needs="GenericWorkload"),
     "CompositePodGroup": FeatureGate(

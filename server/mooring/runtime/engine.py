@@ -29,6 +29,7 @@ from mooring.runtime.cache.totals import CachedTotals, Totals
 from mooring.runtime.cycle.candidates import ALL_NODES, Candidates
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns
 from mooring.runtime.cycle.cycle import CycleOptions, Run, evaluate, evaluate_filters, evaluate_scores
+from mooring.runtime.cycle.earlier_group_cycle import LATER_CYCLE_SINCE, EarlierGroupCycle
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.full_cycle import Found, FullCycle, select
 from mooring.runtime.cycle.group_cycle import GroupCycle, Picks, topology_keys, waiting_pods, without_leaving
@@ -290,7 +291,8 @@ class Engine:
         calls, waits = partial(self.calls, profile, progress), progress or Unhurried()
         pods = without_leaving(group).pods
         quick = GroupDecisions(live, world, grouped(profile), pods, seed, waits, self._trying).decide
-        return GroupCycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
+        cycle = EarlierGroupCycle if profile.gates.version < LATER_CYCLE_SINCE else GroupCycle
+        return cycle(profile, world, group, calls, seed=seed, picks=picks, quick=quick).run()
 
     def assume_if_fits(
         self, pod: Pod, node_name: str, profile: Profile, progress: Progress | None = None

@@ -30,8 +30,8 @@ Result = PlacedPod | GroupMember | MooringError
 
 GROUPS_GATE = "GenericWorkload"
 
-_GROUPS_SINCE = KubeVersion(1, 37)
-"""From this release on a group is scheduled as a whole; before, its pods wait for each other at Permit."""
+_GROUPS_SINCE = KubeVersion(1, 36)
+"""From this release on a group is scheduled as a whole."""
 
 _OF_THE_POD = (PluginFailureError, FailedPreconditionError, NotFoundError)
 

@@ -12,6 +12,7 @@ from mooring.framework.handle import Leadership
 from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.releases import Gates
 from mooring.runtime.commit.committer import Committer
+from mooring.runtime.cycle.earlier_group_cycle import PREEMPTION_GATE
 from mooring.runtime.engine import Engine
 from mooring.runtime.profiles.profile import Enabled, Profile
 from mooring.runtime.profiles.profiles import Profiles
@@ -89,8 +90,9 @@ def build_scheduler(
     recorder = EventRecorder(on.events, clock, observer)
     statuses = PodStatusWriter(cluster, clock)
     waiting = engine.profiles.waiting
+    grouping = groups_wait(on.gates) or on.gates.enabled(PREEMPTION_GATE)
     preemptions = Preemptions(
-        engine.state, cluster, waiting, statuses, recorder, observer, clock, grouping=groups_wait(on.gates)
+        engine.state, cluster, waiting, statuses, recorder, observer, clock, grouping=grouping
     )
     queue = _queue(on, preemptions, times, wake, longest_wait)
     changes = ChangeFeed(queue, engine.state, engine.profiles, on.gates, waiting, wake.set)
@@ -107,7 +109,7 @@ def build_scheduler(
         failures=failures,
         preemptions=preemptions,
         cluster=cluster,
-        group_statuses=GroupStatusWriter(cluster, clock),
+        group_statuses=GroupStatusWriter(cluster, clock, on.gates.version),
         expect=statuses.expect_binding if on.gates.enabled(EXPECTATION_GATE) else None,
         recorder=recorder,
         leadership=on.leadership,

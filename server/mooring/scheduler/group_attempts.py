@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from functools import partial
 
 from mooring.framework import SUCCESS, Code, PodGroupInfo, PodsToActivate, Status
 from mooring.framework.errors import DeadlineExceededError, MooringError, NotFoundError
 from mooring.framework.objects import PodGroup
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, rejected_group
 from mooring.runtime.profiles.profile import Profile
 from mooring.scheduler.attempt import Attempt
 from mooring.scheduler.binding import Binders
 from mooring.scheduler.budget import AttemptBudget
 from mooring.scheduler.parts import Parts
-from mooring.scheduler.preemption import CLUSTER, Preemptor
+from mooring.scheduler.preemption import CLUSTER, Preemptor, carry_out
 from mooring.scheduler.queue import QueuedGroup, QueuedPod
 from mooring.scheduler.scheduling_failure import (
     SchedulingFailure,
@@ -113,6 +115,7 @@ class GroupAttempts:
         if decision.preemption is not None:
             parts.observer.group_preemption(decision.preemption.status.code.label)
         status = decision.status
+        self._make_rooms(decision)
         if status.ok:
             status = self._commit(attempt, decision)
         else:
@@ -120,6 +123,20 @@ class GroupAttempts:
         self._report(attempt, status, waiting=_waits(decision))
         # For the queue, a group for which room was looked for was rejected, also where that failed.
         return status if decision.preemption is None else Status.unschedulable()
+
+    def _make_rooms(self, decision: GroupDecision) -> None:
+        """Carry out what PostFilter found for pods of the group, each by itself."""
+        for member in (member for one in decision.tried for member in one.members):
+            if member.choice is not None and isinstance(member.choice.source, Evaluation):
+                carry_out(member.choice.evaluation, self._parts.cluster)
+        for pod, room in decision.rooms:
+            self._parts.preemptions.start_preemption(
+                Preemptor(pod, (pod,)),
+                room.candidate.node_name,
+                room.candidate.victims,
+                room.plugin,
+                partial(self._parts.queue.activate_pods, [pod]),
+            )
 
     def _group(self, attempt: _GroupAttempt) -> PodGroup | None:
         """Return the group as it is now, as which it is tried; None when it is gone."""
@@ -205,8 +222,7 @@ class GroupAttempts:
                 lambda: activate(pods),
             )
         for member in decision.members:
-            kept = None if _waits(decision) or not member.node_name else ""
-            nominated = nominations.get(member.pod.metadata.uid, kept)
+            nominated = nominations.get(member.pod.metadata.uid, member.nominated)
             self._fail(attempt, member, _failure_of(member, nominated))
 
     def _fail(self, attempt: _GroupAttempt, member: GroupMember, failure: SchedulingFailure) -> None:

@@ -37,7 +37,7 @@ NAMESPACE_ENDS = "NamespaceTerminating"
 gone, so there is nothing to complain of."""
 
 GROUP_VERSION = "scheduling.k8s.io/v1beta1"
-"""The API version of groups that are preemptors: those of older ones are not."""
+"""The API version that Events name of groups that are preemptors."""
 
 SERIES_SECONDS = 360.0
 """A repetition after this time is an Event of its own."""

@@ -7,17 +7,15 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
-from mooring.framework import Code, Pod, PodsToActivate, Status
+from mooring.framework import Pod, PodsToActivate
 from mooring.framework.errors import DeadlineExceededError, InvalidArgumentError, MooringError
-from mooring.framework.interface import PreemptingPlugin
 from mooring.runtime.commit.reservations import Reservation
 from mooring.runtime.cycle.candidates import ALL_NODES
 from mooring.runtime.cycle.choice import Choice
-from mooring.runtime.cycle.post_filter import preempt
-from mooring.runtime.cycle.tie_break import choose, mix64
-from mooring.runtime.profiles.profile import Enabled, Profile
+from mooring.runtime.cycle.post_filter import pick_node, seek_room
+from mooring.runtime.cycle.tie_break import mix64
 from mooring.runtime.profiles.profiles import Profiles
 from mooring.scheduler.attempt import Attempt, Deciding
 from mooring.scheduler.binding import Binders
@@ -25,7 +23,8 @@ from mooring.scheduler.budget import AttemptBudget, group_seconds
 from mooring.scheduler.group_attempts import GroupAttempts
 from mooring.scheduler.parts import Parts, deciding
 from mooring.scheduler.preemption import Preemptor, carry_out
-from mooring.scheduler.queue import QueuedGroup, QueueingRules
+from mooring.scheduler.queue import QueuedEntity, QueuedGroup, QueuedPod, QueueingRules, groups_are_tried
+from mooring.scheduler.queue.queued_group import group_of
 from mooring.scheduler.recorder import EventNote
 from mooring.scheduler.scheduling_failure import (
     SchedulingFailure,
@@ -172,6 +171,7 @@ class Scheduler:
         entity = parts.queue.pop()
         if entity is None:
             return pause
+        entity = self._with_its_group(entity)
         began, size = parts.clock.monotonic(), len(entity.members)
         budget = AttemptBudget(group_seconds(parts.attempt_seconds, size))
         try:
@@ -186,6 +186,18 @@ class Scheduler:
         finally:
             self._deciding = None
         return 0.0
+
+    def _with_its_group(self, entity: QueuedEntity) -> QueuedEntity:
+        """Return what was popped; for a pod whose group is tried but didn't wait as a whole, that group."""
+        if not isinstance(entity, QueuedPod) or entity.pod.group is None:
+            return entity
+        profile = self._parts.profiles[entity.pod.spec.scheduler_name]
+        if not groups_are_tried(profile.gates):
+            return entity
+        others = self._parts.engine.state.snapshot.pods.in_group(entity.pod.group)
+        waiting = [pod for pod in others if not pod.spec.node_name and pod.metadata.uid != entity.uid]
+        found = (self.queue.pop_pod(pod) for pod in waiting)
+        return group_of(entity, [item for item in found if item is not None])
 
     def _begins_to_lead(self) -> bool:
         """Return whether this replica leads; at first it ends what the one before may have left half done."""
@@ -234,49 +246,25 @@ class Scheduler:
 
     def _no_node(self, attempt: Attempt, choice: Choice) -> SchedulingFailure:
         """Return why no node takes the pod, and make room where that helps."""
-        evaluation, pod = choice.evaluation, attempt.pod
+        evaluation, pod, engine = choice.evaluation, attempt.pod, self._parts.engine
         carry_out(evaluation, self._parts.cluster)
-        preempting = _preempting(attempt.profile)
-        helps = evaluation.post_filter.ok or pod.status.nominated_node_name
-        if preempting is None or not len(evaluation.rows) or not helps:
-            return rejected_by_nodes(choice)
-        engine = self._parts.engine
         calls = engine.calls(attempt.profile, attempt.budget)
         # Extenders take part only where a private copy was evaluated, and nothing waits for them.
         with engine.state.lock if evaluation.cluster is engine.state else nullcontext():
-            found = preempt(evaluation, calls, None, mix64(attempt.item.attempts, pod.metadata.uid))
-        if not found.best:
-            evaluation.post_filter = _in_the_end(evaluation.post_filter, found.status)
-            return rejected_by_nodes(choice, "" if found.eligible else None)
-        node_name = found.best[choose(0, pod.metadata.uid, len(found.best))]
-        candidate = next(entry for entry in found.candidates if entry.node_name == node_name)
-        evaluation.room_is_made = preempting.plugin.announce(candidate)
-        self._parts.preemptions.start_preemption(
-            Preemptor(pod, (pod,)),
-            node_name,
-            candidate.victims,
-            preempting.name,
-            lambda: self.queue.activate_pods([pod]),
-        )
-        return rejected_by_nodes(choice, node_name)
+            start = mix64(attempt.item.attempts, pod.metadata.uid)
+            sought = seek_room(evaluation, calls, start, partial(pick_node, pod))
+        if sought.room is not None:
+            candidate = sought.room.candidate
+            self._parts.preemptions.start_preemption(
+                Preemptor(pod, (pod,)),
+                candidate.node_name,
+                candidate.victims,
+                sought.room.plugin,
+                lambda: self.queue.activate_pods([pod]),
+            )
+        return rejected_by_nodes(choice, sought.nominated)
 
     def _undecided(self, attempt: Attempt, failure: SchedulingFailure) -> None:
         """Handle a pod without a node; how long it took decides when it is tried again at the earliest."""
         rejection = replace(failure.rejection, pause=attempt.budget.pause())
         self._parts.failures.handle_failure(attempt, replace(failure, rejection=rejection))
-
-
-def _in_the_end(verdict: Status, preemption: Status) -> Status:
-    """Return PostFilter's message once the extenders were called, too; an error stands alone."""
-    if not verdict.ok or preemption.ok:
-        return verdict
-    before = () if preemption.code is Code.ERROR else verdict.reasons
-    return replace(preemption, reasons=(*before, *preemption.reasons))
-
-
-def _preempting(profile: Profile) -> Enabled[PreemptingPlugin[Any]] | None:
-    """Return the profile's plugin that preempts, if it has one."""
-    for entry in profile.post_filter:
-        if isinstance(entry.plugin, PreemptingPlugin):
-            return Enabled(entry.name, entry.plugin)
-    return None

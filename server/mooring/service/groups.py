@@ -18,6 +18,7 @@ from mooring.framework.state import ClusterState
 from mooring.runtime.commit.group_commit import GroupCommitter, PlacedGroup, enqueued
 from mooring.runtime.cycle.group_result import GroupDecision, GroupMember, TriedPlacement
 from mooring.runtime.cycle.plugin_calls import Progress
+from mooring.runtime.cycle.post_filter import Room
 from mooring.runtime.profiles.profile import Profile
 from mooring.service import audit
 from mooring.service.backend import Backend
@@ -226,14 +227,24 @@ def _answer(asked: _AskedGroup, placed: PlacedGroup) -> pb.ScheduledGroup:
     )
     if decision.status.ok and decision.taken >= 0:
         answer.placement = decision.taken
+    for _, room in decision.rooms:
+        _add_room(answer, room)
     if decision.preemption is not None:
         _add_preemption(answer, decision.preemption)
     return answer
 
 
+def _add_room(answer: pb.ScheduledGroup, room: Room) -> None:
+    """Add who has to go for one pod of the group."""
+    known = {each.uid for each in answer.victims}
+    victims = [each for each in room.candidate.victims if each.metadata.uid not in known]
+    answer.victims.extend(map(_reference, victims))
+    answer.pdb_violation_count += room.candidate.violations
+
+
 def _add_preemption(answer: pb.ScheduledGroup, found: GroupPreemption) -> None:
     answer.victims.extend(map(_reference, found.victims))
-    answer.pdb_violation_count = found.violations
+    answer.pdb_violation_count += found.violations
     nominated = {pod.metadata.uid: node for pod, node in found.nominations}
     for pod in answer.pods:
         pod.nominated_node = nominated.get(pod.pod.uid, "")

@@ -1,4 +1,4 @@
-//go:build !v1_33 && !v1_34 && !v1_35 && !v1_36
+//go:build !v1_33 && !v1_34 && !v1_35
 
 package main
 
@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
@@ -62,15 +63,18 @@ type tried struct {
 	Nodes []string     `json:"nodes"`
 	Pods  []*memberTry `json:"pods"`
 	Said  *said        `json:"said"`
-	state kubefwk.PlacementCycleState
+	// state is that of the placement, in releases that have one.
+	state any
 }
 
+// memberTry is what a pod got in a placement. Nominated is the node on which PostFilter made room for it.
 type memberTry struct {
-	Name     string `json:"name"`
-	Host     string `json:"host"`
-	Feasible int    `json:"feasible"`
-	Message  string `json:"message"`
-	Code     string `json:"code"`
+	Name      string `json:"name"`
+	Host      string `json:"host"`
+	Feasible  int    `json:"feasible"`
+	Message   string `json:"message"`
+	Code      string `json:"code"`
+	Nominated string `json:"nominated,omitempty"`
 }
 
 type placementScore struct {
@@ -90,6 +94,8 @@ type memberResult struct {
 	Code      string `json:"code"`
 	Message   string `json:"message"`
 	Nominated string `json:"nominated"`
+	// Started is when the kubelet says that it started the pod: one second after the one before.
+	Started string `json:"started,omitempty"`
 }
 
 type condition struct {
@@ -115,6 +121,7 @@ type grouper struct {
 	left      sets.Set[string]
 	placed    map[string]*v1.Pod
 	versions  int
+	started   int
 }
 
 func runGroups(s *scenario) ([]*groupDecided, error) {
@@ -231,7 +238,7 @@ func (g *grouper) listen() {
 		if err != nil {
 			try.Message, try.Code = err.Error(), codeOf(err)
 		}
-		last := g.attempt().last()
+		last := g.trying(state)
 		last.Pods = append(last.Pods, try)
 		return result, err
 	}
@@ -272,6 +279,24 @@ func (a *attempt) last() *tried {
 	return a.Tried[len(a.Tried)-1]
 }
 
+// next is the placement that is tried now; without placements all nodes.
+func (a *attempt) next() *tried {
+	one := &tried{Nodes: []string{}, Pods: []*memberTry{}}
+	if len(a.generated) > len(a.Tried) {
+		one = a.generated[len(a.Tried)]
+	}
+	a.Tried = append(a.Tried, one)
+	return one
+}
+
+// join notes a pod of the group that is decided.
+func (g *grouper) join(pod *v1.Pod) {
+	g.members[pod.Name] = pod
+	if pod.DeletionTimestamp == nil {
+		g.left.Insert(pod.Name)
+	}
+}
+
 // fill brings the cluster into the scheduler's cache, the nodes in name order, as a list from the API server does. Pods that
 // hold a nomination are in the queue, and not asked for.
 func (g *grouper) fill(s *scenario) error {
@@ -284,10 +309,7 @@ func (g *grouper) fill(s *scenario) error {
 		}
 	}
 	for _, object := range s.objects {
-		if group, is := object.(*schedulingv1beta1.PodGroup); is {
-			g.sched.Cache.AddPodGroup(group)
-			g.sched.SchedulingQueue.AddPodGroup(logger, group)
-		}
+		g.knowGroup(object)
 	}
 	for _, pod := range s.pods {
 		if finished(pod) {
@@ -323,18 +345,16 @@ func (g *grouper) wait(pod *v1.Pod) error {
 	if len(queue.PodsInActiveQ()) == 0 {
 		return nil
 	}
-	entity, err := queue.Pop(logger)
+	info, err := g.popPod(logger)
 	if err != nil {
 		return err
 	}
-	info := entity.(*framework.QueuedPodInfo)
 	info.UnschedulablePlugins = sets.New("NodeResourcesFit")
-	return queue.AddUnschedulablePodIfNotPresent(logger, info, queue.SchedulingCycle())
+	return g.giveBack(logger, info)
 }
 
 // come lets objects arrive, in their order.
 func (g *grouper) come(round []json.RawMessage) error {
-	logger, queue := klog.FromContext(g.ctx), g.sched.SchedulingQueue
 	for _, raw := range round {
 		object, err := parseObject(raw)
 		if err != nil {
@@ -343,14 +363,11 @@ func (g *grouper) come(round []json.RawMessage) error {
 		if err := g.cluster.list(object); err != nil {
 			return err
 		}
-		switch typed := object.(type) {
-		case *schedulingv1beta1.PodGroup:
-			g.sched.Cache.AddPodGroup(typed)
-			queue.AddPodGroup(logger, typed)
-		case *v1.Pod:
-			g.sched.Cache.AddPodGroupMember(typed)
-			queue.Add(g.ctx, typed)
-		default:
+		if pod, is := object.(*v1.Pod); is {
+			g.sched.Cache.AddPodGroupMember(pod)
+			g.sched.SchedulingQueue.Add(g.ctx, pod)
+			g.heardOfPod(pod)
+		} else if !g.knowGroup(object) {
 			return fmt.Errorf("want a PodGroup or a Pod, got %T", object)
 		}
 	}
@@ -364,23 +381,8 @@ func (g *grouper) decide() (*groupDecided, error) {
 	if len(g.sched.SchedulingQueue.PodsInActiveQ()) == 0 {
 		return g.now, nil
 	}
-	pop := g.sched.SchedulingQueue.Pop
 	g.members, g.left = map[string]*v1.Pod{}, sets.New[string]()
-	g.sched.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
-		entity, err := pop(logger)
-		if group, is := entity.(*framework.QueuedPodGroupInfo); is {
-			g.now.Group = group.Namespace + "/" + group.Name
-			group.ForEachPodInfo(func(info *framework.QueuedPodInfo) bool {
-				g.now.Order = append(g.now.Order, info.Pod.Name)
-				g.members[info.Pod.Name] = info.Pod
-				if info.Pod.DeletionTimestamp == nil {
-					g.left.Insert(info.Pod.Name)
-				}
-				return true
-			})
-		}
-		return entity, err
-	}
+	g.watchNext()
 	g.sched.ScheduleOne(g.ctx)
 	if g.now.Group == "" {
 		return nil, errors.New("a pod without a group was popped")
@@ -392,6 +394,7 @@ func (g *grouper) decide() (*groupDecided, error) {
 	}
 	slices.SortFunc(g.now.Pods, func(a, b *memberResult) int { return strings.Compare(a.Name, b.Name) })
 	g.now.finish()
+	g.now.order(slices.Sorted(maps.Keys(g.members)))
 	return g.now, g.follow()
 }
 
@@ -409,6 +412,11 @@ func (g *grouper) follow() error {
 		before := g.members[result.Name]
 		after := before.DeepCopy()
 		after.Spec.NodeName, after.Status.NominatedNodeName = result.Host, result.Nominated
+		if result.Host != "" {
+			g.started++
+			started := metav1.NewTime(time.Date(2026, 1, 3, 0, 0, g.started, 0, time.UTC))
+			after.Status.StartTime, result.Started = &started, started.Format(time.RFC3339)
+		}
 		if err := pods.Update(after); err != nil {
 			return err
 		}
@@ -429,7 +437,11 @@ func (g *grouper) follow() error {
 		}
 	}
 	for _, name := range g.now.Victims {
-		victim := g.placed[name]
+		victim, there := g.placed[name]
+		if !there {
+			// Two pods of a group made the same one go.
+			continue
+		}
 		if err := g.sched.Cache.RemovePod(logger, victim); err != nil {
 			return err
 		}
@@ -462,6 +474,24 @@ func (d *groupDecided) finish() {
 	}
 }
 
+// order says in which order the pods were tried, where the queue didn't; those that were not come last.
+func (d *groupDecided) order(members []string) {
+	for _, a := range d.Attempts {
+		for _, one := range a.Tried {
+			for _, pod := range one.Pods {
+				if !slices.Contains(d.Order, pod.Name) {
+					d.Order = append(d.Order, pod.Name)
+				}
+			}
+		}
+	}
+	for _, name := range members {
+		if !slices.Contains(d.Order, name) {
+			d.Order = append(d.Order, name)
+		}
+	}
+}
+
 // watched notes what is asked of a profile about a group as a whole.
 type watched struct {
 	framework.Framework
@@ -483,48 +513,4 @@ func (w watched) RunPlacementGeneratePlugins(
 		a.generated = append(a.generated, one)
 	}
 	return placements, status
-}
-
-func (w watched) RunPlacementFeasiblePlugins(
-	ctx context.Context, state kubefwk.PlacementCycleState, group kubefwk.PodGroupInfo, progress framework.PlacementProgress,
-) *kubefwk.Status {
-	status := w.Framework.RunPlacementFeasiblePlugins(ctx, state, group, progress)
-	a := w.g.attempt()
-	if len(a.Tried) == 0 || a.last().state != state {
-		a.Tried = append(a.Tried, a.next(state))
-	}
-	a.last().Said = sayOf(status)
-	return status
-}
-
-// next is the placement that is tried now; without placements all nodes.
-func (a *attempt) next(state kubefwk.PlacementCycleState) *tried {
-	one := &tried{Nodes: []string{}, Pods: []*memberTry{}}
-	if len(a.generated) > len(a.Tried) {
-		one = a.generated[len(a.Tried)]
-	}
-	one.state = state
-	return one
-}
-
-func (w watched) RunPlacementScorePlugins(
-	ctx context.Context, state kubefwk.PodGroupCycleState, group kubefwk.PodGroupInfo, found []*kubefwk.PodGroupAssignments,
-	states []kubefwk.PlacementCycleState,
-) ([]kubefwk.PlacementPluginScores, *kubefwk.Status) {
-	scores, status := w.Framework.RunPlacementScorePlugins(ctx, state, group, found, states)
-	a := w.g.attempt()
-	a.Scored, a.ranking = sayOf(status), scores
-	return scores, status
-}
-
-func (w watched) RunPodGroupPostFilterPlugins(
-	ctx context.Context, state *framework.CycleState, group kubefwk.PodGroupInfo, again kubefwk.PodGroupSchedulingFunc,
-) (*kubefwk.PodGroupPostFilterResult, *kubefwk.Status) {
-	result, status := w.Framework.RunPodGroupPostFilterPlugins(ctx, state, group,
-		func(ctx context.Context) (*kubefwk.PodGroupAssignments, *kubefwk.Status) {
-			w.g.now.Attempts = append(w.g.now.Attempts, newAttempt())
-			return again(ctx)
-		})
-	w.g.now.Room = sayOf(status)
-	return result, status
 }

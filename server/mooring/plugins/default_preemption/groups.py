@@ -6,7 +6,7 @@ Mirrors ``framework/preemption/podgrouppreemption.go`` and the victims of its ty
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mooring.framework import GroupPreemption, GroupWhatIf, Int32s, Pod, PodGroupInfo, Snapshot, Status
@@ -67,20 +67,52 @@ def preempt_for_group(group: PodGroupInfo, what_if: GroupWhatIf, policy: str, no
     potential = [unit for unit in units if unit.priority < priority]
     if not potential:
         return GroupPreemption(Status.unresolvable(_PREFIX + _NO_VICTIMS))
+    protected_first = _protected_first(potential, snapshot)
+    found = _fewest(what_if, potential, protected_first)
+    if isinstance(found, Status):
+        return GroupPreemption(Status(found.code, (_PREFIX + found.message,)))
+    victims, violations = found
+    said = f"{_PREFIX}found a placement for podgroup, preempting {len(victims)} victims"
+    return GroupPreemption(Status(reasons=(said,)), victims, violations, tuple(what_if.assignments))
+
+
+def preempt_for_group_alone(
+    group: PodGroupInfo, what_if: GroupWhatIf, policy: str, now: float
+) -> GroupPreemption:
+    """As ``preempt_for_group``, by the rules of Kubernetes 1.36, which looks at no preemption before."""
+    snapshot, priority = what_if.snapshot, group.group.spec.priority or 0
+    if policy == "Never":
+        return GroupPreemption(Status.unschedulable(_NEVER))
+    units = _units_alone(snapshot, what_if.rows, now)
+    potential = [unit for unit in units if unit.priority < priority]
+    if not potential:
+        return GroupPreemption(Status.unresolvable(_NO_VICTIMS))
+    found = _fewest(what_if, potential, _protected_units_first(potential, snapshot))
+    if isinstance(found, Status):
+        return GroupPreemption(found)
+    return GroupPreemption(Status(), *found)
+
+
+def _fewest(
+    what_if: GroupWhatIf, potential: Sequence[VictimUnit], ordered: Iterable[tuple[VictimUnit, int]]
+) -> tuple[tuple[Pod, ...], int] | Status:
+    """Return who has to go when all of ``ordered`` that can come back do, and how many budgets protect.
+
+    The status of a group that doesn't fit without any of them.
+    """
     for unit in potential:
         what_if.remove(unit.pods)
     status = what_if.schedule()
     if not status.ok:
-        return GroupPreemption(Status(status.code, (_PREFIX + status.message,)))
+        return status
     gone: list[VictimUnit] = []
     violations = 0
-    for unit, violating in _protected_first(potential, snapshot):
+    for unit, violating in ordered:
         if not what_if.put_back(unit.pods):
             gone.append(unit)
             violations += violating
     victims = tuple(pod for unit in sorted(gone, key=lambda unit: unit.rank) for pod in unit.pods)
-    said = f"{_PREFIX}found a placement for podgroup, preempting {len(victims)} victims"
-    return GroupPreemption(Status(reasons=(said,)), victims, violations, tuple(what_if.assignments))
+    return victims, violations
 
 
 def _known(pod: Pod, snapshot: Snapshot) -> bool:
@@ -102,6 +134,38 @@ def _units(snapshot: Snapshot, rows: Int32s, now: float) -> Iterator[VictimUnit]
                 pods = tuple(snapshot.pods.placed_in_group(key))
                 started = min(started_at(each, now) for each in pods)
                 yield VictimUnit(pods, priority, grouped=True, started=started)
+
+
+def _units_alone(snapshot: Snapshot, rows: Int32s, now: float) -> list[VictimUnit]:
+    """Return who could go, as 1.36 counts: a group's priority and its first pod's start stand for it alone if
+    its pods go together.
+    """
+    together: dict[tuple[str, str], list[Pod]] = {}
+    units: list[VictimUnit] = []
+    for row in timely(rows.tolist()):
+        for pod in snapshot.pods.on_row(row):
+            key = pod.group
+            group = None if key is None else snapshot.objects.get(PodGroup, key[1], key[0])
+            if key is None or group is None or not group.goes_together:
+                units.append(VictimUnit((pod,), priority_of(pod), key is not None, started_at(pod, now)))
+            else:
+                together.setdefault(key, []).append(pod)
+    for key, pods in together.items():
+        group = snapshot.objects.get(PodGroup, key[1], key[0])
+        priority = 0 if group is None else group.spec.priority or 0
+        units.append(VictimUnit(tuple(pods), priority, grouped=True, started=started_at(pods[0], now)))
+    return units
+
+
+def _protected_units_first(
+    units: Sequence[VictimUnit], snapshot: Snapshot
+) -> Iterator[tuple[VictimUnit, int]]:
+    """As ``_protected_first``; the pods of a unit use up budgets up to the first that is protected."""
+    budgets, used = Budgets(snapshot.objects.all(PodDisruptionBudget)), Counter[tuple[str, str]]()
+    ordered = sorted(units, key=lambda unit: unit.rank)
+    counted = [(unit, any(budgets.violates(pod, used) for pod in unit.pods)) for unit in ordered]
+    yield from ((unit, 1) for unit, violating in counted if violating)
+    yield from ((unit, 0) for unit, violating in counted if not violating)
 
 
 def _protected_first(units: Sequence[VictimUnit], snapshot: Snapshot) -> Iterator[tuple[VictimUnit, int]]:

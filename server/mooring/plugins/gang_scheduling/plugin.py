@@ -34,6 +34,9 @@ REASON_WAITING = "waiting for minCount pods from a gang to be scheduled"
 _FOLLOWED_SINCE = KubeVersion(1, 36)
 """The plugin of 1.35 is for an older API."""
 
+_JUDGES_PLACEMENTS_SINCE = KubeVersion(1, 37)
+"""Before, Permit is asked after each pod of a group, and never gives up."""
+
 
 class GangScheduling(
     PreEnqueuePlugin[None], PermitPlugin[None], PlacementFeasiblePlugin[None], SignedByShape
@@ -99,6 +102,8 @@ class GangScheduling(
         self, state: CycleState, group: PodGroupInfo, progress: PlacementProgress
     ) -> Status:
         wanted, scheduled, remaining = group.min_count, progress.scheduled, progress.remaining
+        if self.handle.kube_version < _JUDGES_PLACEMENTS_SINCE:
+            return SUCCESS if scheduled >= wanted else Status(Code.WAIT, (REASON_WAITING,))
         so_far = f"{scheduled} scheduled, {remaining} remaining"
         if scheduled + remaining < wanted:
             return Status.unschedulable(f"minCount ({wanted}) cannot be satisfied: {so_far}")

@@ -42,14 +42,15 @@ class CycleOptions:
         start: Where the search begins when only some nodes are evaluated; any int >= 0.
         always_score: Score a single feasible node too.
         all_rejections: Ask every Filter plugin about every node and keep what each said.
-        group: The group in whose cycle the pod is tried: the queue let it in with its group, and PostFilter
-            is asked for the group as a whole.
+        group: The group in whose cycle the pod is tried: the queue let it in with its group.
+        post_filter: Ask what could be done when no node takes the pod.
     """
 
     start: int = 0
     always_score: bool = False
     all_rejections: bool = False
     group: PodGroupInfo | None = None
+    post_filter: bool = True
 
 
 def evaluate(
@@ -81,8 +82,9 @@ def evaluate(
     if allowed is not None and not nominated:
         run_extender_filters(evaluation, np.arange(len(rows), dtype=np.int32))
     feasible = evaluation.feasible
-    if not len(feasible) and options.group is None:
-        evaluation.post_filter = run_post_filter(evaluation, calls, options.start)
+    if not len(feasible):
+        if options.post_filter:
+            evaluation.post_filter = run_post_filter(evaluation, calls, options.start)
     elif len(feasible) > 1 or (len(feasible) == 1 and options.always_score and not nominated):
         evaluation.scores = score(evaluation, rows[feasible], calls)
     return evaluation

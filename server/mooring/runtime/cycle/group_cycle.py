@@ -19,7 +19,6 @@ from mooring.framework import (
     CycleState,
     GroupPlacement,
     Int32s,
-    KubeVersion,
     NodeView,
     PlacementProgress,
     Pod,
@@ -50,13 +49,11 @@ from mooring.runtime.cycle.group_result import (
 from mooring.runtime.cycle.group_what_if import TriedAgain, make_room
 from mooring.runtime.cycle.placements import feasible_so_far, find_placements, score_placements
 from mooring.runtime.cycle.plugin_calls import PluginCalls
+from mooring.runtime.cycle.post_filter import pick_node
 from mooring.runtime.cycle.tie_break import choose, mix64
 from mooring.runtime.profiles.profile import Profile
 
 _encode = msgspec.msgpack.Encoder().encode
-
-PREEMPTION_SINCE = KubeVersion(1, 37)
-"""Before, nobody made room for a group unless a gate of its own was on."""
 
 UNSEEN = "ImageLocality"
 """The plugin that scores nothing while room is looked for.
@@ -73,6 +70,10 @@ class Picks(Protocol):
 
     def node(self, placement: GroupPlacement, choice: Choice) -> Choice:
         """Return ``choice``, or the same with another one of its ties."""
+        ...
+
+    def room(self, placement: GroupPlacement, pod: Pod, names: Sequence[str]) -> str:
+        """Return on which of some nodes, equally good, room is made for a pod."""
         ...
 
     def placement(self, names: Sequence[str]) -> int:
@@ -94,6 +95,10 @@ class SeededPicks:
     def node(self, placement: GroupPlacement, choice: Choice) -> Choice:
         """Return ``choice``, which was made by the seed and the pod's UID."""
         return choice
+
+    def room(self, placement: GroupPlacement, pod: Pod, names: Sequence[str]) -> str:
+        """Return the one that a pod alone would get."""
+        return pick_node(pod, names)
 
     def placement(self, names: Sequence[str]) -> int:
         """Return one of them, the same for the same group and seed."""
@@ -222,18 +227,21 @@ class GroupCycle:
         Raises:
             PluginFailureError: A plugin failed.
         """
-        problem = check_group(self._profile, self._group, self._world.snapshot)
+        problem = self._problem()
         if problem is not None:
             return self._decision(problem)
         self._group = without_leaving(self._group)
         if not self._group.pods:
             return self._decision(SUCCESS)
-        decision = self._run()
-        preempts = self._profile.gates.version >= PREEMPTION_SINCE
-        if decision.status.code is not Code.UNSCHEDULABLE or not preempts:
-            return decision
+        return self._with_room(self._run())
+
+    def _problem(self) -> Status | None:
+        return check_group(self._profile, self._group, self._world.snapshot)
+
+    def _with_room(self, decision: GroupDecision) -> GroupDecision:
+        """Return the decision with what could be done about it."""
         plugins = self._profile.pod_group_post_filter
-        if not plugins:
+        if decision.status.code is not Code.UNSCHEDULABLE or not plugins:
             return decision
         tried_again = TriedAgain(self._world, decision, self._again, self._calls())
         found = make_room(plugins, self._state, self._group, tried_again, self._calls())
@@ -262,12 +270,11 @@ class GroupCycle:
         if isinstance(placements, Status):
             return self._decision(placements)
         tried = [self._try(placement) for placement in placements]
-        fitting = [at for at, one in enumerate(tried) if one.status.ok]
-        if not fitting:
-            said = f"first placement status: {cause_of(tried[0].status)}"
-            status = rejected_group(f"0/{len(tried)} placements are available, {said}")
-            return self._decision(status, tried, 0)
-        return self._best(tried, fitting)
+        fitting = [at for at, one in enumerate(tried) if one.fits]
+        return self._best(tried, fitting) if fitting else self._nowhere(tried)
+
+    def _nowhere(self, tried: Sequence[TriedPlacement]) -> GroupDecision:
+        return self._decision(rejected_group(nowhere(tried)), tried, 0)
 
     def _all_nodes(self) -> NodeView:
         snapshot = self._world.snapshot
@@ -338,11 +345,13 @@ class GroupCycle:
         return feasible_so_far(self._judges, state, self._group, progress, calls)
 
     def _decide(self, pod: Pod, placement: GroupPlacement) -> Choice:
-        options = CycleOptions(start=mix64(self._seed, pod.metadata.uid), group=self._group)
-        calls = self._calls()
+        options, calls = self._options(mix64(self._seed, pod.metadata.uid)), self._calls()
         calls.check()
         evaluation = evaluate(self._profile, self._world, pod, placement.rows, calls, options)
         return self._picks.node(placement, select(evaluation, self._world.version, self._seed))
+
+    def _options(self, start: int) -> CycleOptions:
+        return CycleOptions(start=start, group=self._group, post_filter=False)
 
     def _decision(
         self, status: Status, tried: Sequence[TriedPlacement] = (), taken: int = -1
@@ -351,11 +360,19 @@ class GroupCycle:
         return GroupDecision(
             self._group.group,
             status,
-            settled(status, members, self._group.pods),
+            self._settled(status, members),
             tuple(tried),
             taken,
             state_version=self._world.version,
         )
+
+    def _settled(self, status: Status, members: Sequence[GroupMember]) -> tuple[GroupMember, ...]:
+        return settled(status, members, self._group.pods)
+
+
+def nowhere(tried: Sequence[TriedPlacement]) -> str:
+    """Return what is said of a group that no placement takes."""
+    return f"0/{len(tried)} placements are available, first placement status: {cause_of(tried[0].status)}"
 
 
 def _tried(placement: GroupPlacement, status: Status, members: Sequence[GroupMember]) -> TriedPlacement:
@@ -374,6 +391,6 @@ def _assignments(tried: TriedPlacement, world: ClusterState) -> PodGroupAssignme
     nodes, members = NodeView(world.snapshot, tried.placement.rows), tried.members
     if isinstance(members, PlacedMembers):
         return PodGroupAssignments(tried.placement, nodes, members.pods, members.node_names)
-    placed = [member for member in members if member.node_name]
+    placed = [member for member in members if member.place]
     pods = tuple(member.pod for member in placed)
-    return PodGroupAssignments(tried.placement, nodes, pods, tuple(member.node_name for member in placed))
+    return PodGroupAssignments(tried.placement, nodes, pods, tuple(member.place for member in placed))

@@ -11,6 +11,7 @@ from msgspec import structs
 from mooring.framework import SUCCESS, Code, GroupPlacement, GroupPreemption, Int64s, Pod, Status
 from mooring.framework.objects import PodGroup
 from mooring.runtime.cycle.choice import Choice, ChoiceColumns
+from mooring.runtime.cycle.post_filter import Room
 
 UNSCHEDULABLE_GROUP = "pod group is unschedulable"
 """What begins what is said of a group, and of its pods, that was rejected as a whole."""
@@ -35,17 +36,29 @@ class GroupMember:
         choice: The decision; None when the pod was not tried, since the group was given up before.
         status: The verdict on the pod.
         message: What is said of it; "" when it has a node.
+        room: What makes room for it. Before Kubernetes 1.37 PostFilter is asked for each pod of a group.
+        permit: What Permit says of it. Before 1.37 that decides whether the group may go.
+        nominated: The node that is nominated for it from now on, if it is not bound: "" = none, None = the
+            one that was.
     """
 
     pod: Pod
     choice: Choice | None
     status: Status
     message: str
+    room: Room | None = None
+    permit: Status = SUCCESS
+    nominated: str | None = None
 
     @property
     def node_name(self) -> str:
         """The node that it would get; "" without one."""
         return "" if self.choice is None else self.choice.node_name or ""
+
+    @property
+    def place(self) -> str:
+        """The node that it would get, or on which room is made for it; "" without one."""
+        return self.node_name if self.room is None else self.room.candidate.node_name
 
 
 class PlacedMembers(Sequence[GroupMember]):
@@ -86,18 +99,25 @@ class TriedPlacement:
         placement: The placement.
         status: Whether it takes the group.
         members: The pods that were tried, in their order.
+        waits: It takes the group once the room is there that was found for some of its pods.
     """
 
     placement: GroupPlacement
     status: Status
     members: Sequence[GroupMember]
+    waits: bool = False
+
+    @property
+    def fits(self) -> bool:
+        """Whether the group could be here, at once or soon."""
+        return self.status.ok or self.waits
 
     @property
     def placed(self) -> int:
         """How many of the pods got a node."""
         if isinstance(self.members, PlacedMembers):
             return len(self.members)
-        return sum(bool(member.node_name) for member in self.members)
+        return sum(bool(member.place) for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +151,7 @@ class GroupDecision:
         scores: Their scores, by plugin.
         ties: Which of them have the highest total.
         preemption: What could be done for a group that fits nowhere; None unless that was asked.
+        rooms: The pods for which room can be made, each by itself, in any placement, with who has to go.
         state_version: The version of the state that was evaluated.
     """
 
@@ -143,6 +164,7 @@ class GroupDecision:
     scores: tuple[PlacementScores, ...] = ()
     ties: tuple[int, ...] = ()
     preemption: GroupPreemption | None = None
+    rooms: tuple[tuple[Pod, Room], ...] = ()
     state_version: int = 0
 
     @property
@@ -182,7 +204,7 @@ def after_preemption(decision: GroupDecision, found: GroupPreemption) -> GroupDe
     taken = decision.tried[decision.taken].members if decision.taken >= 0 else ()
     fitted = {member.pod.metadata.uid for member in taken if member.status.ok}
     members = tuple(
-        replace(member, status=given_up, message=given_up.message)
+        replace(member, status=given_up, message=given_up.message, nominated=None if said.ok else "")
         if member.pod.metadata.uid in fitted
         else member
         for member in decision.members
@@ -194,9 +216,14 @@ def _settled(status: Status, member: GroupMember) -> GroupMember:
     if status.ok or (member.status.code is not Code.SUCCESS and status.code is not Code.ERROR):
         return member
     if status.code is Code.ERROR:
-        return replace(member, status=status, message=status.message)
+        return replace(member, status=status, message=status.message, nominated=_left(member))
     given_up = rejected_group(status.message)
-    return replace(member, status=given_up, message=given_up.message)
+    return replace(member, status=given_up, message=given_up.message, nominated=_left(member))
+
+
+def _left(member: GroupMember) -> str | None:
+    """Return what becomes of the nomination of a pod that loses the node that it got."""
+    return "" if member.node_name else member.nominated
 
 
 def member_of(pod: Pod, choice: Choice) -> GroupMember:

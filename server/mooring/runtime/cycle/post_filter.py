@@ -5,26 +5,53 @@ Mirrors ``RunPostFilterPlugins`` in ``framework/runtime/framework.go``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mooring.framework import Code, Int32s, Status
+from mooring.framework import Code, Int32s, Pod, Status
 from mooring.framework.errors import NotFoundError
 from mooring.framework.interface import PreemptingPlugin
 from mooring.framework.preemption import Candidate, Preemption
 from mooring.runtime.cycle.evaluation import Evaluation
 from mooring.runtime.cycle.extenders import process_preemption
 from mooring.runtime.cycle.plugin_calls import PluginCalls, plugin_failure
+from mooring.runtime.cycle.tie_break import choose
 from mooring.runtime.cycle.tried_pods import TriedPods
 from mooring.runtime.cycle.what_if import NodesWhatIf, independent, lasting, pods_to_try, what_if
-from mooring.runtime.profiles.profile import Profile
+from mooring.runtime.profiles.profile import Enabled, Profile
 
 NOT_ASKED = Status.unresolvable()
 """The status of a node that was not evaluated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What makes room for a pod that no node takes.
+
+    Attributes:
+        candidate: The node, and who has to go.
+        plugin: Who says so.
+    """
+
+    candidate: Candidate
+    plugin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What came of looking for room.
+
+    Attributes:
+        room: The room; None where there is none.
+        nominated: The node that is nominated for the pod from now on; "" = none, None = as it was.
+    """
+
+    room: Room | None
+    nominated: str | None
 
 
 class EvaluatedNodes:
@@ -95,6 +122,43 @@ def run_post_filter(evaluation: Evaluation, calls: PluginCalls, start: int) -> S
     return Status(Code.UNSCHEDULABLE, tuple(reasons)) if plugins else Status()
 
 
+def seek_room(
+    evaluation: Evaluation, calls: PluginCalls, start: int, pick: Callable[[Sequence[str]], str]
+) -> Sought:
+    """Return the room that PostFilter says there could be; ``evaluation`` says in the end what came of it.
+
+    ``pick`` decides between nodes that are equally good.
+    """
+    pod, verdict = evaluation.pod, evaluation.post_filter
+    if verdict.code is Code.ERROR:
+        return Sought(None, None)
+    preempting = _preempting(evaluation.profile)
+    helps = verdict.ok or pod.status.nominated_node_name
+    if preempting is None or not len(evaluation.rows) or not helps:
+        return Sought(None, "")
+    found = preempt(evaluation, calls, None, start)
+    if not found.best:
+        evaluation.post_filter = _in_the_end(verdict, found.status)
+        return Sought(None, "" if found.eligible else None)
+    name = pick(found.best)
+    candidate = next(entry for entry in found.candidates if entry.node_name == name)
+    evaluation.room_is_made = preempting.plugin.announce(candidate)
+    return Sought(Room(candidate, preempting.name), name)
+
+
+def pick_node(pod: Pod, names: Sequence[str]) -> str:
+    """Return one of some nodes that are equally good to make room on, the same for the same pod."""
+    return names[choose(0, pod.metadata.uid, len(names))]
+
+
+def _in_the_end(verdict: Status, preemption: Status) -> Status:
+    """Return PostFilter's message once the extenders were called, too; an error stands alone."""
+    if not verdict.ok or preemption.ok:
+        return verdict
+    before = () if preemption.code is Code.ERROR else verdict.reasons
+    return replace(preemption, reasons=(*before, *preemption.reasons))
+
+
 def preempt(
     evaluation: Evaluation, calls: PluginCalls, given: Sequence[Candidate] | None, start: int
 ) -> Preemption:
@@ -104,7 +168,16 @@ def preempt(
     Raises:
         NotFoundError: It has none (PLUGIN_NOT_FOUND).
     """
-    name, plugin = _preempting(evaluation.profile)
+    preempting = _preempting(evaluation.profile)
+    if preempting is None:
+        raise NotFoundError(
+            f"profile {evaluation.profile.name!r} has no plugin that makes room for a pod; "
+            "enable DefaultPreemption",
+            reason="PLUGIN_NOT_FOUND",
+            plugin="DefaultPreemption",
+            profile=evaluation.profile.name,
+        )
+    name, plugin = preempting.name, preempting.plugin
     nodes = EvaluatedNodes(evaluation, calls, start)
     found = calls.call(name, "PostFilter", plugin.preempt, evaluation.state, evaluation.pod, nodes, given)
     if not isinstance(found, Preemption):
@@ -112,13 +185,9 @@ def preempt(
     return replace(found, status=found.status.by(name))
 
 
-def _preempting(profile: Profile) -> tuple[str, PreemptingPlugin[Any]]:
-    for enabled in profile.post_filter:
-        if isinstance(enabled.plugin, PreemptingPlugin):
-            return enabled.name, enabled.plugin
-    raise NotFoundError(
-        f"profile {profile.name!r} has no plugin that makes room for a pod; enable DefaultPreemption",
-        reason="PLUGIN_NOT_FOUND",
-        plugin="DefaultPreemption",
-        profile=profile.name,
-    )
+def _preempting(profile: Profile) -> Enabled[PreemptingPlugin[Any]] | None:
+    """Return the profile's first plugin that preempts, if it has one."""
+    for entry in profile.post_filter:
+        if isinstance(entry.plugin, PreemptingPlugin):
+            return Enabled(entry.name, entry.plugin)
+    return None

@@ -17,7 +17,10 @@ from mooring.scheduler.queue.queued_group import GroupKey, PodsByGroup, QueuedGr
 from mooring.scheduler.queue.queued_pod import QueuedPod
 
 GROUPS_SINCE = KubeVersion(1, 37)
-"""Since this release the pods of a group wait, and are tried, together."""
+"""Since this release the pods of a group wait together."""
+
+TRIED_TOGETHER_SINCE = KubeVersion(1, 36)
+"""Since this release they are tried together: before 1.37, all that wait when one of them is popped."""
 
 GROUPS_GATE = "GenericWorkload"
 """The feature gate of that."""
@@ -26,6 +29,11 @@ GROUPS_GATE = "GenericWorkload"
 def groups_wait(gates: Gates) -> bool:
     """Return whether the pods of a group wait, and are tried, together."""
     return gates.version >= GROUPS_SINCE and gates.enabled(GROUPS_GATE)
+
+
+def groups_are_tried(gates: Gates) -> bool:
+    """Return whether the pods of a group are tried together, whether or not they wait so."""
+    return gates.version >= TRIED_TOGETHER_SINCE and gates.enabled(GROUPS_GATE)
 
 
 class Gathering:

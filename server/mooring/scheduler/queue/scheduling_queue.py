@@ -16,7 +16,7 @@ from mooring.framework.objects import PodGroup
 from mooring.framework.releases import NEWEST, Gates
 from mooring.scheduler.queue.backoff import BackoffTimes
 from mooring.scheduler.queue.cluster_events import events_of, label_of
-from mooring.scheduler.queue.gathering import Gathering
+from mooring.scheduler.queue.gathering import Gathering, groups_are_tried
 from mooring.scheduler.queue.heap import Less
 from mooring.scheduler.queue.hints import WILDCARD, QueueingRules, Strategy
 from mooring.scheduler.queue.in_flight import InFlight
@@ -57,7 +57,8 @@ class SchedulingQueue:
     With the feature gate GenericWorkload, from Kubernetes 1.37 on, the pods of a group are one entity: they
     are popped together, and one gated pod holds back all. A pod whose group isn't known is *incomplete* until
     it is; one that comes, or comes back, while its group is being tried is *pending* until that is over. A
-    group that was rejected waits for no event: it backs off and is tried again.
+    group that was rejected waits for no event: it backs off and is tried again. With 1.36 its pods wait one
+    by one, each with a backoff of its own, and the one that is popped takes the others along.
 
     Args:
         rules: By scheduler name, the profile's gates and events.
@@ -90,6 +91,7 @@ class SchedulingQueue:
         self._lock = threading.RLock()
         version = self._gates.version
         self._flushed_once = version >= FLUSHED_ONCE_SINCE
+        self._groups_are_tried = groups_are_tried(self._gates)
         self._incoming = incoming
         self._places = Places(self._rules, less, clock, times or BackoffTimes(), wake, incoming, version)
         self._in_flight = InFlight()
@@ -157,6 +159,17 @@ class SchedulingQueue:
                 if self._begin_attempt(entity):
                     return entity
 
+    def pop_pod(self, pod: Pod) -> QueuedPod | None:
+        """Return the pod, in flight from now on, wherever it waits; None when a gate holds it back.
+
+        Before Kubernetes 1.37 the other pods of a group are taken so.
+        """
+        uid = pod.metadata.uid
+        with self._lock:
+            self.activate_pods([pod])
+            item = self._places.active.remove(uid)
+            return item if isinstance(item, QueuedPod) and self._begin_attempt(item) else None
+
     def give_back(self, item: QueuedPod, rejection: Rejection) -> None:
         """Take back a popped pod that got no node: it waits for an event, or backs off after an error.
 
@@ -166,6 +179,7 @@ class SchedulingQueue:
         with self._lock:
             if not self._gathering.has(item.pod):
                 item.rejected_by = rejection
+                item.takes_others = self._groups_are_tried and item.pod.group is not None
                 item.count_end(rejected=bool(item.rejectors))
                 item.wait_from(self._clock.now())
                 if self._gathering.group_of(item.pod) is None:
@@ -324,7 +338,7 @@ class SchedulingQueue:
 
     def _strategy_since(self, item: QueuedPod) -> Strategy:
         """Return what the events since the pod was taken mean for it."""
-        if not item.rejectors or item.uid not in self._in_flight:
+        if item.takes_others or not item.rejectors or item.uid not in self._in_flight:
             return Strategy.AFTER_BACKOFF
         answer = Strategy.SKIP
         for happening in self._in_flight.events_since(item.uid):

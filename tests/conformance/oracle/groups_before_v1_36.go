@@ -1,0 +1,12 @@
+//go:build v1_33 || v1_34 || v1_35
+
+package main
+
+import "errors"
+
+// groupDecided is nothing: these releases have none.
+type groupDecided struct{}
+
+func runGroups(*scenario) ([]*groupDecided, error) {
+	return nil, errors.New("groups are asked about since 1.36")
+}
