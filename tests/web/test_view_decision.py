@@ -108,3 +108,18 @@ def test_a_rejected_node_says_what_it_would_take(page: Page, live: Live) -> None
 def test_one_that_is_forgotten(page: Page) -> None:
     page.goto("#/decisions/999999")
     expect(page.get_by_role("alert").filter(has_text="The journal is bounded")).to_be_visible()
+
+
+def test_the_element_alone_needs_only_an_address(page: Page, live: Live) -> None:
+    grid = opened(page, live, "web-0")
+    address = f"api/v1/decisions/{live.decision('big-0').seq}/columns"
+    page.evaluate(
+        """(address) => {
+          const alone = document.createElement("mooring-decision");
+          alone.src = address;
+          document.body.replaceChildren(alone);
+        }""",
+        address,
+    )
+    expect(page.get_by_text("default/big-0 has no node", exact=False)).to_be_visible()
+    expect(grid).to_have_attribute("aria-rowcount", "7")

@@ -20,6 +20,7 @@ PATTERNS = (
 """Which Markdown files are pages."""
 
 LINK = re.compile(r"(!?)\[([^\[\]]*)\]\(([^()\s]+)\)")
+PICTURES = (".svg", ".png")
 FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 
@@ -37,8 +38,10 @@ def write_pages(target: Path) -> list[PurePosixPath]:
         place = target / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(_without_dead_links(path, file.read_text(encoding="utf-8"), pages), encoding="utf-8")
-    for picture in ROOT.glob("docs/**/*.svg"):
-        shutil.copy(picture, target / picture.relative_to(ROOT))
+    for picture in (file for kind in PICTURES for file in ROOT.glob(f"docs/**/*{kind}")):
+        place = target / picture.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(picture, place)
     return list(pages)
 
 

@@ -252,7 +252,7 @@ export class DecisionElement extends LitElement {
     const verdict: GridColumn<number> = {
       id: "verdict",
       title: "Verdict",
-      width: matrix.scored.length ? "6.5rem" : "minmax(16rem, 1fr)",
+      width: matrix.scored.length ? "7.5rem" : "minmax(16rem, 1fr)",
       sortable: true,
       cell: (node) => this.verdictOf(node),
     };

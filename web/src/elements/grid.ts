@@ -185,7 +185,8 @@ export class Grid<Row> extends LitElement {
   }
 
   protected override render(): TemplateResult {
-    const template = this.columns.map((column) => column.width).join(" ");
+    // The last, nameless one takes the room that is left, so that what spans all columns spans it too.
+    const template = [...this.columns.map((column) => column.width), "auto"].join(" ");
     const end = Math.min(this.rows.length, this.first + this.shown);
     const active = this.activeIndex(this.first, end);
     return html`<div

@@ -238,7 +238,7 @@ export const COLUMNS: GridColumn<DecisionJson>[] = [
     title: "Feasible",
     width: "7.5rem",
     numeric: true,
-    cell: ({ feasibleCount = 0, evaluatedCount = 0 }) => `${amount(feasibleCount)} of ${amount(evaluatedCount)}`,
+    cell: ({ feasibleCount = 0, evaluatedCount = 0 }) => (evaluatedCount ? `${amount(feasibleCount)} of ${amount(evaluatedCount)}` : amount(feasibleCount)),
   },
   { id: "attempt", title: "Attempt", width: "5rem", numeric: true, cell: ({ attempt }) => (attempt ? amount(attempt) : "") },
   { id: "duration", title: "Took", width: "6rem", numeric: true, cell: (decision) => duration(decision.duration) },

@@ -106,7 +106,7 @@ export class Overview extends LitElement {
               ></mooring-copy>`
             : nothing}
         </div>
-        ${this.reasons.show((found) => groups(found))}
+        ${this.reasons.show((found) => groups(found, this.info.value?.pendingPodCount ?? 0))}
       </section>
     </div>`;
   }
@@ -158,12 +158,21 @@ function tile(name: string, value: TemplateResult, more: TemplateResult[]): Temp
   </div>`;
 }
 
-function groups({ groups: found = [], groupCount = 0, decisionCount = "0" }: SummarizeReasonsResponseJson): TemplateResult {
-  if (!found.length) return html`<p class="card empty">✓ No pod waits for a node, by ${counted(Number(decisionCount), "remembered decision")}.</p>`;
+function groups({ groups: found = [], groupCount = 0 }: SummarizeReasonsResponseJson, pending: number): TemplateResult {
+  if (!found.length) return nobodyWaits(pending);
   return html`<ul class="groups">
       ${found.map(group)}
     </ul>
     ${groupCount > found.length ? html`<p class="quiet">… and ${counted(groupCount - found.length, "more group")}</p>` : nothing}`;
+}
+
+/** A process that only answers questions has decided nothing about the pods that it knows. */
+function nobodyWaits(pending: number): TemplateResult {
+  if (!pending) return html`<p class="card">✓ No pod waits for a node.</p>`;
+  return html`<p class="card">
+    ${counted(pending, "pod")} ${pending === 1 ? "has" : "have"} no node, and no decision of this process says why.
+    <a href=${link(["pods"], { show: "pending" })}>Ask about them</a>
+  </p>`;
 }
 
 function group(one: ReasonGroupJson): TemplateResult {
