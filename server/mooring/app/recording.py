@@ -71,7 +71,7 @@ def header_of(
     return pb.RecordingHeader(
         kube_version=engine.kube_version,
         feature_gates=dict(engine.feature_gates),
-        configuration=dump(plain(core.configuration.document, hide=True)),
+        configuration=dump(plain(core.configuration.document, hide=True)) if engine.config else "",
         scheduler=scheduler,
     )
 

@@ -375,15 +375,15 @@ def add_plugins(flags: Flags) -> None:
     flags.group(CONFIGURATION).many("plugin", "MODULE:CLASS", "register this plugin class")
 
 
-def add_release(flags: Flags) -> None:
-    """Which Kubernetes release to follow."""
+def add_release(flags: Flags, *, recorded: bool = False) -> None:
+    """Which Kubernetes release to follow; ``recorded`` where "", the default, is the recorded one."""
     flags = flags.group(CONFIGURATION)
     flags.add(
         "kube-version",
         "VERSION",
-        DEFAULT_KUBE_VERSION,
-        "Kubernetes release whose behaviour to follow",
-        kube_version,
+        "" if recorded else DEFAULT_KUBE_VERSION,
+        "Kubernetes release whose behaviour to follow" + ("; default the recorded one" if recorded else ""),
+        (lambda text: text and kube_version(text)) if recorded else kube_version,
     )
     flags.add(
         "feature-gates",
@@ -394,12 +394,12 @@ def add_release(flags: Flags) -> None:
     )
 
 
-def add_deciding(flags: Flags) -> None:
-    """Add the flags of every command that decides."""
+def add_deciding(flags: Flags, *, recorded: bool = False) -> None:
+    """Add the flags of every command that decides; ``recorded`` where they default to what was recorded."""
     text = "KubeSchedulerConfiguration file; default: the default profile"
     flags.group(CONFIGURATION).add("config", "FILE", "", text)
     add_plugins(flags)
-    add_release(flags)
+    add_release(flags, recorded=recorded)
     add_verbosity(flags)
 
 

@@ -14,7 +14,7 @@ from mooring.cluster.kinds import KINDS
 from mooring.framework.errors import InvalidArgumentError
 from mooring.framework.objects import Node, Pod
 from mooring.framework.pod_table import UNPLACED, PodKind, PodRecord
-from mooring.recordings.segments import Place, RecordingError, read_segment, segments_of
+from mooring.recordings.segments import Place, RecordingError, no_recording, read_segment, segments_of
 from mooring.v1 import recording_pb2 as pb
 
 
@@ -91,7 +91,7 @@ def read_recording(directory: Path, kind_of: MakeKind) -> Iterator[Happening]:
     """
     segments = segments_of(directory)
     if not segments:
-        raise RecordingError.at(str(directory), "has no recording: there is no file segment-*.zst")
+        raise no_recording(directory)
     for at, segment in enumerate(segments):
         yield from _Decoder(kind_of, first=at == 0).read(segment)
 

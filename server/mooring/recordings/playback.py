@@ -17,20 +17,20 @@ WINDOW = 1 << 12
 
 
 def play(directory: Path, state: State) -> Iterator[Happening]:
-    """Write what a recording says to ``state``, which has nothing else, and yield each step of it.
+    """Yield what a recording says, in the order in which it happened, and write it to ``state``.
 
-    When a decision is yielded, the state is as the decision met it; when a change is, it has that change.
-    The state's versions are its own.
+    The state has nothing else. When a decision is yielded, the state is as the decision met it; a change is
+    written when the next step is asked for. The state's versions are its own.
 
     Raises:
         RecordingError: The recording can't be read from some place on; all before that was yielded.
     """
     for happening in in_order(read_recording(directory, state.kind_of)):
+        yield happening
         if isinstance(happening, Changed):
             write(state, happening)
         elif isinstance(happening, Began) and not happening.header.continues:
             state.write_entries(_everything(state))
-        yield happening
 
 
 def write(state: State, change: Changed) -> None:

@@ -114,6 +114,24 @@ def segments_of(directory: Path) -> Sequence[Path]:
     return sorted(directory.glob("segment-*.zst"))
 
 
+def header_of_recording(directory: Path) -> pb.RecordingHeader:
+    """Return the first header of a recording.
+
+    Raises:
+        RecordingError: There is none, or it is of another version.
+    """
+    segments = segments_of(directory)
+    if not segments:
+        raise no_recording(directory)
+    _, entry = next(read_segment(segments[0]))
+    return entry.header
+
+
+def no_recording(directory: Path) -> InvalidArgumentError:
+    """Return the error for a directory that has none."""
+    return RecordingError.at(str(directory), "has no recording: there is no file segment-*.zst")
+
+
 def read_segment(path: Path) -> Iterator[tuple[Place, pb.RecordingEntry]]:
     """Yield the entries of a file, each with its place.
 

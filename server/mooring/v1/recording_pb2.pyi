@@ -165,7 +165,7 @@ class RecordingHeader(_message.Message):
     kube_version: _builtins.str
     """The Kubernetes release that was followed, such as "1.37"."""
     configuration: _builtins.str
-    """The configuration in force, YAML, without secrets. Empty where another scheduler was observed."""
+    """The configuration in force, YAML, without secrets. Empty for the release's default."""
     continues: _builtins.bool
     """The file begins where the one before ends: nothing happened in between."""
     scheduler: Global___RecordedScheduler.ValueType

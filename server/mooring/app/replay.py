@@ -1,0 +1,167 @@
+"""Recordings decided again: the engines for it, and what comes out, summed up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mooring import config
+from mooring.app.engine import build_core, configuration_of, parse_configuration, registry_of
+from mooring.app.options import EngineOptions
+from mooring.cluster.binding import LocalBinder
+from mooring.recordings.segments import RecordingError, header_of_recording, read_segment, segments_of
+from mooring.replay.again import Again, Compared, Ending, Skipped, Step
+from mooring.runtime.assembly import build_engine
+from mooring.runtime.profiles.registry import Registry
+from mooring.v1 import recording_pb2 as pb
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came out of all decisions of a recording.
+
+    Attributes:
+        then: By what they were decided, for people.
+        now: By what they are decided now.
+        endings: How many ended in which way.
+        causes: How many of those that differ rest on what.
+        skipped: How many can't be made again, by why.
+        damage: Where the recording can't be read from; None when all of it was read.
+    """
+
+    then: str
+    now: str
+    endings: Counter[Ending] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    damage: RecordingError | None = None
+
+    @property
+    def compared(self) -> int:
+        """How many decisions were made again."""
+        return self.endings.total()
+
+    @property
+    def differing(self) -> int:
+        """How many came out differently, ties aside."""
+        return self.compared - self.endings[Ending.SAME] - self.endings[Ending.TIE]
+
+    def add(self, step: Step) -> None:
+        """Count what a step brought."""
+        if isinstance(step, Skipped):
+            self.skipped[step.why] += step.count
+        elif isinstance(step, Compared):
+            self.endings[step.ending] += 1
+            if step.ending not in (Ending.SAME, Ending.TIE):
+                self.causes[step.because or step.reason or "no verdict and no score"] += 1
+
+    def sentence(self) -> str:
+        """Return all of it in words."""
+        if not self.compared:
+            return f"{self.then} → {self.now}: no decision could be made again"
+        said = f"{self.then} → {self.now} moves {_percent(self.differing, self.compared)}"
+        said += f" of {self.compared:,} decisions"
+        if self.causes:
+            most = self.causes.most_common(5)
+            said += ", because of " + ", ".join(f"{cause} ({count:,})" for cause, count in most)
+        if ties := self.endings[Ending.TIE]:
+            said += f"; {_percent(ties, self.compared)} go to another one of equally good nodes"
+        return said
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2g} %" if part else "0 %"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A recording that is about to be decided again. Made by ``replay_of``.
+
+    Attributes:
+        tally: What came out so far.
+        directory: The recording.
+        again: Makes its decisions again.
+    """
+
+    tally: Tally
+    directory: Path
+    again: Again
+
+    def count_entries(self) -> int:
+        """Return how many entries the recording has, as far as it can be read."""
+        count = 0
+        try:
+            for segment in segments_of(self.directory):
+                for _ in read_segment(segment):
+                    count += 1
+        except RecordingError:
+            pass
+        return count
+
+    def steps(self) -> Iterator[Step]:
+        """Yield what each step brings; damage ends it, and is in the tally."""
+        try:
+            for step in self.again.decisions(self.directory):
+                self.tally.add(step)
+                yield step
+        except RecordingError as error:
+            self.tally.damage = error
+
+
+def replay_of(directory: Path, options: EngineOptions, *, seed: int | None) -> Replay:
+    """Return what decides a recording again.
+
+    Args:
+        directory: The recording.
+        options: What decides. A release, a configuration or gates that are not given ("" and none) are
+            those that were recorded.
+        seed: Decides between nodes of equal totals; None = each decision's own seed.
+
+    Raises:
+        RecordingError: There is no recording, or it is not of a version that is known.
+        ConfigError, RegistryError: A configuration or a plugin can't be used.
+    """
+    header = header_of_recording(directory)
+    gates = dict(header.feature_gates)
+    then = replace(options, config="", kube_version=header.kube_version, feature_gates=gates)
+    now = replace(
+        options,
+        kube_version=options.kube_version or header.kube_version,
+        feature_gates=options.feature_gates or gates,
+    )
+    registry = registry_of(options)
+    core = build_core(now, registry, _configuration(now, header, registry))
+    before = None
+    if now != then:
+        before = build_engine(
+            _configuration(then, header, registry),
+            registry,
+            core.state,
+            LocalBinder(core.state),
+            kube_version=then.kube_version,
+            feature_gates=then.feature_gates,
+        )
+    observed = header.scheduler == pb.RECORDED_SCHEDULER_OBSERVED
+    again = Again(core.engine, core.state, before, seed, observed=observed)
+    return Replay(Tally(*_labels(then, now)), directory, again)
+
+
+def _labels(then: EngineOptions, now: EngineOptions) -> tuple[str, str]:
+    """Return what to call the two."""
+    if now == then:
+        return "recorded", "replayed"
+    changed = [now.kube_version] if now.kube_version != then.kube_version else []
+    changed += [now.config] if now.config else []
+    changed += [f"{name}={value}".lower() for name, value in now.feature_gates.items()]
+    return then.kube_version, " with ".join(changed)
+
+
+def _configuration(
+    options: EngineOptions, header: pb.RecordingHeader, registry: Registry
+) -> config.Configuration:
+    """Return the configuration of the options, else the recorded one, else the release's default."""
+    if options.config or not header.configuration:
+        return configuration_of(options, registry, scheduling=True)
+    return parse_configuration(header.configuration, options, registry, scheduling=True)

@@ -1,0 +1,118 @@
+"""``mooring replay``: the decisions of a recording, made again by the same rules or others."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mooring.app.embedding import Option
+from mooring.cli.console import print_line, print_table, with_bar
+from mooring.cli.flags import Commands, Flags, add_deciding, add_output, engine_options, seed
+from mooring.cli.output import EXIT_INVALID, EXIT_OK, complain, print_document
+
+if TYPE_CHECKING:
+    from mooring.app.replay import Tally
+    from mooring.replay.again import Compared
+
+SHOWN = 20
+"""Decisions that are listed."""
+
+MANY_ENTRIES = 20_000
+"""From here on a progress bar is shown."""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    text = "make the decisions of a recording again, and say which come out differently, and why"
+    parser = commands.add_parser("replay", help=text, description=text, allow_abbrev=False)
+    parser.add_argument("directory", metavar="DIR", help="what --record-to wrote")
+    flags = Flags(parser)
+    flags.add("seed", "NUMBER", "", "decides between nodes of equal totals; default each one's own", _seed)
+    flags.add("to", "FILE", "", "write every decision there, a line of JSON for each")
+    add_output(flags)
+    add_deciding(flags, recorded=True)
+    parser.set_defaults(run=run)
+
+
+def _seed(text: str) -> int | None:
+    """Parse a seed; "" = none is given."""
+    return seed(text) if text else None
+
+
+def run(args: argparse.Namespace, options: tuple[Option, ...]) -> int:
+    """Carry it out."""
+    from mooring.app.replay import replay_of
+    from mooring.replay.again import Compared, Ending
+
+    replay = replay_of(Path(args.directory), engine_options(args, options), seed=args.seed)
+    listed: list[Compared] = []
+    count = replay.count_entries() if sys.stderr.isatty() else 0
+    with ExitStack() as files:
+        file = files.enter_context(Path(args.to).open("w", encoding="utf-8")) if args.to else None
+        for step in with_bar(replay.steps(), count, doing="replaying", many=MANY_ENTRIES):
+            if not isinstance(step, Compared):
+                continue
+            if file is not None:
+                print(json.dumps(_document(step), ensure_ascii=False), file=file)
+            if step.ending not in (Ending.SAME, Ending.TIE) and len(listed) < SHOWN:
+                listed.append(step)
+    if args.output != "table":
+        print_document(args.output, _summary(replay.tally, listed))
+    else:
+        _print(replay.tally, listed)
+    if replay.tally.damage is not None:
+        complain(replay.tally.damage)
+        return EXIT_INVALID
+    return EXIT_OK
+
+
+def _document(step: Compared) -> dict[str, Any]:
+    """For programs."""
+    message = step.message
+    return {
+        "seq": message.seq,
+        "time": step.time,
+        "pod": f"{message.pod.namespace}/{message.pod.name}",
+        "uid": message.pod.uid,
+        "ending": step.ending.value,
+        "then": {"node": message.node or None, "total": message.total},
+        "now": {"node": step.node or None, "total": step.total},
+        "because": step.because or None,
+        "reason": step.reason or None,
+    }
+
+
+def _summary(tally: Tally, listed: list[Compared]) -> dict[str, Any]:
+    return {
+        "summary": tally.sentence(),
+        "then": tally.then,
+        "now": tally.now,
+        "compared": tally.compared,
+        "endings": {ending.value: count for ending, count in tally.endings.most_common()},
+        "causes": dict(tally.causes.most_common()),
+        "skipped": dict(tally.skipped.most_common()),
+        "differing": [_document(step) for step in listed],
+    }
+
+
+def _print(tally: Tally, listed: list[Compared]) -> None:
+    if listed:
+        rows = [
+            (
+                f"{step.message.pod.namespace}/{step.message.pod.name}",
+                step.message.node or "-",
+                step.node or "-",
+                step.reason,
+            )
+            for step in listed
+        ]
+        print_table(("POD", "THEN", "NOW", "BECAUSE"), rows)
+        if tally.differing > len(listed):
+            print_line(f"and {tally.differing - len(listed):,} more; --to FILE has all of them")
+    for why, count in tally.skipped.most_common():
+        print_line(f"{count:,} not made again: {why}")
+    print_line(tally.sentence())

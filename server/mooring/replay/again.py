@@ -1,0 +1,194 @@
+"""The decisions of a recording, each made again in the state that it met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import partial
+from pathlib import Path
+
+from mooring.cluster.state import State
+from mooring.framework import Pod
+from mooring.framework.errors import MooringError
+from mooring.recordings.decoding import Changed, Decided, Missing
+from mooring.recordings.playback import play
+from mooring.replay.causes import cause_of
+from mooring.runtime.cycle.candidates import ALL_NODES
+from mooring.runtime.cycle.choice import Choice
+from mooring.runtime.cycle.cycle import CycleOptions, evaluate
+from mooring.runtime.cycle.full_cycle import select
+from mooring.runtime.engine import Engine
+from mooring.runtime.profiles.profile import Profile
+from mooring.v1 import decision_service_pb2 as pb
+
+_SELECTING = (pb.DECISION_KIND_SCHEDULE, pb.DECISION_KIND_DRY_RUN)
+_DECIDED = (pb.DECISION_RESULT_SCHEDULED, pb.DECISION_RESULT_UNSCHEDULABLE)
+
+
+class Ending(Enum):
+    """What comes out when a decision is made again."""
+
+    SAME = "same"
+    """The same node, or none again."""
+    TIE = "tie"
+    """Another node with the same, highest total."""
+    MOVED = "moved"
+    """Another node, which is better now."""
+    PLACED = "placed"
+    """A node, where there was none."""
+    UNPLACED = "unplaced"
+    """No node, where there was one."""
+    FAILED = "failed"
+    """A plugin failed, or the profile is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A decision, and what comes out now.
+
+    Attributes:
+        message: The decision as it was.
+        time: When it was made, in microseconds since 1970.
+        ending: What comes out.
+        node: The node now, "" for none.
+        total: Its total now.
+        because: The plugin on which the difference rests; "" where there is none, or none is known.
+        reason: The same in words.
+    """
+
+    message: pb.Decision
+    time: int
+    ending: Ending
+    node: str = ""
+    total: int = 0
+    because: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A decision that can't be made again, or something that is missing in the recording.
+
+    Attributes:
+        why: Why, in words; the same for all that are alike.
+        count: How many.
+    """
+
+    why: str
+    count: int = 1
+
+
+Step = Compared | Skipped | None
+"""What a step of a recording brings; None = nothing but a change of the cluster."""
+
+
+@dataclass(slots=True)
+class Again:
+    """Makes decisions again over the state into which their recording is played. For one thread.
+
+    Attributes:
+        engine: Decides, over ``state``.
+        state: The state; empty at first.
+        then: Decides as it was recorded, over the same state; None where ``engine`` does.
+        seed: Decides between nodes of equal totals; None = each decision's own seed.
+        observed: Another scheduler decided, of which only the nodes are known.
+    """
+
+    engine: Engine
+    state: State
+    then: Engine | None = None
+    seed: int | None = None
+    observed: bool = False
+
+    def decisions(self, directory: Path) -> Iterator[Step]:
+        """Yield what each step of the recording brings.
+
+        Raises:
+            RecordingError: It can't be read from some place on; all before that was yielded.
+        """
+        placed: list[str] = []
+        for happening in play(directory, self.state):
+            if isinstance(happening, Decided):
+                if happening.message.earlier_count < len(placed) or not happening.message.earlier_count:
+                    self._forget(placed)
+                step, pod = self._decide(happening, placed)
+                if pod is not None and happening.message.decision.kind == pb.DECISION_KIND_DRY_RUN:
+                    self._place(pod, happening.message.decision.node, placed)
+                yield step
+            elif isinstance(happening, Changed):
+                self._forget(placed)
+                yield None
+            elif isinstance(happening, Missing):
+                gap = happening.gap
+                if gap.decision_count:
+                    yield Skipped("it is missing in the recording", gap.decision_count)
+
+    def _decide(self, decided: Decided, placed: list[str]) -> tuple[Step, Pod | None]:
+        message = decided.message.decision
+        if message.kind not in _SELECTING or message.result not in _DECIDED:
+            return None, None
+        if not decided.message.repeatable:
+            return Skipped("it was not about all nodes, or not about the state alone"), None
+        if decided.message.earlier_count != len(placed):
+            return Skipped("the pods are not known that the same call had placed before"), None
+        pod = decided.pod or self._pending(message.pod.uid)
+        if pod is None:
+            return Skipped("its pod is not known"), None
+        try:
+            choice = self._choose(self.engine, pod, decided)
+            return self._compared(decided, pod, choice), pod
+        except MooringError as error:
+            return Compared(message, decided.time, Ending.FAILED, reason=str(error)), pod
+
+    def _pending(self, uid: str) -> Pod | None:
+        record = self.state.snapshot.pods.get(uid)
+        return None if record is None or record.node_name else record.pod
+
+    def _compared(self, decided: Decided, pod: Pod, choice: Choice) -> Compared:
+        message, node = decided.message.decision, choice.node_name or ""
+        if node == message.node:
+            return Compared(message, decided.time, Ending.SAME, node, choice.total)
+        now = self._choose(self.engine, pod, decided, explained=True)
+        if message.node and node:
+            best = {now.evaluation.names[row] for row in now.ties.tolist()}
+            ending = Ending.TIE if message.node in best else Ending.MOVED
+        else:
+            ending = Ending.PLACED if node else Ending.UNPLACED
+        cause = None
+        if ending is not Ending.TIE:
+            then = None if self.then is None else self._choose(self.then, pod, decided, explained=True)
+            cause = cause_of(then, now, message.node, node)
+        because, reason = (f"{cause.plugin}'s {cause.what}", cause.sentence) if cause else ("", "")
+        return Compared(message, decided.time, ending, node, choice.total, because, reason)
+
+    def _choose(self, engine: Engine, pod: Pod, decided: Decided, *, explained: bool = False) -> Choice:
+        """Decide for ``pod`` as ``decided`` was, in full if it is to be ``explained``.
+
+        Raises:
+            MooringError: There is no such profile, or a plugin failed.
+        """
+        message = decided.message.decision
+        profile, seed = self._profile(engine, message, pod), message.seed if self.seed is None else self.seed
+        if not explained and not profile.samples:
+            return engine.decide(pod, profile, ALL_NODES, seed=seed)
+        options = CycleOptions(start=decided.message.start, always_score=explained)
+        run = partial(evaluate, options=options)
+        return select(*engine.evaluate(pod, profile, ALL_NODES, run), seed)
+
+    def _profile(self, engine: Engine, message: pb.Decision, pod: Pod) -> Profile:
+        name = message.provenance.profile
+        profile = engine.profile(name if name in engine.profiles else "", pod)
+        # Pods in a queue have passed PreEnqueue.
+        return replace(profile, pre_enqueue=()) if message.attempt or self.observed else profile
+
+    def _place(self, pod: Pod, node: str, placed: list[str]) -> None:
+        """Place a pod of a dry run, as those after it met it."""
+        known = self.state.snapshot.pods.get(pod.metadata.uid)
+        if node in self.state.snapshot.nodes.index and (known is None or not known.node_name):
+            self.state.assume(pod, node)
+            placed.append(pod.metadata.uid)
+
+    def _forget(self, placed: list[str]) -> None:
+        while placed:
+            self.state.forget(placed.pop())
